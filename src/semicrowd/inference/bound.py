@@ -1,0 +1,55 @@
+"""The terms of the surrogate bound (SCDC paper, eq. 10) and of the ELBO (eqs. 8 and 19–22), each by name, in nats."""
+
+import math
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.crowd.two_coin import PairEvidence
+from semicrowd.expfam import gaussian
+from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.message_passing import LocalPosterior
+from semicrowd.inference.statistics import ExpectedGlobals
+
+
+class LocalTerms(NamedTuple):
+    """Local KL divergences of B items, [R, B] each (eq. 21)."""
+
+    kl_z: Tensor
+    kl_x: Tensor
+
+
+def local_terms(local: LocalPosterior, expected: ExpectedGlobals) -> LocalTerms:
+    """E KL(q(z_i)‖p(z_i | π)) and E KL(q(x_i)‖p(x_i | μ, Σ, z_i)) of every item (eqs. 21 and 22)."""
+    probabilities = local.probabilities
+    kl_z = (probabilities * (local.log_z - expected.log_pi[:, None])).sum(-1)
+    message = probabilities @ expected.components
+    d = gaussian.dimension(local.eta_x.shape[-1])
+    inner = ((local.eta_x - message[..., :-2]) * local.t_x).sum(-1)
+    # The family's log Z has (d/2) ln 2π; the expected log Z of p(x | z), as statistics of the NIW, does not.
+    log_partition = gaussian.log_partition(local.eta_x) - 0.5 * d * math.log(2 * math.pi)
+    kl_x = inner - log_partition - message[..., -2:].sum(-1)
+    return LocalTerms(kl_z, kl_x)
+
+
+def relational_term(local: LocalPosterior, graph: PairGraph, evidence: PairEvidence) -> Float[Tensor, "R P"]:
+    """E ln p(L_ij | z_i, z_j) of every answer (eq. 20)."""
+    agreement = graph.agreement(local.probabilities[:, : graph.num_nodes])
+    return evidence.weight * agreement + evidence.offset
+
+
+def surrogate_bound(
+    local: LocalPosterior,
+    recognition: Float[Tensor, "R B S"],
+    expected: ExpectedGlobals,
+    graph: PairGraph | None = None,
+    evidence: PairEvidence | None = None,
+) -> Float[Tensor, "R"]:
+    """Eq. 10 without the global KL, which no local update changes: what message passing climbs."""
+    terms = local_terms(local, expected)
+    potential = (recognition * local.t_x).sum(-1)
+    total = (potential - terms.kl_z - terms.kl_x).sum(-1)
+    if graph is not None and evidence is not None:
+        total = total + relational_term(local, graph, evidence).sum(-1)
+    return total

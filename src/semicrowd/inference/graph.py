@@ -1,0 +1,64 @@
+"""The graph of answered pairs over the items of a batch, with the weights w_ij of eq. 14."""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+#: Up to this many nodes the weights are kept as a dense matrix: a small matrix product beats gather and scatter.
+DENSE_NODES = 512
+
+
+@dataclass
+class PairGraph:
+    """Answers over n nodes.
+
+    Parameters
+    ----------
+    num_nodes : n
+    i, j : [P] node indices in 0 … n − 1
+    weight : [R, P], w_ij of each answer; several answers on one pair add up
+    component : [n] connected component of every node
+    num_components : C
+    """
+
+    num_nodes: int
+    i: Int[Tensor, "P"]
+    j: Int[Tensor, "P"]
+    weight: Float[Tensor, "R P"]
+    component: Int[Tensor, "n"]
+    num_components: int
+    _matrix: Tensor | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.num_nodes <= DENSE_NODES:
+            n = self.num_nodes
+            flat = self.weight.new_zeros(self.weight.shape[0], n * n)
+            half = flat.index_add(1, self.i * n + self.j, self.weight).unflatten(1, (n, n))
+            self._matrix = half + half.mT
+
+    def messages(self, probabilities: Float[Tensor, "R n K"]) -> Float[Tensor, "R n K"]:
+        """Σ_m Σ_j w_ij^(m) q(z_j): the third term of eq. 14 (each pair counts once for either of its ends)."""
+        if self._matrix is not None:
+            return self._matrix @ probabilities
+        result = torch.zeros_like(probabilities)
+        weight = self.weight[..., None]
+        result = result.index_add(1, self.i, weight * probabilities[:, self.j])
+        return result.index_add(1, self.j, weight * probabilities[:, self.i])
+
+    def agreement(self, probabilities: Float[Tensor, "R n K"]) -> Float[Tensor, "R P"]:
+        """q(z_i = z_j) of every answered pair."""
+        if self._matrix is not None:
+            gram = probabilities @ probabilities.mT
+            return gram.flatten(1)[:, self.i * self.num_nodes + self.j]
+        return (probabilities[:, self.i] * probabilities[:, self.j]).sum(-1)
+
+    def per_node(self, values: Tensor) -> Tensor:
+        """[R, C] → [R, n]."""
+        return values[:, self.component]
+
+    def per_component(self, values: Tensor) -> Tensor:
+        """Sum over the nodes of each component, [R, n] → [R, C]."""
+        result = values.new_zeros(values.shape[0], self.num_components)
+        return result.index_add(1, self.component, values)

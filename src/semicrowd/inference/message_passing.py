@@ -1,0 +1,142 @@
+"""Local variational message passing with the relational term (SCDC paper, eqs. 12 and 14, App. A.4).
+
+The pairs of a batch form a graph over its first n items. Updating all z at once can cycle for ever under strong
+cannot-links (two nodes, w = −4), so each connected component takes a step of its own size γ in the natural parameters,
+η_z ← (1 − γ) η_z + γ η_z*, and halves it whenever the surrogate bound (eq. 10) would fall.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.expfam import gaussian
+from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.statistics import ExpectedGlobals
+
+#: A rise smaller than this fraction of the bound is rounding.
+_ROUNDING = 1e-6
+
+
+class LocalPosterior(NamedTuple):
+    """q(x_i) and q(z_i) of B items.
+
+    Attributes
+    ----------
+    eta_x : [R, B, d + d²], natural parameter of q(x_i)
+    t_x : [R, B, d + d²], E t(x_i)
+    log_z : [R, B, K], ln q(z_i = k)
+    """
+
+    eta_x: Tensor
+    t_x: Tensor
+    log_z: Tensor
+
+    @property
+    def probabilities(self) -> Tensor:
+        """q(z_i = k), shape [R, B, K]."""
+        return self.log_z.exp()
+
+
+class _Sweep(NamedTuple):
+    log_z: Tensor  # [R, B, K]
+    messages: Tensor | None  # [R, n, K], Σ_j w_ij q(z_j) at log_z
+    step: Tensor | None  # [R, C], γ of every connected component
+    change: Tensor  # largest change of a probability
+
+
+def update_x(
+    log_z: Float[Tensor, "R B K"], recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals
+) -> Float[Tensor, "R B S"]:
+    """Eq. 12 (18): η_x = Σ_k q(z = k) E[t(μ_k, Σ_k)[:2]] + r(o)."""
+    return log_z.exp() @ expected.components[..., :-2] + recognition
+
+
+def unary_message(t_x: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Float[Tensor, "R B K"]:
+    """The first two terms of eq. 14: E ln π_k + ⟨E t(μ_k, Σ_k), (E t(x), 1, 1)⟩."""
+    constant = expected.log_pi + expected.components[..., -2:].sum(-1)
+    return torch.baddbmm(constant[:, None], t_x, expected.components[..., :-2].mT)
+
+
+def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Float[Tensor, "R B K"]:
+    """ln q(z) given x as the recognition network alone sees it: a deterministic start."""
+    return unary_message(gaussian.expected_statistics(recognition), expected).log_softmax(-1)
+
+
+def infer_local(
+    recognition: Float[Tensor, "R B S"],
+    expected: ExpectedGlobals,
+    graph: PairGraph | None = None,
+    max_sweeps: int = 20,
+    tolerance: float = 1e-3,
+    start: Float[Tensor, "R B K"] | None = None,
+) -> LocalPosterior:
+    """The joint local optimum of the surrogate bound (eq. 15), with one pass left live for autograd.
+
+    The sweeps run without gradients until no probability moves by more than ``tolerance``; the last pass is
+    differentiable in ``recognition``, ``expected`` and the graph's weights, with neighbours and the z of eq. 12 held
+    fixed. Its values are those of the fixed point.
+
+    Parameters
+    ----------
+    recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
+    expected : expected global statistics, in the dtype of ``recognition``
+    graph : answers over the first ``graph.num_nodes`` of the B items
+    start : ln q(z) to start from; :func:`initial_z` if not given
+    """
+    with torch.no_grad():
+        state = _first(recognition, expected, graph, start)
+        for _ in range(max_sweeps):
+            state = _sweep(state, recognition, expected, graph)
+            if state.change <= tolerance:
+                break
+    eta_x = update_x(state.log_z, recognition, expected)
+    t_x = gaussian.expected_statistics(eta_x)
+    target = unary_message(t_x, expected)
+    if graph is not None:
+        messages = graph.messages(state.log_z[:, : graph.num_nodes].exp())
+        target = torch.cat([target[:, : graph.num_nodes] + messages, target[:, graph.num_nodes :]], 1)
+    log_z = (state.log_z + target - target.detach()).log_softmax(-1)
+    return LocalPosterior(eta_x, t_x, log_z)
+
+
+def _first(
+    recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None
+) -> _Sweep:
+    log_z = initial_z(recognition, expected) if start is None else start
+    change = torch.tensor(torch.inf)
+    if graph is None:
+        return _Sweep(log_z, None, None, change)
+    step = torch.ones(log_z.shape[0], graph.num_components, dtype=log_z.dtype, device=log_z.device)
+    return _Sweep(log_z, graph.messages(log_z[:, : graph.num_nodes].exp()), step, change)
+
+
+def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None) -> _Sweep:
+    """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
+    unary = unary_message(gaussian.expected_statistics(update_x(state.log_z, recognition, expected)), expected)
+    if graph is None or state.messages is None or state.step is None:  # the last two: only for the type checker
+        log_z = unary.log_softmax(-1)
+        return _Sweep(log_z, None, None, (log_z.exp() - state.log_z.exp()).abs().max())
+    n = graph.num_nodes
+    old, unary_n = state.log_z[:, :n], unary[:, :n]
+    target = unary_n + state.messages
+    proposal = (old + graph.per_node(state.step)[..., None] * (target - old)).log_softmax(-1)
+    messages = graph.messages(proposal.exp())
+    before = _relational_bound(old, unary_n, state.messages, graph)
+    after = _relational_bound(proposal, unary_n, messages, graph)
+    fell = after < before - _ROUNDING * before.abs()
+    keep = graph.per_node(fell)[..., None]
+    log_z = torch.cat([torch.where(keep, old, proposal), unary[:, n:].log_softmax(-1)], 1)
+    step = torch.where(fell, state.step / 2, (1.25 * state.step).clamp(max=1))
+    # A rejected step is no sign of convergence: measure what was proposed.
+    moved = (proposal.exp() - old.exp()).abs().max()
+    rest = (log_z[:, n:].exp() - state.log_z[:, n:].exp()).abs().max() if log_z.shape[1] > n else moved
+    return _Sweep(log_z, torch.where(keep, state.messages, messages), step, torch.maximum(moved, rest))
+
+
+def _relational_bound(log_z: Tensor, unary: Tensor, messages: Tensor, graph: PairGraph) -> Tensor:
+    """The part of the surrogate bound that q(Z) of the graph's nodes decides, by component: [R, C]."""
+    per_node = (log_z.exp() * (unary - log_z + 0.5 * messages)).sum(-1)
+    return graph.per_component(per_node)
+

@@ -1,0 +1,83 @@
+"""The natural-gradient step on global natural parameters, with a safeguard of the domain (SCDC paper, eq. 17)."""
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from semicrowd.expfam import in_domain
+
+
+class NaturalGradient(torch.optim.Optimizer):
+    """η ← η − ρ (∇̃ + correction): with ∇̃ = η − η̂ this is the convex step η ← (1 − ρ) η + ρ η̂.
+
+    Without a correction (``svi``) the target η̂ = η⁰ + expected counts is always in the domain, so every convex
+    combination is. The second term of eq. 17 (``full``) can lead out of it: then the step of that component alone is
+    halved up to ``max_halvings`` times and, if that does not help, taken without the correction. There is no momentum:
+    on natural parameters it leaves the domain within seconds.
+
+    Parameters
+    ----------
+    params : groups ``{"params": [...], "family": module}``; each parameter holds natural parameters on its last axis
+    step_size : ρ in (0, 1]
+    scale : factor from the loss to −J, e.g. N when the loss is −J / N
+    """
+
+    def __init__(
+        self, params: Iterable[dict[str, Any]], step_size: float, scale: float = 1.0, max_halvings: int = 10
+    ) -> None:
+        if not 0 < step_size <= 1:
+            raise ValueError(f"step_size must be in (0, 1], got {step_size}")
+        super().__init__(params, {"lr": step_size, "scale": scale, "max_halvings": max_halvings})
+
+    def state_dict(self) -> dict[str, Any]:
+        """Step sizes; families are modules and stay out of checkpoints."""
+        state = super().state_dict()
+        groups = [{k: v for k, v in group.items() if k != "family"} for group in state["param_groups"]]
+        return {**state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over step sizes; the families stay."""
+        families = [group["family"] for group in self.param_groups]
+        super().load_state_dict(state_dict)
+        for group, family in zip(self.param_groups, families, strict=True):
+            group["family"] = family
+
+    @torch.no_grad()
+    def step(  # type: ignore[override]
+        self, closure: Any = None, corrections: Mapping[Tensor, Tensor] | None = None
+    ) -> Any:
+        """One step; ``corrections`` maps parameters to the gradient of the loss that flows through local inference."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                direction = -group["scale"] * parameter.grad
+                correction = None if corrections is None else corrections.get(parameter)
+                if correction is not None:
+                    correction = -group["scale"] * correction
+                parameter.copy_(_safe_step(parameter, direction, correction, group))
+        return loss
+
+
+def _safe_step(eta: Tensor, direction: Tensor, correction: Tensor | None, group: dict[str, Any]) -> Tensor:
+    family: ModuleType = group["family"]
+    step_size: float = group["lr"]
+    plain = eta + step_size * direction
+    if correction is None:
+        return plain
+    size = torch.full(eta.shape[:-1], step_size, dtype=eta.dtype, device=eta.device)
+    proposal = plain + step_size * correction
+    for _ in range(group["max_halvings"]):
+        outside = ~in_domain(family, proposal)
+        if not outside.any():
+            return proposal
+        size = torch.where(outside, size / 2, size)
+        proposal = eta + size[..., None] * (direction + correction)
+    return torch.where(in_domain(family, proposal)[..., None], proposal, plain)

@@ -1,0 +1,58 @@
+"""Expected statistics whose gradient is the natural gradient (SCDC paper, eq. 17; docs/EQUATIONS.md).
+
+With s = E_q[t(θ)] = ∇ log Z(η), the Fisher matrix of q is ds/dη. Hence the natural gradient with respect to η of any
+function of s is its ordinary gradient with respect to s. Passing the incoming gradient through unchanged leaves it in
+``eta.grad`` after ``backward()``.
+"""
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+class _NaturalStatistics(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, eta: Tensor, family: ModuleType) -> Tensor:  # noqa: ARG004
+        return family.expected_statistics(eta)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]  # noqa: ARG004
+        return gradient, None
+
+
+def natural_statistics(family: ModuleType, eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch F"]:
+    """E_q[t(θ)] at η; differentiating through it gives the *natural* gradient with respect to η."""
+    return _NaturalStatistics.apply(eta, family)  # type: ignore[no-any-return]
+
+
+def natural_kl(
+    family: ModuleType, eta_q: Float[Tensor, "*batch F"], eta_p: Float[Tensor, "*#batch F"], statistics: Tensor
+) -> Float[Tensor, "*batch"]:
+    """KL(q‖p) (eqs. 23–25) as a function of the natural statistics of q, so that its natural gradient is η_q − η_p."""
+    eta = eta_q.detach()
+    inner = ((eta - eta_p) * statistics).sum(-1)
+    return inner - family.log_partition(eta) + family.log_partition(eta_p)
+
+
+class ExpectedGlobals(NamedTuple):
+    """E_q(Θ)[t(Θ)] (App. A.2): everything that local inference needs to know of the global posterior.
+
+    Attributes
+    ----------
+    log_pi : [R, K], E ln π_k
+    components : [R, K, F], E t(μ_k, Σ_k), F = d + d² + 2
+    sensitivity : [R, M, 2], E [ln α_m, ln(1 − α_m)]
+    specificity : [R, M, 2], E [ln β_m, ln(1 − β_m)]
+    """
+
+    log_pi: Tensor
+    components: Tensor
+    sensitivity: Tensor
+    specificity: Tensor
+
+    def cast(self, dtype: torch.dtype) -> "ExpectedGlobals":
+        """The same in another precision (the global posterior is kept in float64)."""
+        return ExpectedGlobals(*(tensor.to(dtype) for tensor in self))

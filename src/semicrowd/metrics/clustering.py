@@ -1,0 +1,66 @@
+"""Scores of a clustering against true classes, and its number of clusters."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+
+def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:
+    """All scores of one clustering.
+
+    What the released code of the SCDC paper calls NMI is ``ami_max``; see docs/DEVIATIONS.md.
+
+    Parameters
+    ----------
+    labels : [N] true classes
+    clusters : [N] clusters
+
+    Returns
+    -------
+    dict
+        ``acc``: see :func:`accuracy`. ``nmi``: mutual information over the arithmetic mean of the entropies. ``ami``,
+        ``ami_max``: adjusted for chance, with the arithmetic mean and with the maximum of the entropies. ``ari``:
+        adjusted Rand index.
+    """
+    return {
+        "acc": accuracy(labels, clusters),
+        "nmi": float(normalized_mutual_info_score(labels, clusters)),
+        "ami": float(adjusted_mutual_info_score(labels, clusters)),
+        "ami_max": float(adjusted_mutual_info_score(labels, clusters, average_method="max")),
+        "ari": float(adjusted_rand_score(labels, clusters)),
+    }
+
+
+def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Share of items that are right under the best one-to-one match of clusters and classes.
+
+    With more clusters than classes the clusters left over count as wrong (and with fewer, the classes left over).
+    """
+    table = contingency_matrix(labels, clusters)
+    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+
+
+def purity(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Share of items in the majority class of their cluster; splitting a class costs nothing."""
+    table = contingency_matrix(labels, clusters)
+    return float(table.max(axis=0).sum() / table.sum())
+
+
+def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float | int]:
+    """How many of ``num_clusters`` clusters are in use.
+
+    Parameters
+    ----------
+    clusters : [N] in 0 … num_clusters − 1
+
+    Returns
+    -------
+    dict
+        ``used``: clusters with at least 0.5 % of the items. ``effective``: exp of the entropy of the cluster sizes.
+    """
+    size = np.bincount(clusters, minlength=num_clusters)
+    # In whole numbers: 200 · size >= N is exact where size / N >= .005 is not.
+    used = int(np.count_nonzero((size > 0) & (200 * size >= len(clusters))))
+    share = size[size > 0] / len(clusters)
+    return {"used": used, "effective": float(np.exp(-(share * np.log(share)).sum()))}

@@ -1,0 +1,39 @@
+"""The models of the SCDC paper as LightningModules."""
+
+from typing import Any
+
+import torch
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.errors import UserError
+from semicrowd.models.base import ClusteringModule
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.results import Posterior, WorkerPosterior
+
+MODELS: dict[str, type[ClusteringModule]] = {"bayes": BayesSCDC}
+
+__all__ = ["MODELS", "ClusteringModule", "Posterior", "WorkerPosterior", "build_model"]
+
+
+def build_model(
+    cfg: Any, data: Dataset, annotations: PairAnnotations | None, seed: int, restarts: int
+) -> ClusteringModule:
+    """The model ``cfg.model.name`` for a data set; ``cfg`` is the whole composed configuration.
+
+    Raises
+    ------
+    UserError
+        For a model that is not there, fewer than two clusters, or fewer items than clusters.
+    """
+    settings = cfg.model
+    if settings.name not in MODELS:
+        raise UserError(f"model={settings.name}: expected one of {', '.join(MODELS)}")
+    if settings.K < 2:
+        raise UserError(f"model.K={settings.K}: expected at least 2 clusters")
+    if data.num_items < settings.K:
+        raise UserError(f"model.K={settings.K}: more clusters than the {data.num_items} items of {data.name}")
+    if restarts < 1:
+        raise UserError(f"restarts={restarts}: expected at least 1")
+    features = torch.from_numpy(data.features)
+    return MODELS[settings.name](settings, features, annotations, seed, restarts, cfg.batch_size)

@@ -1,0 +1,81 @@
+"""Training minibatches: data order and relational samples depend on (seed, epoch) alone, so a resumed run sees the same."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from semicrowd.crowd.samplers import RelationalBatch, RelationalSampler
+from semicrowd.random import stream
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One step's data: annotated items with their answers first, then unannotated items.
+
+    Attributes
+    ----------
+    items : [B] item ids
+    weight : [B] factor of each item's local term in the estimate of the whole data set's sum
+    relational : answers over the first ``relational.num_nodes`` items, or None
+    step : index of the step within the epoch
+    """
+
+    items: Tensor
+    weight: Tensor
+    relational: RelationalBatch | None
+    step: int
+
+
+class TrainingBatches:
+    """An epoch's batches: unannotated items in random order without replacement, a relational sample beside each.
+
+    The unannotated items estimate their own sum, N_u / |B|, and the relational samples that of the annotated items
+    (docs/DEVIATIONS.md, row 7): together an unbiased estimate of the whole. Under several processes each takes its
+    share of the order and draws relational samples of its own.
+
+    Parameters
+    ----------
+    epoch : tells the current epoch when an iteration starts
+    rank, world_size : this process and their number
+    """
+
+    def __init__(
+        self,
+        num_items: int,
+        batch_size: int,
+        sampler: RelationalSampler | None,
+        steps_without_items: int,
+        seed: int,
+        epoch: Callable[[], int],
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        annotated = np.zeros(num_items, bool)
+        if sampler is not None:
+            annotated[sampler.annotations.annotated] = True
+        self.unannotated = np.flatnonzero(~annotated)
+        self.batch_size = min(batch_size, max(len(self.unannotated), 1))
+        self.sampler = sampler
+        self.steps_without_items = steps_without_items
+        self.seed, self.epoch, self.rank, self.world_size = seed, epoch, rank, world_size
+
+    def __len__(self) -> int:
+        steps = len(self.unannotated) // (self.batch_size * self.world_size)
+        return max(steps, 1) if len(self.unannotated) else self.steps_without_items
+
+    def __iter__(self) -> Iterator[Batch]:
+        epoch = self.epoch()
+        order = stream(self.seed, "order", epoch).permutation(self.unannotated)[self.rank :: self.world_size]
+        rng = stream(self.seed, "order", epoch, 1 + self.rank)
+        for step in range(len(self)):
+            items = torch.from_numpy(order[step * self.batch_size : (step + 1) * self.batch_size])
+            weight = torch.full((len(items),), len(self.unannotated) / max(len(items), 1))
+            relational = None
+            if self.sampler is not None:
+                relational = self.sampler.sample(rng)
+                items = torch.cat([relational.items, items])
+                weight = torch.cat([relational.item_weight, weight])
+            yield Batch(items, weight, relational, step)

@@ -1,0 +1,217 @@
+"""BayesSCDC: message passing, natural gradients on the global posterior, Adam on the networks (SCDC paper, Algorithm 1)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.samplers import RelationalBatch, whole_graph
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.inference.bound import local_terms, relational_term
+from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.message_passing import LocalPosterior, infer_local
+from semicrowd.inference.natural_gradient import NaturalGradient
+from semicrowd.inference.statistics import ExpectedGlobals
+from semicrowd.models.base import ClusteringModule
+from semicrowd.models.batches import Batch
+from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
+from semicrowd.models.moves import merge_moves, refit
+from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.models.warm_start import warm_start
+from semicrowd.nets import Recognition, build_decoder
+from semicrowd.random import torch_stream
+
+
+class BayesSCDC(ClusteringModule):
+    """The fully Bayesian model of section 3; see :class:`ClusteringModule` for the arguments."""
+
+    def __init__(
+        self,
+        settings: Any,
+        features: Tensor,
+        annotations: PairAnnotations | None,
+        seed: int,
+        restarts: int,
+        batch_size: int,
+    ) -> None:
+        super().__init__(settings, features, annotations, seed, restarts, batch_size)
+        generators = self.init_generators
+        d, hidden, skip = settings.latent_dim, settings.hidden, settings.linear_skip
+        self.recognition = Recognition(features.shape[1], hidden, d, generators, skip)
+        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], features.shape[1], generators, skip)
+        num_annotators = 0 if annotations is None else annotations.num_annotators
+        self.globals = GlobalPosterior(settings, num_annotators, generators)
+
+    # ---------------------------------------------------------------- training
+
+    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
+        """Adam on φ and γ, the natural gradient on η_Θ."""
+        nets = [*self.recognition.parameters(), *self.decoder.parameters()]
+        return [
+            torch.optim.Adam(nets, lr=self.settings.learning_rate),
+            NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=self.num_items),
+        ]
+
+    def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
+        """One step of Algorithm 1 on a minibatch."""
+        nets, natural = self.optimizers()  # type: ignore[misc]
+        nets.zero_grad()
+        natural.zero_grad()
+        expected = self.globals.expected()
+        messages, leaves = self._message_statistics()
+        features = self.features[batch.items]
+        local, bound = self._batch_bound(batch, features, expected, messages)
+        terms = self.globals.kl_terms(expected)
+        objective = bound / self.num_items - sum(terms.values()) / self.num_items
+        self.manual_backward(-objective.sum())
+        self.record_bound(objective * self.num_items)
+        nets.step()
+        natural.step(corrections={self.globals.eta[k]: leaf.grad for k, leaf in leaves.items() if leaf.grad is not None})
+
+    def _message_statistics(self) -> tuple[ExpectedGlobals, dict[str, Tensor]]:
+        """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.
+
+        ``svi`` leaves that term out, as the released code and SVAE do: detached statistics, no leaves.
+        """
+        if self.settings.natural_gradient == "svi":
+            with torch.no_grad():
+                return self.globals.expected().cast(self.features.dtype), {}
+        leaves = {
+            name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
+            for name, family in FAMILIES.items()
+        }
+        return ExpectedGlobals(*leaves.values()).cast(self.features.dtype), leaves
+
+    def _batch_bound(
+        self, batch: Batch, features: Tensor, expected: ExpectedGlobals, messages: ExpectedGlobals
+    ) -> tuple[LocalPosterior, Tensor]:
+        """The batch's unbiased estimate of all local and relational terms, [R] in float64."""
+        expected = expected.cast(features.dtype)
+        recognition = self.recognition.potentials(features)
+        graph = None
+        if batch.relational is not None:
+            graph, _ = self._graph(batch.relational, messages)
+        local = infer_local(recognition, messages, graph, self.settings.max_sweeps, self.settings.tolerance)
+        x = gaussian.sample(local.eta_x, self.noise(batch.step))
+        terms = local_terms(local, expected)
+        per_item = self.decoder.log_likelihood(x, features) - terms.kl_z - terms.kl_x
+        bound = (per_item * batch.weight).double().sum(1)
+        if batch.relational is not None and graph is not None:
+            evidence = _evidence(batch.relational, expected)
+            bound = bound + batch.relational.pair_weight * relational_term(local, graph, evidence).double().sum(1)
+        return local, bound
+
+    def _graph(self, batch: RelationalBatch, expected: ExpectedGlobals) -> tuple[PairGraph, PairEvidence]:
+        evidence = _evidence(batch, expected)
+        graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
+        return graph, evidence
+
+    def on_train_epoch_end(self) -> None:
+        """Merge moves every ``moves.every`` epochs, a full refit after the last, then what every model logs."""
+        every, done = self.settings.moves.every, self.current_epoch + 1
+        if every and done % every == 0:
+            merge_moves(self)
+        if done == self.trainer.max_epochs:
+            refit(self, self.settings.final_refits)
+        super().on_train_epoch_end()
+
+    def warm_up(self, progress: Callable[[str], None] = lambda _: None) -> None:
+        """The warm start of ``model.start=warm``."""
+        if self.settings.start == "warm":
+            warm_start(self, progress)
+
+    # -------------------------------------------------------------- evaluation
+
+    @torch.no_grad()
+    def infer(
+        self, features: Tensor, batch: RelationalBatch | None = None
+    ) -> tuple[LocalPosterior, PairGraph | None, PairEvidence | None]:
+        """Local inference to convergence, deterministic: all of ``features`` at once, annotated items first."""
+        expected = self.globals.expected().cast(features.dtype)
+        graph, evidence = (None, None) if batch is None else self._graph(batch.to(self.device), expected)
+        recognition = self.recognition.potentials(features)
+        return infer_local(recognition, expected, graph, max_sweeps=200, tolerance=1e-4), graph, evidence
+
+    def posterior(self, features: Tensor) -> Posterior:
+        """Posterior from the features alone."""
+        pieces = [self.infer(piece)[0] for piece in self.chunks(features)]
+        return _posterior(pieces, self.settings.latent_dim)
+
+    def annotated_posterior(self, features: Tensor, annotations: PairAnnotations) -> Posterior:
+        """Posterior of the annotated items, message passing over the whole graph."""
+        batch = whole_graph(annotations)
+        local, _, _ = self.infer(features[batch.items].to(self.device), batch)
+        return _posterior([local], self.settings.latent_dim)
+
+    @torch.no_grad()
+    def elbo(self) -> dict[str, Tensor]:
+        """Every term of eq. 19 on the whole training set, with ``settings.elbo_samples`` draws of each x."""
+        generator = torch_stream(self.seed, "evaluation", device=self.device)
+        expected = self.globals.expected()
+        totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in
+                  ("reconstruction", "relational", "kl_z", "kl_x")}
+        for features, batch in self.evaluation_parts():
+            local, graph, evidence = self.infer(features, batch)
+            terms = local_terms(local, expected.cast(features.dtype))
+            samples = self.settings.elbo_samples
+            for _ in range(samples):
+                log_likelihood = self.decoder.log_likelihood(gaussian.sample(local.eta_x, generator), features)
+                totals["reconstruction"] += log_likelihood.double().sum(1).cpu() / samples
+            totals["kl_z"] += terms.kl_z.double().sum(1).cpu()
+            totals["kl_x"] += terms.kl_x.double().sum(1).cpu()
+            if graph is not None and evidence is not None:
+                totals["relational"] += relational_term(local, graph, evidence).double().sum(1).cpu()
+        totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
+        gains = totals["reconstruction"] + totals["relational"]
+        return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}
+
+    def evaluation_parts(self) -> list[tuple[Tensor, RelationalBatch | None]]:
+        """The annotated items with their graph, then the others in chunks."""
+        mask = np.ones(self.num_items, bool)
+        parts: list[tuple[Tensor, RelationalBatch | None]] = []
+        if self.annotations is not None:
+            batch = whole_graph(self.annotations)
+            mask[self.annotations.annotated] = False
+            parts.append((self.features[batch.items].to(self.device), batch))
+        return parts + [(piece, None) for piece in self.chunks(self.features[torch.from_numpy(mask)])]
+
+    def workers(self) -> WorkerPosterior | None:
+        """Beta posteriors of the annotators."""
+        if self.annotations is None:
+            return None
+        shapes = [beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ("sensitivity", "specificity")]
+        return WorkerPosterior(*shapes)
+
+    def cluster_weights(self) -> Tensor:
+        """E[π]."""
+        concentration = dirichlet.to_standard(self.globals.eta["pi"].detach())
+        return (concentration / concentration.sum(-1, keepdim=True)).cpu()
+
+    @torch.no_grad()
+    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Tensor:
+        """Means of p(o | x) at x drawn from each cluster's expected component."""
+        location, _, scale, nu = normal_inverse_wishart.to_standard(self.globals.eta["components"].detach())
+        covariance = scale / nu[..., None, None]
+        factor = torch.linalg.cholesky(covariance)
+        noise = torch.randn(*location.shape[:2], num_per_cluster, location.shape[-1], generator=generator,
+                            dtype=location.dtype)
+        x = location[:, :, None] + noise.to(location.device) @ factor.mT
+        R, K, S, d = x.shape
+        means = self.decoder.mean(x.reshape(R, K * S, d).to(self.features.dtype))
+        return means.reshape(R, K, S, -1).cpu()
+
+
+def _evidence(batch: RelationalBatch, expected: ExpectedGlobals) -> PairEvidence:
+    return pair_evidence(expected.sensitivity, expected.specificity, batch.worker, batch.label)
+
+
+def _posterior(pieces: list[LocalPosterior], latent_dim: int) -> Posterior:
+    probabilities = torch.cat([piece.probabilities for piece in pieces], 1)
+    latent = torch.cat([piece.t_x[..., :latent_dim] for piece in pieces], 1)
+    return Posterior(probabilities.cpu().float(), latent.cpu().float())
+
+

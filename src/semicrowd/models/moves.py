@@ -1,0 +1,103 @@
+"""Merge moves: two clusters become one where the ELBO, after a refit of the conjugate part, says so.
+
+Gradient steps alone keep a cluster that was cut in two by its start. A move is proposed for every restart at once: the
+two posteriors are added (the exact posterior of the united cluster), the conjugate part is refitted by coordinate ascent
+with the networks fixed, and the move is kept where the ELBO beats that of an equally refitted model without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from semicrowd.expfam import normal_inverse_wishart
+
+if TYPE_CHECKING:
+    from semicrowd.models.bayes import BayesSCDC
+
+
+@torch.no_grad()
+def merge_moves(model: BayesSCDC) -> Tensor:
+    """Propose up to ``moves.proposals`` merges in each restart; returns how many each accepted, [R]."""
+    settings = model.settings.moves
+    accepted = torch.zeros(model.num_restarts, dtype=torch.long)
+    refit(model, settings.refits)
+    best = model.elbo()["total"]
+    tried: list[set[tuple[int, int]]] = [set() for _ in range(model.num_restarts)]
+    for _ in range(settings.proposals):
+        state = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
+        pairs = [_candidate(model, r, tried[r]) for r in range(model.num_restarts)]
+        if all(pair is None for pair in pairs):
+            break
+        for r, pair in enumerate(pairs):
+            if pair is not None:
+                tried[r].add(pair)
+                _unite(model, r, *pair)
+        refit(model, settings.refits)
+        bound = model.elbo()["total"]
+        better = bound > best
+        for r in np.flatnonzero(better.numpy()):
+            if pairs[r] is not None:
+                accepted[r] += 1
+                tried[r] = set()
+        best = torch.where(better, bound, best)
+        for name, eta in model.globals.eta.items():
+            keep = better.to(eta.device).view(-1, *[1] * (eta.dim() - 1))
+            eta.copy_(torch.where(keep, eta, state[name]))
+    return accepted
+
+
+def _candidate(model: BayesSCDC, restart: int, tried: set[tuple[int, int]]) -> tuple[int, int] | None:
+    """The untried pair of clusters in use whose union loses the least evidence of the conjugate mixture."""
+    counts = model.globals.eta["pi"][restart] - model.globals.prior("pi")[0]
+    used = torch.nonzero(counts > model.settings.moves.min_count)[:, 0]
+    if len(used) < 2:
+        return None
+    prior = model.globals.prior("components")[0, 0]
+    eta = model.globals.eta["components"][restart, used]
+    single = normal_inverse_wishart.log_partition(eta)
+    union = normal_inverse_wishart.log_partition(eta[:, None] + eta[None] - prior)
+    gain = union + normal_inverse_wishart.log_partition(prior) - single[:, None] - single[None]
+    gain = gain.masked_fill(torch.eye(len(used), dtype=torch.bool, device=gain.device), -torch.inf).triu()
+    gain = torch.where(torch.ones_like(gain).triu(1) > 0, gain, -torch.inf)
+    for index in gain.flatten().argsort(descending=True).tolist():
+        a, b = divmod(index, len(used))
+        pair = (int(used[a]), int(used[b]))
+        if not gain[a, b].isfinite():
+            return None
+        if pair not in tried:
+            return pair
+    return None
+
+
+def _unite(model: BayesSCDC, restart: int, keep: int, gone: int) -> None:
+    for name in ("pi", "components"):
+        eta, prior = model.globals.eta[name], model.globals.prior(name)
+        prior = prior[0, gone] if name == "pi" else prior[0, 0]
+        eta[restart, keep] += eta[restart, gone] - prior
+        eta[restart, gone] = prior
+
+
+@torch.no_grad()
+def refit(model: BayesSCDC, iterations: int) -> None:
+    """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed."""
+    for _ in range(iterations):
+        totals = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
+        for features, batch in model.evaluation_parts():
+            local, graph, _ = model.infer(features, batch)
+            q = local.probabilities.double()
+            t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
+            totals["pi"] += q.sum(1)
+            totals["components"] += q.mT @ t
+            if graph is not None and batch is not None:
+                same = graph.agreement(local.probabilities[:, : graph.num_nodes]).double()
+                yes = batch.label.to(same)
+                worker = batch.worker.to(same.device)
+                for name, chance, answer in (("sensitivity", same, yes), ("specificity", 1 - same, 1 - yes)):
+                    counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
+                    totals[name].index_add_(1, worker, counts)
+        for name, eta in model.globals.eta.items():
+            eta.copy_(totals[name])

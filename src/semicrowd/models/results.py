@@ -1,0 +1,46 @@
+"""What a finished model tells: posteriors of items and of workers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """q(z) and the latent means of N items under R restarts.
+
+    Attributes
+    ----------
+    probabilities : [R, N, K]
+    latent_mean : [R, N, d]
+    """
+
+    probabilities: Tensor
+    latent_mean: Tensor
+
+
+@dataclass(frozen=True)
+class WorkerPosterior:
+    """Beta posteriors of M annotators' sensitivity and specificity: shape parameters [R, M, 2].
+
+    Point estimates (SCDC) are Beta(∞, ∞)-like: ``exact`` then holds and intervals have no width.
+    """
+
+    sensitivity: np.ndarray
+    specificity: np.ndarray
+    exact: bool = False
+
+    def mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior means of sensitivity and specificity, [R, M] each."""
+        return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))  # type: ignore[return-value]
+
+    def interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+        """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end."""
+        if self.exact:
+            return tuple(np.stack([mean, mean], -1) for mean in self.mean())  # type: ignore[return-value]
+        tails = np.array([(1 - level) / 2, (1 + level) / 2])
+        return tuple(  # type: ignore[return-value]
+            stats.beta.ppf(tails, shape[..., :1], shape[..., 1:]) for shape in (self.sensitivity, self.specificity)
+        )

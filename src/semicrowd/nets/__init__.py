@@ -1,0 +1,7 @@
+"""Networks whose every parameter carries a leading restart axis."""
+
+from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, build_decoder
+from semicrowd.nets.mlp import MLP
+from semicrowd.nets.recognition import Recognition
+
+__all__ = ["MLP", "BernoulliDecoder", "Decoder", "GaussianDecoder", "Recognition", "build_decoder"]

@@ -1,0 +1,80 @@
+"""Multilayer perceptrons of R restarts at once."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class RestartLinear(nn.Module):
+    """R affine maps at once, x W_r + b_r; weight [R, in, out], bias [R, out].
+
+    Weights start from N(0, gain²/in), biases at zero. Each restart draws from a generator of its own, so that restart r
+    starts the same whatever R is.
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, generators: Sequence[torch.Generator], gain: float = 2**0.5
+    ) -> None:
+        super().__init__()
+        draws = [torch.randn(in_features, out_features, generator=g) for g in generators]
+        self.weight = nn.Parameter(torch.stack(draws) * gain / in_features**0.5)
+        self.bias = nn.Parameter(torch.zeros(len(generators), out_features))
+
+    def forward(self, x: Float[Tensor, "*#R B i"]) -> Float[Tensor, "R B o"]:
+        """Map items [B, in] (shared by all restarts) or [R, B, in] to [R, B, out]."""
+        restarts = self.weight.shape[0]
+        if restarts == 1:  # as cheap as an ordinary layer
+            return torch.addmm(self.bias[0], x.reshape(x.shape[-2:]), self.weight[0])[None]
+        return torch.baddbmm(self.bias[:, None], x.expand(restarts, *x.shape[-2:]), self.weight)
+
+
+class MLP(nn.Module):
+    """ReLU hidden layers and one or more linear heads; the first head may have a linear skip from the input.
+
+    The skip is what the networks of SVAE have, whose setting the paper follows; without it the pinwheel's mixture
+    collapses at the start (docs/DEVIATIONS.md).
+
+    Parameters
+    ----------
+    in_features, hidden, heads : widths of the input, of each hidden layer and of each head
+    linear_skip : add x W_skip to the first head; W_skip starts as a partial isometry
+    head_gain : scale of the heads' initial weights
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden: Sequence[int],
+        heads: Sequence[int],
+        generators: Sequence[torch.Generator],
+        linear_skip: bool = True,
+        head_gain: float = 1.0,
+    ) -> None:
+        super().__init__()
+        widths = [in_features, *hidden]
+        self.hidden = nn.ModuleList(
+            RestartLinear(a, b, generators) for a, b in zip(widths[:-1], widths[1:], strict=True)
+        )
+        self.heads = nn.ModuleList(RestartLinear(widths[-1], out, generators, head_gain) for out in heads)
+        self.skip: nn.Parameter | None = None
+        if linear_skip:
+            draws = [torch.randn(in_features, heads[0], generator=g) for g in generators]
+            self.skip = nn.Parameter(torch.stack([_partial_isometry(draw) for draw in draws]))
+
+    def forward(self, x: Float[Tensor, "*#R B i"]) -> list[Float[Tensor, "R B o"]]:
+        """The heads' outputs for items [B, in] or [R, B, in]."""
+        h = x
+        for layer in self.hidden:
+            h = layer(h).relu()
+        outputs = [head(h) for head in self.heads]
+        if self.skip is not None:
+            outputs[0] = outputs[0] + x @ self.skip
+        return outputs
+
+
+def _partial_isometry(matrix: Tensor) -> Tensor:
+    """The nearest matrix with orthonormal rows or columns."""
+    u, _, vh = torch.linalg.svd(matrix, full_matrices=False)
+    return u @ vh

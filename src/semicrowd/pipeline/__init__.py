@@ -1,0 +1,1 @@
+"""What the stages of dvc.yaml run."""

@@ -1,0 +1,66 @@
+"""``make demo``: the pinwheel without and with answers, by both models, in one figure."""
+
+import json
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import yaml
+
+from semicrowd.data import load_dataset
+from semicrowd.pipeline.experiments import DATA
+from semicrowd.report.panels import Panel, draw
+from semicrowd.report.runs import read_clusters
+from semicrowd.run.arguments import folder_name
+
+FOLDER = Path("demo")
+MODELS, ANSWERS = ("scdc", "bayes"), ("none", "two_coin")
+NAMES = {"scdc": "SCDC", "bayes": "BayesSCDC", "none": "no answers", "two_coin": "980 noisy answers"}
+COMMAND = (
+    "src/train.py",
+    "-m",
+    "data=pinwheel",
+    f"model={','.join(MODELS)}",
+    f"annotations={','.join(ANSWERS)}",
+    "restarts=5",
+    "seed=0",
+    f"hydra.sweep.dir={FOLDER}",
+)
+
+
+def panel(model: str, answers: str) -> Panel:
+    """The clusters of one of the four runs, with its scores."""
+    directory = FOLDER / folder_name([f"model={model}", f"annotations={answers}"])
+    metrics = json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
+    config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
+    options = {key: value for key, value in config["data"].items() if key != "name"}
+    title = (
+        f"{NAMES[model]}, {NAMES[answers]}: {metrics['clusters/used']} clusters, "
+        f"accuracy {metrics['train/acc']:.3f}, NMI {metrics['train/nmi']:.3f}"
+    )
+    return Panel(title, load_dataset("pinwheel", DATA, **options).features, read_clusters(directory))
+
+
+def main() -> int:
+    """Run the four jobs and draw them."""
+    print("$ python", *COMMAND, flush=True)
+    done = subprocess.run([sys.executable, *COMMAND], check=False)
+    if done.returncode:
+        return done.returncode
+    figure = FOLDER / "comparison.png"
+    panels = [panel(model, answers) for model, answers in product(MODELS, ANSWERS)]
+    draw("pinwheel: clusters found", panels, figure)
+    best = FOLDER / folder_name(["model=bayes", "annotations=two_coin"])
+    print(f"""
+open these:
+  {figure}: the clusters of all four runs
+  {FOLDER / "jobs.csv"}: their numbers
+  {best / "figures"}: what a run draws
+  {best / "assignments.csv"}, {best / "workers.csv"}: each item's cluster, each annotator's reliability
+make ui shows the runs in a browser""")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

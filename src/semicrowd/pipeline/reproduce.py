@@ -1,0 +1,65 @@
+"""``make reproduce``: the whole pipeline, from data to reports/index.html.
+
+DVC decides what has to run again. A stage that fails does not stop the others; the report is then written from what is
+there, with the failed run's error in its place, and the exit code is 1.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from semicrowd.errors import UserError
+from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.profile import drift, select_profile
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """The stages' environment: this interpreter is their ``python``, the project's data folder their data root."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}
+
+
+def allow_missing_git(root: Path) -> None:
+    """Let DVC work in a tree without git (an unpacked archive), by its local, untracked configuration."""
+    if not (root / ".git").exists():
+        (root / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n", encoding="utf-8")
+
+
+def reproduce(root: Path) -> int:
+    """Run what has changed; the exit code is that of the pipeline."""
+    allow_missing_git(root)
+    environment = _environment(root)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "repro", "--keep-going"], cwd=root, env=environment, check=False
+    )
+    if done.returncode != 0:
+        print("error: a stage failed (see above); the report is written from what is there", file=sys.stderr)
+        subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)
+    return 1 if done.returncode else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--profile", help="switch params.yaml to conf/profile/<PROFILE>.yaml first")
+    options = parser.parse_args(arguments)
+    try:
+        if options.profile:
+            select_profile(options.profile)
+        elif note := drift():
+            print(f"note: {note}")
+        code = reproduce(Path.cwd())
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: make reproduce goes on from the last finished stage", file=sys.stderr)
+        return 130
+    print("report: reports/index.html (the same as text: reports/REPORT.md)")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""Gathers the runs of the selected profile into one file, ``reports/runs.json``, from which the report is made."""
+
+import argparse
+import csv
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, load_plan
+from semicrowd.run.files import write_json
+
+RUNS = Path("reports/runs.json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as the report sees it.
+
+    Attributes
+    ----------
+    directory
+        Run directory, relative to the project.
+    status
+        ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the data
+        cannot be had here); ``missing`` (never started).
+    message
+        The error, or how to get the data; empty for a finished run.
+    metrics
+        ``metrics.json``; empty unless finished.
+    config
+        The resolved configuration; empty where the run has not got that far.
+    restarts
+        Columns of ``restarts.csv``, one number for each start.
+    answers
+        What is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace real
+        ones); empty for a run without.
+    """
+
+    seed: int
+    directory: str
+    status: str
+    message: str = ""
+    metrics: dict[str, float] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    restarts: dict[str, list[float]] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """All runs of a profile, by experiment and in the order of their seeds."""
+
+    profile: str
+    commands: dict[str, str]
+    runs: dict[str, list[Run]]
+
+    def finished(self, experiment: str) -> list[Run]:
+        """The finished runs of an experiment; none for an experiment that the profile leaves out."""
+        return [run for run in self.runs.get(experiment, []) if run.status == "finished"]
+
+    def unfinished(self, experiment: str) -> list[Run]:
+        """The other runs of an experiment."""
+        return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _read_columns(path: Path) -> dict[str, list[float]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else ()) if rows[0][name]}
+
+
+def read_run(experiment: Experiment, seed: int, results: Path = RESULTS) -> Run:
+    """Read one run directory; whatever state it is in, there is an answer."""
+    directory = experiment.run_dir(seed, results)
+    status = _read_json(directory / "status.json")
+    config = directory / "config.yaml"
+    state = str(status.get("status", "missing"))
+    answers = _read_json(directory / "provenance.json").get("annotations") or {}
+    if experiment.answers:
+        answers |= _read_json(experiment.annotation_dir(seed) / "about.json")
+    return Run(
+        seed=seed,
+        directory=directory.as_posix(),
+        status=state,
+        message=str(status.get("error") or ""),
+        metrics=_read_json(directory / "metrics.json") if state == "finished" else {},
+        config=yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else {},
+        restarts=_read_columns(directory / "restarts.csv") if state == "finished" else {},
+        answers=answers,
+    )
+
+
+def collect(params: Path = PARAMS, results: Path = RESULTS) -> Collected:
+    """Read the runs that the selected profile asks for, and no others that may lie in ``results``."""
+    plan = load_plan(params)
+    return Collected(
+        profile=plan.profile,
+        commands={name: experiment.command() for name, experiment in plan.experiments.items()},
+        runs={
+            name: [read_run(experiment, seed, results) for seed in experiment.seeds]
+            for name, experiment in plan.experiments.items()
+        },
+    )
+
+
+def save(collected: Collected, path: Path = RUNS) -> None:
+    """Write ``collected`` as JSON, whole or not at all."""
+    write_json(path, asdict(collected))
+
+
+def load(path: Path = RUNS) -> Collected:
+    """Read what :func:`save` wrote."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    runs = {name: [Run(**run) for run in entries] for name, entries in content["runs"].items()}
+    return Collected(content["profile"], content["commands"], runs)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """``python -m semicrowd.report.collect``, the pipeline's stage."""
+    argparse.ArgumentParser(description="gather the runs of params.yaml into reports/runs.json").parse_args(arguments)
+    collected = collect()
+    save(collected)
+    for name in collected.runs:
+        unfinished = collected.unfinished(name)
+        print(
+            f"{name}: {len(collected.finished(name))} finished"
+            + "".join(f", seed {r.seed} {r.status}" for r in unfinished)
+        )
+
+
+if __name__ == "__main__":
+    main()

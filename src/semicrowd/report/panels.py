@@ -1,0 +1,40 @@
+"""The same points side by side, each panel coloured by another partition."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+
+import numpy as np
+
+from semicrowd.figures.style import in_rank_order, new_figure, ranks_by_size, ranks_like, save, tidy
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Points [N, 2] in the plane, coloured by their group [N]."""
+
+    title: str
+    points: np.ndarray
+    groups: np.ndarray
+
+
+def draw(title: str, panels: Sequence[Panel], path: Path) -> None:
+    """Draw the panels in two columns and write them as an image.
+
+    Groups of later panels take the colour of the group of the first panel that they share most items with.
+    """
+    rows = -(-len(panels) // 2)
+    figure = new_figure(9.6, 4.6 * rows, title)
+    axes = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
+    reference = panels[0].groups
+    for axis, panel in zip(axes, panels, strict=False):
+        ranks = ranks_by_size(reference) if panel is panels[0] else ranks_like(panel.groups, reference)
+        for group, colour, marker in in_rank_order(ranks):
+            points = panel.points[panel.groups == group]
+            axis.scatter(points[:, 0], points[:, 1], s=12, alpha=0.75, linewidths=0, color=colour, marker=marker)
+        axis.set_aspect("equal")
+        tidy(axis, fill(panel.title, 60), "feature 1", "feature 2")
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    save(figure, path)

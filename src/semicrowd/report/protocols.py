@@ -1,0 +1,116 @@
+"""The papers' protocols as settings, so that a run's deviations are read off its own configuration."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a paper.
+
+    Attributes
+    ----------
+    key
+        Where a run's resolved configuration has it, as ``model.K``.
+    label
+        What it is.
+    paper
+        The paper's value.
+    with_answers
+        True for a setting that matters only to a run with answers.
+    said
+        How to print the paper's value, where the value itself is an option's name.
+    """
+
+    key: str
+    label: str
+    paper: Any
+    with_answers: bool = False
+    said: str = ""
+
+
+# What both of the paper's BayesSCDC experiments share (App. B and section 3.2).
+_BAYES = (
+    Setting("model.start", "start", "cold"),
+    Setting("model.prior.concentration", "prior concentration of the mixing weights", "paper", said=".05/K"),
+    Setting("model.linear_skip", "linear skip in the networks", False),
+    Setting("model.natural_gradient", "natural gradient", "full", said="with both terms of eq. 17"),
+    Setting("model.step_size", "step on the global posterior", 1e-4),
+    Setting("model.learning_rate", "learning rate of the networks", 1e-3),
+    Setting("model.relational.sampler", "sampling of answers", "pairs", with_answers=True),
+)
+
+PROTOCOLS: dict[str, tuple[Setting, ...]] = {
+    "scdc/figure-2": (
+        Setting("epochs", "epochs", 20),
+        Setting("batch_size", "batch", 50),
+        Setting("model.K", "K", 15),
+        Setting("model.latent_dim", "latent dimensions", 2),
+        Setting("model.hidden", "hidden layers", [40, 40]),
+        *_BAYES,
+    ),
+    "scdc/table-1": (
+        Setting("epochs", "epochs", 200),
+        Setting("batch_size", "batch", 128),
+        Setting("restarts", "initialisations a run, the best counts", 10),
+        Setting("model.K", "K", 50),
+        Setting("model.latent_dim", "latent dimensions", 8),
+        Setting("model.hidden", "hidden layers", [500, 500]),
+        *_BAYES,
+    ),
+}
+
+# What no setting tells.
+NOTES: dict[str, tuple[str, ...]] = {
+    "scdc/figure-2": ("networks trained by Adam (paper: momentum .9)",),
+    "scdc/table-1": (
+        "networks trained by Adam (paper: momentum .9)",
+        "the paper's NMI is adjusted mutual information with the 'max' average: compared with ours of the same kind",
+        "on the test set (paper: not said)",
+        "the best start is chosen by the ELBO (paper: not said)",
+    ),
+}
+
+
+def _lookup(config: dict[str, Any], key: str) -> Any:
+    value: Any = config
+    for part in key.split("."):
+        value = value[part]
+    return value
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def deviations(exhibit: str, config: dict[str, Any], *, with_answers: bool, runs: int, paper_runs: int) -> list[str]:
+    """How a run's protocol differs from the paper's: one phrase each.
+
+    Parameters
+    ----------
+    exhibit
+        A key of :data:`PROTOCOLS`.
+    config
+        Resolved configuration of a run.
+    with_answers
+        Whether the run had answers.
+    runs, paper_runs
+        How many runs stand behind our number and behind the paper's.
+
+    Raises
+    ------
+    KeyError
+        If the configuration lacks a setting: a renamed one must not pass for an equal one.
+    """
+    found = []
+    if runs != paper_runs:
+        found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {paper_runs})")
+    for setting in PROTOCOLS[exhibit]:
+        if setting.with_answers and not with_answers:
+            continue
+        ours = _lookup(config, setting.key)
+        if ours != setting.paper:
+            found.append(f"{setting.label}: {_say(ours)} (paper: {setting.said or _say(setting.paper)})")
+    return [*found, *NOTES[exhibit]]

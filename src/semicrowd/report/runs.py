@@ -1,0 +1,18 @@
+"""Reads clusters back from run directories."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+
+def read_clusters(directory: Path) -> np.ndarray:
+    """Cluster of every training item, [N], as in ``assignments.csv`` (annotated items with their answers)."""
+    with (directory / "assignments.csv").open(newline="", encoding="utf-8") as file:
+        return np.array([int(row["cluster"]) for row in csv.DictReader(file)])
+
+
+def read_restart_clusters(directory: Path) -> np.ndarray:
+    """Cluster of every item from its features alone under each restart, [R, N]."""
+    with np.load(directory / "restart_assignments.npz", allow_pickle=False) as content:
+        return content["clusters"]

@@ -1,0 +1,126 @@
+"""Renders the results as one page, twice: ``index.html`` to look at, ``REPORT.md`` to read as text."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from semicrowd.pipeline.experiments import format_ranges
+from semicrowd.report.cells import Cell, format_difference, format_value
+from semicrowd.report.collect import Collected
+from semicrowd.report.exhibits import PAPERS
+from semicrowd.report.results import Result
+from semicrowd.run.files import write_atomic
+
+_QUANTITIES = {
+    "accuracy": "accuracy",
+    "nmi": "NMI",
+    "nmi, arithmetic": "NMI, arithmetic",
+    "ami, arithmetic": "AMI, arithmetic",
+    "clusters": "clusters used",
+    "seconds_per_epoch": "seconds an epoch",
+    "sensitivity error": "error of sensitivity",
+    "specificity error": "error of specificity",
+}
+
+
+def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
+    """The texts of one table row; deviations become numbers into ``notes``, which grows."""
+    for deviation in cell.deviations:
+        if deviation not in notes:
+            notes.append(deviation)
+    ours = cell.ours
+    return {
+        "cell": cell.cell,
+        "quantity": _QUANTITIES.get(cell.quantity, cell.quantity),
+        "paper": format_value(cell.paper.value, cell.paper.sd, cell.quantity) if cell.paper else "–",
+        "ours": format_value(ours.mean, ours.sd, cell.quantity) if ours else "–",
+        "n": str(ours.num_runs) if ours else "–",
+        "seeds": format_ranges(ours.seeds) if ours else "–",
+        "difference": format_difference(cell),
+        "notes": format_ranges([notes.index(deviation) + 1 for deviation in cell.deviations]) or "–",
+        "remark": cell.remark,
+        "missing": ours is None,
+    }
+
+
+def _section(result: Result) -> dict[str, Any]:
+    notes: list[str] = []
+    rows = [_row(cell, notes) for cell in result.cells]
+    return {
+        "key": result.exhibit.key.replace("/", "-"),
+        "label": result.exhibit.label,
+        "title": result.exhibit.title,
+        "status": result.status + (", simulated answers" if result.simulated else ""),
+        "state": result.status.replace(" ", "-"),
+        "text": result.text,
+        "figure": result.figure.as_posix() if result.figure else None,
+        "caption": result.caption,
+        "rows": rows,
+        "notes": notes,
+        "commands": result.commands,
+    }
+
+
+def _runs(collected: Collected) -> list[dict[str, Any]]:
+    return [
+        {
+            "experiment": name,
+            "seed": run.seed,
+            "status": run.status,
+            "message": run.message,
+            "answers": answers_text(run.answers),
+            "directory": run.directory,
+        }
+        for name, runs in collected.runs.items()
+        for run in runs
+    ]
+
+
+def answers_text(answers: dict[str, Any]) -> str:
+    """``57330 answers of 48 annotators (real)``, or none."""
+    if not answers.get("num_pairs"):
+        return "none"
+    kind = "simulated" if answers["simulated"] else "real"
+    return f"{answers['num_pairs']} answers of {answers['num_annotators']} annotators ({kind})"
+
+
+def page(results: Sequence[Result], collected: Collected) -> dict[str, Any]:
+    """Everything the templates show, as plain texts."""
+    papers = [
+        {
+            "title": title,
+            "sections": [_section(result) for result in results if result.exhibit.paper == key],
+        }
+        for key, title in PAPERS.items()
+    ]
+    done = sum(result.status in ("done", "partly done") for result in results)
+    return {
+        "profile": collected.profile,
+        "done": done,
+        "computed": sum(result.exhibit.computed for result in results),
+        "papers": papers,
+        "runs": _runs(collected),
+    }
+
+
+def _write_text(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def write(results: Sequence[Result], collected: Collected, folder: Path) -> None:
+    """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("semicrowd.report"),
+        autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    content = page(results, collected)
+    for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
+        text = templates.get_template(template).render(content)
+        write_atomic(folder / name, partial(_write_text, text))

@@ -1,0 +1,1 @@
+"""One run and a sweep of runs: what ``python src/train.py`` does."""

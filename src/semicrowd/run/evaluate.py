@@ -1,0 +1,183 @@
+"""What a trained model says about its data: every number of metrics.json and every row of the result tables."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.errors import UserError
+from semicrowd.metrics import cluster_counts, clustering_scores, worker_recovery
+from semicrowd.models import ClusteringModule, Posterior, WorkerPosterior
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Hard clusters of N items and the probability of each item's cluster.
+
+    Attributes
+    ----------
+    cluster : [N] int64
+    probability : [N] float64
+    """
+
+    cluster: np.ndarray
+    probability: np.ndarray
+
+    @classmethod
+    def of(cls, posterior: Posterior, restart: int) -> "Assignment":
+        """The most probable cluster of every item under one restart; the first of equals."""
+        probability, cluster = posterior.probabilities[restart].max(-1)
+        return cls(cluster.numpy().astype(np.int64), probability.double().numpy())
+
+    def replace(self, items: np.ndarray, new: "Assignment") -> "Assignment":
+        """This assignment with that of ``items`` taken from ``new``, one row for each of them."""
+        cluster, probability = self.cluster.copy(), self.probability.copy()
+        cluster[items], probability[items] = new.cluster, new.probability
+        return Assignment(cluster, probability)
+
+
+@dataclass(frozen=True)
+class WorkerTable:
+    """Estimates of M annotators under the best restart, [M] each; truth is NaN where it is not known."""
+
+    name: tuple[str, ...]
+    pairs: np.ndarray
+    sensitivity: np.ndarray
+    sensitivity_interval: np.ndarray  # [M, 2], 90 %
+    specificity: np.ndarray
+    specificity_interval: np.ndarray  # [M, 2], 90 %
+    true_sensitivity: np.ndarray
+    true_specificity: np.ndarray
+
+    @property
+    def weight(self) -> np.ndarray:
+        """logit α + logit β, [M] in nats: what one "same" and one "different" of an annotator say together."""
+        ends = 1e-12
+        alpha, beta = (np.clip(x, ends, 1 - ends) for x in (self.sensitivity, self.specificity))
+        return np.log(alpha / (1 - alpha)) + np.log(beta / (1 - beta))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A finished run. ``features`` are assignments from the features alone, ``final`` those of assignments.csv.
+
+    Attributes
+    ----------
+    best : restart of highest ELBO on the training data; all below is about it unless it has an axis R
+    elbo : [R] in nats
+    restart_clusters : [R, N] clusters from the features alone
+    latent_mean : [N, d]
+    scores : metrics.json, but for times
+    restart_scores : columns of restarts.csv, [R] each
+    """
+
+    best: int
+    elbo: np.ndarray
+    restart_clusters: np.ndarray
+    latent_mean: np.ndarray
+    features: Assignment
+    final: Assignment
+    test: Assignment | None
+    workers: WorkerTable | None
+    scores: dict[str, float | int]
+    restart_scores: dict[str, np.ndarray]
+
+
+@torch.no_grad()
+def evaluate(model: ClusteringModule, data: Dataset, annotations: PairAnnotations | None) -> Evaluation:
+    """Evaluate the fixed model on every item; labels are used for scores only, never to choose.
+
+    Raises
+    ------
+    UserError
+        Where training has diverged in every restart.
+    """
+    elbo = model.elbo()["total"].double().cpu().numpy()
+    if not np.isfinite(elbo).any():
+        raise UserError("training diverged: the ELBO is not a number in any restart; try a lower model.learning_rate")
+    best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
+
+    features = torch.from_numpy(data.features)
+    posterior = model.posterior(features)
+    assignment = Assignment.of(posterior, best)
+    restart_clusters = posterior.probabilities.argmax(-1).numpy()
+    restart_scores = _score_restarts(restart_clusters, elbo, data.labels, model.num_clusters)
+
+    counts = cluster_counts(assignment.cluster, model.num_clusters)
+    scores: dict[str, float | int] = {
+        **_scores("train", data.labels, assignment.cluster),
+        "clusters/used": int(counts["used"]),
+        "clusters/effective": float(counts["effective"]),
+        "elbo/train": float(elbo[best]),
+        "restart/best": best,
+    }
+    if data.labels is not None:
+        scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
+
+    test = None
+    if data.test_features is not None:
+        test = Assignment.of(model.posterior(torch.from_numpy(data.test_features)), best)
+        scores |= _scores("test", data.test_labels, test.cluster)
+
+    final, workers = assignment, None
+    if annotations is not None:
+        items = annotations.annotated
+        with_answers = Assignment.of(model.annotated_posterior(features, annotations), best)
+        final = assignment.replace(items, with_answers)
+        scores |= _scores("annotated", None if data.labels is None else data.labels[items], with_answers.cluster)
+        estimates = model.workers()
+        if estimates is not None:
+            workers = _worker_table(estimates, annotations, best)
+            scores |= _recovery(workers)
+    return Evaluation(
+        best, elbo, restart_clusters, posterior.latent_mean[best].numpy(), assignment, final, test, workers, scores,
+        restart_scores,
+    )
+
+
+def _scores(split: str, labels: np.ndarray | None, clusters: np.ndarray) -> dict[str, float]:
+    scores = {} if labels is None else clustering_scores(labels, clusters)
+    return {f"{split}/{name}": value for name, value in scores.items()}
+
+
+def _score_restarts(
+    clusters: np.ndarray, elbo: np.ndarray, labels: np.ndarray | None, num_clusters: int
+) -> dict[str, np.ndarray]:
+    used = np.array([int(cluster_counts(c, num_clusters)["used"]) for c in clusters])
+    nothing = np.full(len(clusters), np.nan)
+    scores = {"elbo": elbo, "clusters_used": used, "oracle_acc": nothing, "oracle_nmi": nothing}
+    if labels is not None:
+        each = [clustering_scores(labels, c) for c in clusters]
+        scores["oracle_acc"] = np.array([s["acc"] for s in each])
+        scores["oracle_nmi"] = np.array([s["nmi"] for s in each])
+    return scores
+
+
+def _worker_table(estimates: WorkerPosterior, annotations: PairAnnotations, best: int) -> WorkerTable:
+    sensitivity, specificity = estimates.mean()
+    sensitivity_interval, specificity_interval = estimates.interval(0.9)
+    unknown = np.full(annotations.num_annotators, np.nan)
+    truth = annotations.true_sensitivity, annotations.true_specificity
+    return WorkerTable(
+        name=annotations.worker_names,
+        pairs=np.bincount(annotations.worker, minlength=annotations.num_annotators),
+        sensitivity=np.asarray(sensitivity[best]),
+        sensitivity_interval=np.asarray(sensitivity_interval[best]),
+        specificity=np.asarray(specificity[best]),
+        specificity_interval=np.asarray(specificity_interval[best]),
+        true_sensitivity=unknown if truth[0] is None else truth[0],
+        true_specificity=unknown if truth[1] is None else truth[1],
+    )
+
+
+def _recovery(workers: WorkerTable) -> dict[str, float]:
+    pairs = {
+        "workers/sensitivity_mae": (workers.sensitivity, workers.true_sensitivity),
+        "workers/specificity_mae": (workers.specificity, workers.true_specificity),
+    }
+    return {
+        name: float(worker_recovery(estimated, true))
+        for name, (estimated, true) in pairs.items() if np.isfinite(true).any()
+    }

@@ -1,0 +1,166 @@
+"""A run's directory: atomic files, one process at a time, and a status that survives a crash."""
+
+import contextlib
+import csv
+import fcntl
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from semicrowd.errors import UserError
+
+#: What a run writes, in the order in which a new run removes it: the result first.
+RUN_FILES = (
+    "metrics.json",
+    "assignments.csv",
+    "test_assignments.csv",
+    "workers.csv",
+    "restarts.csv",
+    "restart_assignments.npz",
+    "annotations.csv",
+    "curves.csv",
+    "checkpoints",
+    "figures",
+    "provenance.json",
+    "config.yaml",
+)
+STATUS = "status.json"
+
+
+def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a temporary file beside ``path`` and move it there: readers see all of it or nothing.
+
+    Raises
+    ------
+    UserError
+        Where the file cannot be written: no permission, no space.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):  # a folder out of reach: that is the error already on its way
+            temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON object, its keys in the order given; a value that is not a number has no place in it."""
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    write_atomic(path, lambda temporary: temporary.write_text(text))
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table; floats keep what is needed to read them back, None and NaN are empty cells."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows([_cell(value) for value in row] for row in rows)
+
+    write_atomic(path, write)
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def read_status(path: Path) -> dict[str, Any]:
+    """Content of a run directory's status.json, empty where there is none or it cannot be read."""
+    try:
+        status = json.loads((path / STATUS).read_text())
+    except (OSError, ValueError):
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+class RunDirectory:
+    """A run's directory, held by this process alone while the ``with`` block lasts.
+
+    Attributes
+    ----------
+    path : the directory; made if it is not there
+    checkpoint : where the last finished epoch is kept
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoint = path / "checkpoints" / "last.ckpt"
+        self._descriptor: int | None = None
+        self._started = time.time()
+
+    def __enter__(self) -> "RunDirectory":
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._close()
+            raise UserError(f"{self.path}: another process is running here; wait for it or choose hydra.run.dir=…"
+                            ) from error
+        except OSError as error:
+            self._close()
+            raise UserError(f"{self.path}: cannot be used as run directory: {error.strerror}") from error
+        if not read_status(self.path):
+            foreign = [name for name in RUN_FILES if (self.path / name).exists()]
+            if foreign:
+                self._close()
+                raise UserError(f"{self.path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def clear(self) -> None:
+        """Remove what an earlier run left here."""
+        for name in RUN_FILES:
+            target = self.path / name
+            if target.is_dir():
+                shutil.rmtree(target)
+            else:
+                target.unlink(missing_ok=True)
+
+    def set_status(self, status: str, error: str | None = None) -> None:
+        """Write status.json: running, finished, failed or interrupted."""
+        seconds = round(time.time() - self._started, 3)
+        write_json(self.path / STATUS, {"status": status, "error": error, "seconds": seconds})
+
+
+def existing_ancestor(path: Path) -> Path:
+    """The deepest folder on the way to ``path`` (itself included) that is there."""
+    path = path.absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def remove_empty(path: Path, keep: Path) -> None:
+    """Remove ``path`` and its parents below ``keep`` as far as they are empty folders."""
+    path = path.absolute()
+    while path != keep and keep in path.parents:
+        try:
+            path.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return
+        path = path.parent

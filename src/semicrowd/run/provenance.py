@@ -1,0 +1,67 @@
+"""Where a run's numbers come from: commit, command, versions, data hashes, annotation source."""
+
+import os
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+
+_PACKAGES = ("semicrowd", "torch", "pytorch-lightning", "numpy", "scipy", "scikit-learn", "hydra-core")
+
+
+def provenance(data: Dataset, annotations: PairAnnotations | None) -> dict[str, Any]:
+    """Everything but the configuration that a run's result depends on."""
+    return {
+        "git_commit": _git("rev-parse", "HEAD"),
+        "git_dirty": _dirty(),
+        "command": command(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": data.name,
+        "data_hashes": dict(data.hashes),
+        "num_items": data.num_items,
+        "num_features": data.num_features,
+        "image_shape": None if data.image_shape is None else list(data.image_shape),
+        "annotations": None if annotations is None else {
+            "source": annotations.source,
+            "simulated": annotations.simulated,
+            "num_pairs": annotations.num_pairs,
+            "num_annotators": annotations.num_annotators,
+            "num_annotated": len(annotations.annotated),
+            "notes": list(annotations.notes),
+        },
+        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in _PACKAGES}},
+    }
+
+
+def command() -> str:
+    """What the user typed, in the worker processes of a sweep too."""
+    return os.environ.get("SEMICROWD_COMMAND") or shlex.join(sys.argv)
+
+
+def _git(*arguments: str) -> str | None:
+    """Output of a git command in the folder of this file, None outside a repository or without git."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _dirty() -> bool | None:
+    status = _git("status", "--porcelain")
+    return None if status is None else bool(status)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,88 @@
+"""What of a run goes to MLflow, and under which names."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+#: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
+LONGEST = 250
+#: Settings that say how to run, not what.
+_NOT_PARAMETERS = ("resume", "logger")
+#: What the names of metrics of single epochs begin with.
+CURVE = "curve/"
+
+
+def parameters(cfg: DictConfig) -> dict[str, str]:
+    """The configuration, flattened to ``group.key``; values of more than 250 characters are cut."""
+    content = OmegaConf.to_container(cfg, resolve=True)
+    assert isinstance(content, dict)
+    flat = _flatten({key: value for key, value in content.items() if key not in _NOT_PARAMETERS})
+    return {name: value if len(value) <= LONGEST else value[: LONGEST - 1] + "…" for name, value in flat.items()}
+
+
+def _flatten(content: Mapping[Any, Any], prefix: str = "") -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = "null" if value is None else str(value)
+    # A group's own name is the group: `data`, not `data.name`, as on the command line.
+    return {name.removesuffix(".name"): value for name, value in flat.items()} if not prefix else flat
+
+
+def run_name(cfg: DictConfig) -> str:
+    """Such as ``mnist bayes crowd seed 0``."""
+    return f"{cfg.data.name} {cfg.model.name} {cfg.annotations.name} seed {cfg.seed}"
+
+
+def tags(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Where a run comes from, as tags; what is not known is left out.
+
+    Parameters
+    ----------
+    provenance : content of provenance.json
+    """
+    annotations = provenance.get("annotations") or {}
+    found = {
+        # MLflow's own names, which its pages show: "Source" and the version of the code.
+        "mlflow.source.type": "LOCAL",
+        "mlflow.source.name": provenance.get("command"),
+        "mlflow.source.git.commit": provenance.get("git_commit"),
+        "git.dirty": provenance.get("git_dirty"),
+        "annotations.source": annotations.get("source"),
+        "annotations.simulated": annotations.get("simulated"),
+        **{f"sha256.{name}": digest for name, digest in (provenance.get("data_hashes") or {}).items()},
+        **{f"version.{name}": version for name, version in (provenance.get("versions") or {}).items()},
+    }
+    return {_allowed(name): _text(value) for name, value in found.items() if value is not None}
+
+
+def _allowed(name: str) -> str:
+    """A tag's name in the characters that MLflow takes."""
+    return "".join(c if c.isalnum() or c in "_-. /" else "_" for c in name)[:LONGEST]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def curve(metrics: Mapping[str, float]) -> dict[str, float]:
+    """An epoch's metrics: ``clusters/used`` is ``curve/clusters used``.
+
+    The names differ from those of metrics.json, which are about the fixed model, and have one prefix: MLflow draws the
+    metrics of a prefix side by side.
+    """
+    return {f"{CURVE}{name.replace('/', ' ')}": _finite(value) for name, value in metrics.items()}
+
+
+def final(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Content of metrics.json."""
+    return {name: _finite(value) for name, value in metrics.items()}
+
+
+def _finite(value: float) -> float:
+    """NaN for an infinite value: MLflow would store 1.8e308 in its place."""
+    return float(value) if math.isfinite(value) else math.nan

@@ -1,0 +1,132 @@
+"""Answers as files: there and back, and one clear line for what cannot be read."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semicrowd.crowd import simulate
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+
+
+def _write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_names_spaces_order_of_columns_and_further_columns(tmp_path: Path) -> None:
+    path = _write(tmp_path, "label, worker,i,j,when\n1,zoë,0,1,today\n\n 0 ,ann, 2,1,\n1,zoë,2,0,now\n")
+    answers = PairAnnotations.from_csv(path, num_items=3)
+    assert answers.worker_names == ("ann", "zoë")
+    assert answers.worker.tolist() == [1, 0, 1]
+    assert answers.i.tolist() == [0, 2, 2]
+    assert answers.j.tolist() == [1, 1, 0]
+    assert answers.label.tolist() == [1, 0, 1]
+    assert answers.task is None
+    assert (answers.source, answers.simulated) == ("answers.csv", False)
+
+
+def test_numbers_as_names_are_ordered_as_numbers(tmp_path: Path) -> None:
+    rows = "".join(f"0,1,{worker},1,{task}\n" for worker, task in [(10, "b"), (9, "a"), (2, "b")])
+    answers = PairAnnotations.from_csv(_write(tmp_path, "i,j,worker,label,task\n" + rows), num_items=2)
+    assert answers.worker_names == ("2", "9", "10")
+    assert answers.worker.tolist() == [2, 1, 0]
+    assert answers.task is not None
+    assert answers.task.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["two_coin", "tasks"])
+def test_there_and_back(tmp_path: Path, kind: str) -> None:
+    labels = np.random.default_rng(0).integers(4, size=200)
+    before = getattr(simulate, kind)(labels, np.random.default_rng(1))
+    path = tmp_path / "new" / "answers.csv"
+    before.save(path)
+    after = PairAnnotations.from_csv(path, num_items=200)
+    for name in ("i", "j", "worker", "label", "task", "true_sensitivity", "true_specificity"):
+        assert np.array_equal(getattr(before, name), getattr(after, name)), name
+    assert (after.source, after.simulated) == (f"{kind} (simulated)", True)
+    assert after.worker_names == before.worker_names
+    assert sorted(p.name for p in path.parent.iterdir()) == ["answers.csv", "answers.truth.json"]
+
+
+def test_without_truth(tmp_path: Path) -> None:
+    before = PairAnnotations.from_arrays([0, 1], [1, 2], [0, 0], [1, 0], num_items=3, source="people")
+    before.save(tmp_path / "answers.csv")
+    after = PairAnnotations.from_csv(tmp_path / "answers.csv", num_items=3)
+    assert (after.source, after.simulated) == ("people", False)
+    assert after.true_sensitivity is None
+    before.to_csv(tmp_path / "plain.csv")
+    assert not (tmp_path / "plain.truth.json").exists()
+
+
+def test_truth_that_is_partly_unknown(tmp_path: Path) -> None:
+    before = PairAnnotations.from_arrays(
+        [0, 1], [1, 2], [0, 1], [1, 0], num_items=3, true_sensitivity=[0.5, np.nan], true_specificity=[np.nan, 1.0]
+    )
+    before.save(tmp_path / "answers.csv")
+    json.loads((tmp_path / "answers.truth.json").read_text(), parse_constant=pytest.fail)
+    after = PairAnnotations.from_csv(tmp_path / "answers.csv", num_items=3)
+    assert after.true_sensitivity is not None
+    assert after.true_specificity is not None
+    assert np.array_equal(after.true_sensitivity, [0.5, np.nan], equal_nan=True)
+    assert np.array_equal(after.true_specificity, [np.nan, 1.0], equal_nan=True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"source": "x", "simulated": true, "annotators": {"0": 3}}'])
+def test_truth_that_cannot_be_read(tmp_path: Path, text: str) -> None:
+    path = _write(tmp_path, "i,j,worker,label\n0,1,0,1\n")
+    (tmp_path / "answers.truth.json").write_text(text)
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+        PairAnnotations.from_csv(path, num_items=2)
+
+
+HEADER = "i,j,worker,label\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": empty; expected a header i,j,worker,label[,task]"),
+        (HEADER, ": no answers; expected at least one row"),
+        ("i,j,label\n0,1,1\n", ", line 1: no column worker; expected i,j,worker,label[,task], found i,j,label"),
+        ("i;j;worker;label\n0;1;a;1\n", ", line 1: no column i, j, worker, label"),
+        ("i,j,worker,label,i\n0,1,a,1,0\n", ", line 1: column i is there twice"),
+        (HEADER + "0,1,a,1\n0,9,a,1\n", ", line 3, column j: 9; expected an item id from 0 to 4"),
+        (HEADER + "\n0,1,a,1\n\n-1,2,a,1\n", ", line 5, column i: -1; expected an item id from 0 to 4"),
+        (HEADER + "3,3,a,1\n", ", line 2, column j: 3; expected another item than i"),
+        (HEADER + "0,1,a,2\n", ", line 2, column label: 2; expected 1 (same) or 0 (different)"),
+        (HEADER + "0,1,a,yes\n", ", line 2, column label: yes; expected 1 (same) or 0 (different)"),
+        (HEADER + "0,1.0,a,1\n", ", line 2, column j: 1.0; expected an item id"),
+        (HEADER + "0,,a,1\n", ", line 2, column j: empty; expected an item id"),
+        (HEADER + "0,99999999999999999999,a,1\n", ", line 2, column j: 99999999999999999999; expected an item id"),
+        (HEADER + "0,1,,1\n", ", line 2, column worker: empty; expected a name or number"),
+        ("i,j,worker,label,task\n0,1,a,1,\n", ", line 2, column task: empty"),
+        (HEADER + "0,1,a\n", ", line 2: 3 columns; expected at least 4"),
+        (HEADER + '0,1,"a"b,1\n', ", line 2: not valid csv"),
+    ],
+)
+def test_bad_file(tmp_path: Path, text: str, message: str) -> None:
+    path = _write(tmp_path, text)
+    with pytest.raises(UserError, match="^" + re.escape(f"{path}{message}")) as caught:
+        PairAnnotations.from_csv(path, num_items=5)
+    assert "\n" not in str(caught.value)
+
+
+def test_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"absent\.csv: cannot be read: No such file"):
+        PairAnnotations.from_csv(tmp_path / "absent.csv", num_items=5)
+    (tmp_path / "answers.csv").write_bytes(b"i,j,worker,label\n0,1,\xff,1\n")
+    with pytest.raises(UserError, match="not a text file"):
+        PairAnnotations.from_csv(tmp_path / "answers.csv", num_items=5)
+
+
+def test_file_that_cannot_be_written(tmp_path: Path) -> None:
+    answers = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=2)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(UserError, match="cannot be written"):
+        answers.to_csv(tmp_path / "file" / "answers.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,180 @@
+"""Simulated answers against the rates that they are asked for, by Monte Carlo with fixed seeds."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import _grouping, _pair_of_number, quota, tasks, two_coin
+from semicrowd.errors import UserError
+
+LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
+
+
+def _pairs(answers: PairAnnotations, worker: int) -> set[frozenset[int]]:
+    mine = answers.worker == worker
+    return {frozenset(pair) for pair in zip(answers.i[mine].tolist(), answers.j[mine].tolist(), strict=True)}
+
+
+def test_pairs_are_numbered_without_gaps() -> None:
+    a, b = _pair_of_number(np.arange(45))
+    assert set(zip(a.tolist(), b.tolist(), strict=True)) == set(combinations(range(10), 2))
+    # Where floating point would be off by one: both ends of a row far out.
+    for row in (94_906_267, 3_000_000_000):
+        start = row * (row - 1) // 2
+        a, b = _pair_of_number(np.array([start - 1, start, start + row - 1]))
+        assert b.tolist() == [row - 1, row, row]
+        assert a.tolist() == [row - 2, 0, row - 1]
+
+
+def test_two_coin_follows_the_protocol_of_the_pinwheel() -> None:
+    answers = two_coin(LABELS, np.random.default_rng(1))
+    assert (answers.num_pairs, answers.num_annotators) == (980, 20)
+    assert len(answers.annotated) <= 100
+    assert all(len(_pairs(answers, m)) == 49 for m in range(20))
+    assert answers.simulated
+    assert answers.source == "two_coin (simulated)"
+    assert answers.true_sensitivity is not None
+    assert answers.true_sensitivity.tolist() == [0.9] * 20
+    assert answers.notes == ()
+
+
+def test_two_coin_rates() -> None:
+    alpha, beta = (0.95, 0.6, 0.75), (0.7, 0.99, 0.8)
+    answers = two_coin(
+        LABELS, np.random.default_rng(2), num_annotators=3, pairs_per_annotator=30_000, num_annotated=None,
+        sensitivity=alpha, specificity=beta,
+    )
+    sensitivity, specificity = answers.empirical_quality(LABELS)
+    # About 6,000 and 24,000 pairs: five standard errors are .03 and .015 at most.
+    assert sensitivity == pytest.approx(alpha, abs=0.03)
+    assert specificity == pytest.approx(beta, abs=0.015)
+    # Pairs are uniform: 99 of 499 partners share the class.
+    same = LABELS[answers.i] == LABELS[answers.j]
+    assert same.mean() == pytest.approx(99 / 499, abs=0.01)
+
+
+def test_two_coin_takes_every_pair_when_asked_for_all() -> None:
+    answers = two_coin(LABELS[:10], np.random.default_rng(3), num_annotators=2, pairs_per_annotator=45)
+    assert _pairs(answers, 0) == _pairs(answers, 1) == {frozenset(p) for p in combinations(range(10), 2)}
+
+
+@pytest.mark.parametrize("count", [200, 201])
+def test_quota_is_on_the_true_relation(count: int) -> None:
+    answers = quota(LABELS, np.random.default_rng(4), pairs_per_annotator=count, num_annotated=100)
+    same = LABELS[answers.i] == LABELS[answers.j]
+    for m in range(5):
+        assert same[answers.worker == m].sum() == count // 2
+        assert len(_pairs(answers, m)) == count
+    assert len(answers.annotated) <= 100
+    assert answers.true_specificity is not None
+    assert answers.true_specificity.tolist() == [0.95, 0.9, 0.85, 0.8, 0.75]
+
+
+def test_quota_draws_pairs_uniformly_from_classes_of_unequal_size() -> None:
+    labels = np.repeat([3, 1, 2], [30, 6, 2])
+    answers = quota(labels, np.random.default_rng(5), sensitivity=[1.0] * 200, specificity=1.0, pairs_per_annotator=40)
+    one, other = np.sort([labels[answers.i], labels[answers.j]], axis=0)
+    share = {(a, b): np.mean((one == a) & (other == b)) for a, b in [(3, 3), (1, 1), (2, 2), (1, 3), (2, 3), (1, 2)]}
+    same, different = 435 + 15 + 1, 180 + 60 + 12
+    expected = {
+        (3, 3): 435 / same, (1, 1): 15 / same, (2, 2): 1 / same,
+        (1, 3): 180 / different, (2, 3): 60 / different, (1, 2): 12 / different,
+    }
+    assert share == pytest.approx({pair: rate / 2 for pair, rate in expected.items()}, abs=0.02)
+    # Perfect annotators: every answer is the truth.
+    assert np.array_equal(answers.label == 1, one == other)
+
+
+def test_quota_rates() -> None:
+    answers = quota(LABELS, np.random.default_rng(6), pairs_per_annotator=20_000)
+    sensitivity, specificity = answers.empirical_quality(LABELS)
+    # 10,000 pairs of each kind: five standard errors are .022 at most.
+    assert sensitivity == pytest.approx([0.95, 0.9, 0.85, 0.8, 0.75], abs=0.022)
+    assert specificity == pytest.approx([0.95, 0.9, 0.85, 0.8, 0.75], abs=0.022)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.98, 0.99), (0.7, 0.8), (0.9, 0.1), (1.0, 1.0), (0.6, 1.0), (1.0, 0.5)])
+def test_groupings_have_the_rates_asked_for(alpha: float, beta: float) -> None:
+    rng = np.random.default_rng(7)
+    labels = np.repeat(np.arange(4), 3)
+    first, second = np.triu_indices(len(labels), k=1)
+    same = labels[first] == labels[second]
+    groups = np.stack([_grouping(labels, alpha, beta, rng) for _ in range(4000)])
+    together = groups[:, first] == groups[:, second]
+    for rate, got in ((alpha, together[:, same].mean(1)), (beta, 1 - together[:, ~same].mean(1))):
+        # Pairs of one grouping depend on each other; groupings do not: the standard error is theirs.
+        assert abs(got.mean() - rate) <= 4.5 * got.std() / np.sqrt(len(got))
+
+
+def test_every_pair_of_classes_meets_equally_often() -> None:
+    rng = np.random.default_rng(8)
+    groups = np.stack([_grouping(np.arange(4), 1.0, 0.7, rng) for _ in range(6000)])
+    for a, b in combinations(range(4), 2):
+        # Five standard errors.
+        assert np.mean(groups[:, a] == groups[:, b]) == pytest.approx(0.3, abs=0.03)
+
+
+def test_tasks_have_the_scheme_of_the_mnist_crowd() -> None:
+    labels = np.random.default_rng(9).integers(10, size=6000)
+    answers = tasks(labels, np.random.default_rng(10))
+    assert (answers.num_pairs, answers.num_tasks, answers.num_annotators) == (57_330, 91, 48)
+    assert len(answers.annotated) == 2759
+    assert answers.task is not None
+    placements = np.zeros(6000, int)
+    for t in range(91):
+        rows = answers.task == t
+        items = np.unique(np.concatenate([answers.i[rows], answers.j[rows]]))
+        assert len(items) == 36
+        assert rows.sum() == 630
+        assert len(np.unique(answers.worker[rows])) == 1
+        placements[items] += 1
+        # Transitive: the same-relation is that of its connected groups.
+        position = {item: k for k, item in enumerate(items.tolist())}
+        relation = np.eye(36, dtype=int)
+        a, b = ([position[x] for x in column[rows].tolist()] for column in (answers.i, answers.j))
+        relation[a, b] = relation[b, a] = answers.label[rows]
+        assert np.array_equal(relation @ relation > 0, relation > 0)
+    assert set(placements[answers.annotated]) == {1, 2}
+
+
+def test_tasks_on_fewer_items_than_asked_for() -> None:
+    answers = tasks(LABELS, np.random.default_rng(11))
+    assert len(answers.annotated) == 500
+    small = tasks(LABELS[:40], np.random.default_rng(12), num_annotators=3, num_tasks=20)
+    assert len(small.annotated) == 40
+    assert small.num_pairs == 20 * 630
+
+
+@pytest.mark.parametrize("simulator", [two_coin, quota, tasks])
+def test_the_generator_decides(simulator: Any) -> None:
+    first, again, other = (simulator(LABELS, np.random.default_rng(seed)) for seed in (13, 13, 14))
+    for name in ("i", "j", "worker", "label"):
+        assert np.array_equal(getattr(first, name), getattr(again, name))
+    assert not np.array_equal(first.i, other.i)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "options", "message"),
+    [
+        (two_coin, {"sensitivity": 1.2}, r"annotations\.sensitivity=1\.2: expected probabilities"),
+        (two_coin, {"sensitivity": "high"}, r"annotations\.sensitivity=high: expected probabilities"),
+        (two_coin, {"specificity": [0.9, 0.8]}, r"annotations\.specificity: 2 numbers; expected one"),
+        (two_coin, {"num_annotators": 0}, r"annotations\.num_annotators=0: expected a whole number >= 1"),
+        (two_coin, {"pairs_per_annotator": 2.5}, r"annotations\.pairs_per_annotator=2\.5: expected a whole number"),
+        (two_coin, {"num_annotated": 1}, r"annotations\.num_annotated=1: expected a whole number >= 2"),
+        (two_coin, {"num_annotated": 9.5}, r"annotations\.num_annotated=9\.5: expected a whole number >= 2"),
+        (two_coin, {"num_annotated": 5}, "49 distinct pairs wanted, 5 annotated items have 10"),
+        (quota, {"pairs_per_annotator": 50_000}, "25000 distinct pairs of one class wanted"),
+        (quota, {"sensitivity": [0.9, 0.8, 0.7]}, r"annotations\.sensitivity: 3 numbers"),
+        (tasks, {"num_tasks": 10}, r"annotations\.num_tasks=10: expected one or more for each of 48"),
+        (tasks, {"task_size": 501}, r"annotations\.task_size=501: expected 2 to 500"),
+        (tasks, {"task_size": 1}, r"annotations\.task_size=1: expected 2 to 500"),
+        (tasks, {"sensitivity": 0.3, "specificity": 0.5}, "sensitivity \\+ specificity >= 1"),
+    ],
+)
+def test_bad_options(simulator: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        simulator(LABELS, np.random.default_rng(15), **options)

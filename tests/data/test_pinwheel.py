@@ -1,0 +1,60 @@
+"""The pinwheel against its recipe, undone by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.errors import UserError
+
+ROOT = Path("unused")
+
+
+def test_shape_and_classes() -> None:
+    data = load_dataset("pinwheel", ROOT, num_classes=3, points_per_class=40)
+    assert data.labels is not None
+    assert (data.num_items, data.num_features) == (120, 2)
+    assert np.bincount(data.labels).tolist() == [40, 40, 40]
+    assert data.features.dtype == np.float32
+    assert data.image_shape is None
+    assert data.test_features is None
+
+
+def test_arms_are_gaussian_after_unbending() -> None:
+    data = load_dataset("pinwheel", ROOT, points_per_class=4000)
+    assert data.labels is not None
+    x, y = data.features.T / 10
+    # The distance from 0 is nearly the radius (the deviation across is small), which gives the arm's angle.
+    distance = np.hypot(x, y)
+    angle = 2 * np.pi * data.labels / 5 + 0.25 * np.exp(distance)
+    along, across = x * np.cos(angle) - y * np.sin(angle), y * np.cos(angle) + x * np.sin(angle)
+    # Radii below 0 turn by the wrong angle here: there are next to none.
+    plain = distance > 0.3
+    assert along[plain].mean() == pytest.approx(1.0, abs=0.02)
+    assert along[plain].std() == pytest.approx(0.3, abs=0.02)
+    assert across[plain].std() == pytest.approx(0.05, abs=0.005)
+
+
+def test_runs_of_a_sweep_share_their_data() -> None:
+    first, second = load_dataset("pinwheel", ROOT, seed=0), load_dataset("pinwheel", ROOT, seed=1)
+    assert np.array_equal(first.features, second.features)
+    assert first.hashes == second.hashes
+    other = load_dataset("pinwheel", ROOT, data_seed=1)
+    assert not np.array_equal(first.features, other.features)
+    assert first.hashes != other.hashes
+
+
+def test_items_are_in_random_order() -> None:
+    labels = load_dataset("pinwheel", ROOT).labels
+    assert labels is not None
+    assert np.count_nonzero(np.diff(labels)) > 300
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("num_classes", 0), ("points_per_class", -1), ("data_seed", -1), ("num_classes", 2.5)]
+)
+def test_bad_option(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=rf"^data\.{name}={value}: expected a whole number"):
+        load_dataset("pinwheel", ROOT, **{name: value})

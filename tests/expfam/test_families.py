@@ -1,0 +1,167 @@
+"""Every family against autograd, scipy and Monte Carlo, in float64."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from semicrowd.expfam import beta, categorical, dirichlet, gaussian, in_domain, kl_divergence, normal_inverse_wishart
+
+DIMENSIONS = [1, 2, 5]
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def positive(*shape: int, seed: int = 0) -> torch.Tensor:
+    return 0.3 + 4 * torch.rand(shape, generator=generator(seed), dtype=torch.float64)
+
+
+def covariance(*batch: int, d: int, seed: int = 0) -> torch.Tensor:
+    root = torch.randn(*batch, d, d, generator=generator(seed), dtype=torch.float64)
+    return root @ root.mT + 0.5 * torch.eye(d, dtype=torch.float64)
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=generator(seed + 99), dtype=torch.float64)
+
+
+def niw(*batch: int, d: int, seed: int = 0) -> torch.Tensor:
+    nu = d + 2 + positive(*batch, seed=seed + 1)  # low ν has no finite moments to compare
+    return normal_inverse_wishart.to_natural(
+        normal(*batch, d, seed=seed), positive(*batch, seed=seed + 2), covariance(*batch, d=d, seed=seed), nu
+    )
+
+
+def make(name: str, d: int, seed: int = 0) -> tuple[object, torch.Tensor]:
+    """A family and natural parameters with batch shape (3, 2)."""
+    if name == "dirichlet":
+        return dirichlet, dirichlet.to_natural(positive(3, 2, d + 1, seed=seed))
+    if name == "beta":
+        return beta, beta.to_natural(positive(3, 2, 2, seed=seed))
+    if name == "categorical":
+        return categorical, normal(3, 2, d + 1, seed=seed)
+    if name == "gaussian":
+        return gaussian, gaussian.to_natural(normal(3, 2, d, seed=seed), covariance(3, 2, d=d, seed=seed))
+    return normal_inverse_wishart, niw(3, 2, d=d, seed=seed)
+
+
+FAMILIES = ["dirichlet", "beta", "categorical", "gaussian", "normal_inverse_wishart"]
+each_family = pytest.mark.parametrize("name", FAMILIES)
+each_dimension = pytest.mark.parametrize("d", DIMENSIONS)
+
+
+@each_family
+@each_dimension
+def test_expected_statistics_are_the_gradient_of_the_log_partition(name: str, d: int) -> None:
+    family, eta = make(name, d)
+    eta.requires_grad_()
+    (gradient,) = torch.autograd.grad(family.log_partition(eta).sum(), eta)
+    torch.testing.assert_close(family.expected_statistics(eta), gradient, atol=1e-8, rtol=1e-8)
+
+
+@each_family
+@each_dimension
+def test_natural_and_standard_parameters_are_inverse(name: str, d: int) -> None:
+    family, eta = make(name, d)
+    standard = family.to_standard(eta)
+    again = family.to_natural(*standard) if isinstance(standard, tuple) else family.to_natural(standard)
+    if name == "categorical":  # natural parameters are unnormalised
+        again, eta = again - again[..., :1], eta - eta[..., :1]
+    torch.testing.assert_close(again, eta)
+
+
+def draws_and_statistics(name: str, eta: torch.Tensor, n: int) -> tuple[object, torch.Tensor]:
+    """n draws at one natural parameter, and their statistics t [n, F]."""
+    family = {"beta": beta, "dirichlet": dirichlet, "categorical": categorical, "gaussian": gaussian,
+              "normal_inverse_wishart": normal_inverse_wishart}[name]
+    draws = family.sample(eta.expand(n, *eta.shape).contiguous(), generator(3))
+    if name == "dirichlet":
+        return draws, draws.log()
+    if name == "beta":
+        return draws, torch.stack([draws.log(), (1 - draws).log()], -1)
+    if name == "categorical":
+        return draws, torch.nn.functional.one_hot(draws, eta.shape[-1]).double()
+    if name == "gaussian":
+        return draws, torch.cat([draws, (draws[:, :, None] * draws[:, None]).flatten(1)], -1)
+    mean, sigma = draws
+    precision = sigma.inverse()
+    linear = (precision @ mean[..., None])[..., 0]
+    last = torch.stack([-0.5 * (mean * linear).sum(-1), -0.5 * torch.logdet(sigma)], -1)
+    return draws, torch.cat([linear, -0.5 * precision.flatten(1), last], -1)
+
+
+@each_family
+@each_dimension
+def test_samples_have_the_expected_statistics(name: str, d: int) -> None:
+    family, eta = make(name, d)
+    eta = eta[1, 1]
+    _, statistics = draws_and_statistics(name, eta, 40_000)
+    error = statistics.std(0) / math.sqrt(len(statistics))
+    difference = (statistics.mean(0) - family.expected_statistics(eta)).abs()
+    assert (difference <= 5 * error + 1e-12).all(), (difference / error).tolist()
+
+
+@each_family
+@each_dimension
+def test_kl_divergence_matches_monte_carlo(name: str, d: int) -> None:
+    family, eta_q = make(name, d)
+    _, eta_p = make(name, d, seed=7)
+    eta_q, eta_p = eta_q[0, 0], eta_p[0, 0]
+    _, t = draws_and_statistics(name, eta_q, 40_000)
+    log_ratio = t @ (eta_q - eta_p) - family.log_partition(eta_q) + family.log_partition(eta_p)
+    error = log_ratio.std() / math.sqrt(len(t))
+    assert (kl_divergence(family, eta_q, eta_p) - log_ratio.mean()).abs() <= 5 * error
+    assert kl_divergence(family, eta_q, eta_q).abs() < 1e-10
+
+
+def test_dirichlet_and_beta_densities_against_scipy() -> None:
+    concentration = positive(4)
+    eta = dirichlet.to_natural(concentration)
+    point = dirichlet.sample(eta, generator(1))
+    ours = eta @ point.log() - dirichlet.log_partition(eta)
+    assert float(ours) == pytest.approx(stats.dirichlet.logpdf(point.numpy() / point.sum().item(), concentration.numpy()))
+    shape = positive(2)
+    eta = beta.to_natural(shape)
+    ours = eta @ torch.tensor([math.log(0.3), math.log(0.7)], dtype=torch.float64) - beta.log_partition(eta)
+    assert float(ours) == pytest.approx(stats.beta.logpdf(0.3, *shape.tolist()))
+
+
+@each_dimension
+def test_gaussian_density_against_scipy(d: int) -> None:
+    mean, sigma, x = normal(d), covariance(d=d), normal(d, seed=5)
+    eta = gaussian.to_natural(mean, sigma)
+    statistics = torch.cat([x, (x[:, None] * x).flatten()])
+    ours = eta @ statistics - gaussian.log_partition(eta)
+    assert float(ours) == pytest.approx(stats.multivariate_normal.logpdf(x, mean, sigma))
+
+
+@each_dimension
+def test_normal_inverse_wishart_density_against_scipy(d: int) -> None:
+    location, kappa, scale, nu = normal(d), 1.7, covariance(d=d), d + 1.5
+    eta = normal_inverse_wishart.to_natural(location, torch.tensor(kappa).double(), scale, torch.tensor(nu).double())
+    mean, sigma = normal(d, seed=5), covariance(d=d, seed=6)
+    _, statistics = sigma, torch.cat([
+        torch.linalg.solve(sigma, mean), -0.5 * sigma.inverse().flatten(),
+        torch.stack([-0.5 * mean @ torch.linalg.solve(sigma, mean), -0.5 * torch.logdet(sigma)]),
+    ])
+    ours = eta @ statistics - normal_inverse_wishart.log_partition(eta)
+    theirs = stats.invwishart.logpdf(sigma.numpy(), nu, scale.numpy())
+    theirs += stats.multivariate_normal.logpdf(mean, location, sigma / kappa)
+    assert float(ours) == pytest.approx(float(np.squeeze(theirs)))
+
+
+def test_points_outside_the_domain_have_infinite_log_partition() -> None:
+    assert in_domain(dirichlet, torch.tensor([0.5, -0.5])) and not in_domain(dirichlet, torch.tensor([0.5, -1.5]))
+    good = niw(d=2)
+    assert in_domain(normal_inverse_wishart, good)
+    for index, value in ((-2, -0.1), (-1, 4.5), (2, -9.0)):  # κ < 0, ν < d − 1, S not positive definite
+        bad = good.clone()
+        bad[index] = value
+        assert not in_domain(normal_inverse_wishart, bad)
+    indefinite = gaussian.to_natural(torch.zeros(2), torch.eye(2))
+    indefinite[2] *= -1
+    assert not in_domain(gaussian, indefinite)

@@ -1,0 +1,71 @@
+"""Annotators: what is drawn is the table."""
+
+import numpy as np
+from matplotlib.container import ErrorbarContainer
+from sklearn.metrics import mean_absolute_error
+
+from semicrowd.figures.workers import workers
+from semicrowd.run.evaluate import WorkerTable
+
+
+def table(truth: bool = True, count: int = 6) -> WorkerTable:
+    rng = np.random.default_rng(0)
+    sensitivity, specificity = rng.uniform(0.6, 0.95, count), rng.uniform(0.6, 0.95, count)
+    unknown = np.full(count, np.nan)
+    true_sensitivity = np.clip(sensitivity + 0.03, 0, 1)
+    true_sensitivity[2] = 1.0  # never wrong
+    return WorkerTable(
+        name=tuple(f"w{m}" for m in range(count)),
+        pairs=np.full(count, 49),
+        sensitivity=sensitivity,
+        sensitivity_interval=np.stack([sensitivity - 0.05, sensitivity + 0.02], -1),
+        specificity=specificity,
+        specificity_interval=np.stack([specificity - 0.01, specificity + 0.04], -1),
+        true_sensitivity=true_sensitivity if truth else unknown,
+        true_specificity=specificity - 0.01 if truth else unknown,
+    )
+
+
+def test_estimates_intervals_and_truth_stand_in_their_column() -> None:
+    data = table()
+    axes = workers(data, "title").axes
+    names = [label.get_text() for label in axes[2].get_xticklabels()]
+    order = [data.name.index(name) for name in names]
+    assert sorted(order) == list(range(6))
+    assert (np.diff(data.weight[order]) <= 0).all()
+    for panel, estimate, interval, truth in (
+        (axes[0], data.sensitivity, data.sensitivity_interval, data.true_sensitivity),
+        (axes[1], data.specificity, data.specificity_interval, data.true_specificity),
+    ):
+        container = panel.containers[0]
+        assert isinstance(container, ErrorbarContainer)
+        points, _, (bars,) = container
+        np.testing.assert_allclose(points.get_ydata(), estimate[order])
+        np.testing.assert_allclose([bar[:, 1] for bar in bars.get_segments()], interval[order])
+        diamonds = np.asarray(panel.collections[-1].get_offsets())
+        np.testing.assert_allclose(diamonds, np.stack([np.arange(6), truth[order]], -1))
+        assert f"mean absolute error {mean_absolute_error(truth, estimate):.3f}" in panel.get_title()
+
+
+def test_infinite_weight_is_marked_at_the_edge() -> None:
+    data = table()
+    panel = workers(data, "title").axes[2]
+    named = {str(collection.get_label()): np.asarray(collection.get_offsets()) for collection in panel.collections}
+    position = int(np.flatnonzero(np.argsort(-data.weight) == 2)[0])
+    np.testing.assert_allclose(named["truth is infinite: never wrong"], [[position, 0.97]])
+    assert len(named["truth"]) == 5
+    assert len(named["estimate"]) == 6
+
+
+def test_without_truth_there_is_none() -> None:
+    for panel in workers(table(truth=False), "title").axes:
+        legend = panel.get_legend()
+        assert legend is not None
+        assert not any("truth" in text.get_text() for text in legend.get_texts())
+        assert "error" not in panel.get_title()
+
+
+def test_many_annotators_are_counted_instead_of_named() -> None:
+    axes = workers(table(count=200), "title").axes
+    assert "(200)" in axes[2].get_xlabel()
+    assert not any(label.get_text().startswith("w") for label in axes[2].get_xticklabels())

@@ -1,0 +1,125 @@
+"""The natural-gradient step against the exact conjugate posterior and against the Fisher matrix."""
+
+import pytest
+import torch
+from sklearn.mixture import GaussianMixture
+
+from semicrowd.expfam import beta, dirichlet, gaussian, in_domain, normal_inverse_wishart
+from semicrowd.inference.natural_gradient import NaturalGradient
+from semicrowd.inference.statistics import natural_kl, natural_statistics
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def niw_prior(K: int, d: int) -> torch.Tensor:
+    one = torch.ones(1, K, dtype=torch.float64)
+    scale = (d + 0.5) * torch.eye(d, dtype=torch.float64).expand(1, K, d, d)
+    return normal_inverse_wishart.to_natural(torch.zeros(1, K, d, dtype=torch.float64), 0.5 * one, scale, (d + 0.5) * one)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_one_full_batch_step_is_the_exact_coordinate_update_of_a_conjugate_mixture(d: int) -> None:
+    """With fixed responsibilities, ρ = 1 must give the textbook posterior (Bishop 2006, eqs. 10.58–10.63)."""
+    N, K = 60, 3
+    x = normal(N, d)
+    responsibility = normal(N, K, seed=1).softmax(-1)
+    prior_pi, prior_niw = torch.full((1, K), 0.2, dtype=torch.float64), niw_prior(K, d)
+    start = normal_inverse_wishart.to_natural(
+        normal(1, K, d, seed=2), torch.full((1, K), 3.0, dtype=torch.float64),
+        2 * torch.eye(d, dtype=torch.float64).expand(1, K, d, d), torch.full((1, K), d + 4.0, dtype=torch.float64),
+    )
+    eta_pi = torch.nn.Parameter(torch.full((1, K), 1.5, dtype=torch.float64))
+    eta_niw = torch.nn.Parameter(start)
+    optimizer = NaturalGradient(
+        [{"params": [eta_pi], "family": dirichlet}, {"params": [eta_niw], "family": normal_inverse_wishart}],
+        step_size=1.0, scale=N,
+    )
+    t_pi, t_niw = natural_statistics(dirichlet, eta_pi), natural_statistics(normal_inverse_wishart, eta_niw)
+    t_x = torch.cat([gaussian.statistics(x, torch.zeros(N, d, d, dtype=torch.float64)), torch.ones(N, 2).double()], -1)
+    bound = (responsibility * (t_pi[0] + t_x @ t_niw[0].T)).sum()
+    bound = bound - natural_kl(dirichlet, eta_pi, prior_pi, t_pi).sum()
+    bound = bound - natural_kl(normal_inverse_wishart, eta_niw, prior_niw, t_niw).sum()
+    (-bound / N).backward()
+    optimizer.step()
+
+    count = responsibility.sum(0)
+    mean = responsibility.T @ x / count[:, None]
+    centred = x[None] - mean[:, None]
+    scatter = torch.einsum("nk,kni,knj->kij", responsibility, centred, centred)
+    posterior = normal_inverse_wishart.to_standard(eta_niw.detach())
+    kappa = 0.5 + count
+    shrink = (0.5 * count / kappa)[:, None, None] * mean[:, :, None] * mean[:, None]
+    expected_scale = (d + 0.5) * torch.eye(d, dtype=torch.float64) + scatter + shrink
+    torch.testing.assert_close(dirichlet.to_standard(eta_pi.detach())[0], 1.2 + count, atol=1e-10, rtol=0)
+    torch.testing.assert_close(posterior.kappa[0], kappa, atol=1e-10, rtol=0)
+    torch.testing.assert_close(posterior.degrees_of_freedom[0], d + 0.5 + count, atol=1e-10, rtol=0)
+    torch.testing.assert_close(posterior.location[0], count[:, None] * mean / kappa[:, None], atol=1e-10, rtol=0)
+    torch.testing.assert_close(posterior.scale[0], expected_scale, atol=1e-10, rtol=1e-10)
+
+
+def test_natural_gradient_is_the_inverse_fisher_matrix_times_the_gradient() -> None:
+    eta = normal(4).abs().requires_grad_()
+
+    def function(statistics: torch.Tensor) -> torch.Tensor:
+        return (statistics.square() * torch.arange(1, 5)).sum() + statistics.sin().sum()
+
+    function(natural_statistics(dirichlet, eta)).backward()
+    natural = eta.grad
+    (ordinary,) = torch.autograd.grad(function(dirichlet.expected_statistics(eta)), eta)
+    fisher = torch.autograd.functional.hessian(lambda e: dirichlet.log_partition(e), eta.detach())
+    torch.testing.assert_close(natural, torch.linalg.solve(fisher, ordinary))
+
+
+def test_a_correction_that_leaves_the_domain_is_halved_for_that_component_alone() -> None:
+    eta = torch.nn.Parameter(torch.ones(3, 2, dtype=torch.float64))
+    optimizer = NaturalGradient([{"params": [eta], "family": beta}], step_size=1.0)
+    eta.grad = torch.zeros_like(eta)
+    correction = torch.zeros_like(eta)
+    correction[1, 0] = 5.0  # the full step leads to −4: α = −3
+    correction[2, 0] = 0.5
+    optimizer.step(corrections={eta: correction})
+    torch.testing.assert_close(eta.detach()[0], torch.ones(2, dtype=torch.float64))
+    assert float(eta.detach()[1, 0]) == pytest.approx(1 - 5 / 4)  # two halvings bring α = η + 1 above 0
+    assert float(eta.detach()[2, 0]) == pytest.approx(0.5)
+    assert in_domain(beta, eta.detach()).all()
+
+
+def test_a_hopeless_correction_falls_back_to_the_step_without_it() -> None:
+    eta = torch.nn.Parameter(torch.ones(1, 2, dtype=torch.float64))
+    optimizer = NaturalGradient([{"params": [eta], "family": beta}], step_size=0.5)
+    eta.grad = torch.full_like(eta, -2.0)
+    optimizer.step(corrections={eta: torch.full_like(eta, 1e9)})
+    torch.testing.assert_close(eta.detach(), torch.full((1, 2), 2.0, dtype=torch.float64))
+
+
+def test_step_sizes_outside_zero_to_one_are_refused() -> None:
+    eta = torch.nn.Parameter(torch.ones(1, 2))
+    with pytest.raises(ValueError, match="step_size"):
+        NaturalGradient([{"params": [eta], "family": beta}], step_size=1.5)
+
+
+def test_repeated_full_steps_fit_a_mixture_as_scikit_learn_does() -> None:
+    """Coordinate ascent by ρ = 1 steps on two well separated clusters finds the same means as EM."""
+    x = torch.cat([normal(80, 2) - 4, normal(80, 2, seed=1) + 4])
+    eta_pi = torch.nn.Parameter(torch.zeros(1, 2, dtype=torch.float64))
+    location = torch.tensor([[[-1.0, 0.0], [1.0, 0.0]]], dtype=torch.float64)
+    prior = niw_prior(2, 2)
+    one = torch.ones(1, 2, dtype=torch.float64)
+    start = normal_inverse_wishart.to_natural(location, one, torch.eye(2).double().expand(1, 2, 2, 2), 4 * one)
+    eta_niw = torch.nn.Parameter(start)
+    optimizer = NaturalGradient(
+        [{"params": [eta_pi], "family": dirichlet}, {"params": [eta_niw], "family": normal_inverse_wishart}], 1.0
+    )
+    t_x = torch.cat([gaussian.statistics(x, torch.zeros(160, 2, 2).double()), torch.ones(160, 2).double()], -1)
+    for _ in range(30):
+        optimizer.zero_grad()
+        t_pi, t_niw = natural_statistics(dirichlet, eta_pi), natural_statistics(normal_inverse_wishart, eta_niw)
+        logits = t_pi[0] + t_x @ t_niw[0].T
+        bound = logits.logsumexp(-1).sum() - natural_kl(normal_inverse_wishart, eta_niw, prior, t_niw).sum()
+        (-(bound - natural_kl(dirichlet, eta_pi, torch.zeros_like(eta_pi), t_pi).sum())).backward()
+        optimizer.step()
+    ours = normal_inverse_wishart.to_standard(eta_niw.detach()).location[0]
+    theirs = torch.from_numpy(GaussianMixture(2, random_state=0).fit(x.numpy()).means_)
+    torch.testing.assert_close(ours[ours[:, 0].argsort()], theirs[theirs[:, 0].argsort()], atol=0.05, rtol=0)

@@ -1,0 +1,94 @@
+"""Scores against brute force over matchings and against their definitions."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from semicrowd.metrics import accuracy, cluster_counts, clustering_scores, purity
+
+
+def _best_match(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Accuracy by trying every one-to-one match of cluster names and class names."""
+    names = range(1 + max(labels.max(), clusters.max()))
+    return max(float(np.mean(np.array(match)[clusters] == labels)) for match in permutations(names))
+
+
+@pytest.mark.parametrize(("num_classes", "num_clusters"), [(4, 4), (3, 6), (6, 3), (1, 4), (4, 1)])
+def test_accuracy_is_the_best_of_all_matchings(num_classes: int, num_clusters: int) -> None:
+    rng = np.random.default_rng(num_classes)
+    for _ in range(5):
+        labels, clusters = rng.integers(num_classes, size=40), rng.integers(num_clusters, size=40)
+        assert accuracy(labels, clusters) == pytest.approx(_best_match(labels, clusters), abs=1e-12)
+
+
+def test_splitting_a_class_costs_accuracy_but_not_purity() -> None:
+    labels = np.repeat([0, 1], 50)
+    clusters = labels.copy()
+    clusters[:20] = 2
+    assert accuracy(labels, clusters) == 0.8
+    assert purity(labels, clusters) == 1.0
+
+
+def test_purity_counts_the_majority_of_each_cluster() -> None:
+    rng = np.random.default_rng(1)
+    labels, clusters = rng.integers(4, size=200), rng.integers(3, size=200)
+    right = sum(np.bincount(labels[clusters == k]).max() for k in range(3))
+    assert purity(labels, clusters) == pytest.approx(right / 200)
+
+
+def _information(x: np.ndarray, y: np.ndarray) -> float:
+    """Mutual information in nats by its definition; the entropy where x is y."""
+    total = 0.0
+    for a in np.unique(x):
+        for b in np.unique(y):
+            joint = np.mean((x == a) & (y == b))
+            if joint:
+                total += joint * np.log(joint / (np.mean(x == a) * np.mean(y == b)))
+    return float(total)
+
+
+def test_information_scores_follow_their_definitions() -> None:
+    rng = np.random.default_rng(2)
+    labels = rng.integers(4, size=150)
+    # More clusters than classes: the averages of ami and ami_max then differ.
+    clusters = np.where(rng.random(150) < 0.6, labels, rng.integers(12, size=150))
+    scores = clustering_scores(labels, clusters)
+    shared = _information(labels, clusters)
+    entropies = _information(labels, labels), _information(clusters, clusters)
+    assert scores["nmi"] == pytest.approx(shared / np.mean(entropies), abs=1e-12)
+    # By chance: the mean over random relabelings with the same cluster sizes.
+    chance = np.mean([_information(labels, rng.permutation(clusters)) for _ in range(400)])
+    assert scores["ami"] == pytest.approx((shared - chance) / (np.mean(entropies) - chance), abs=0.01)
+    assert scores["ami_max"] == pytest.approx((shared - chance) / (max(entropies) - chance), abs=0.01)
+    assert scores["ami"] - scores["ami_max"] > 0.05
+
+
+def test_adjusted_rand_index_counts_pairs() -> None:
+    rng = np.random.default_rng(3)
+    labels = rng.integers(3, size=60)
+    clusters = np.where(rng.random(60) < 0.7, labels, rng.integers(3, size=60))
+    upper = np.triu_indices(60, k=1)
+    same_class = (labels[:, None] == labels)[upper]
+    same_cluster = (clusters[:, None] == clusters)[upper]
+    both, expected = np.sum(same_class & same_cluster), same_class.sum() * same_cluster.sum() / len(same_class)
+    index = (both - expected) / ((same_class.sum() + same_cluster.sum()) / 2 - expected)
+    assert clustering_scores(labels, clusters)["ari"] == pytest.approx(index, abs=1e-12)
+
+
+def test_names_of_clusters_do_not_matter() -> None:
+    labels = np.random.default_rng(4).integers(5, size=100)
+    renamed = np.array([7, 3, 40, 0, 12])[labels]
+    perfect = dict.fromkeys(("acc", "nmi", "ami", "ami_max", "ari"), 1)
+    assert clustering_scores(labels, renamed) == pytest.approx(perfect)
+
+
+def test_cluster_counts() -> None:
+    # 1000 items: exactly 0.5 % is in use, one item less is not.
+    clusters = np.repeat([0, 1, 2, 3], [991 - 5, 5, 4, 5])
+    counts = cluster_counts(clusters, num_clusters=50)
+    assert counts["used"] == 3
+    assert cluster_counts(np.repeat(np.arange(8), 10), 50)["effective"] == pytest.approx(8)
+    assert cluster_counts(np.zeros(10, int), 50) == {"used": 1, "effective": 1.0}
+    # An empty cluster is not in use, however few the items.
+    assert cluster_counts(np.array([0, 1]), 3)["used"] == 2

@@ -1,0 +1,110 @@
+"""What the stages leave behind when data can and cannot be had, and when a run fails."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import load_dataset
+from semicrowd.pipeline import answers, experiment, fetch
+from semicrowd.pipeline.experiments import Experiment
+
+OVERRIDES = ("data=pinwheel", "model=bayes", "restarts=1", "epochs=1", "logger=none")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project folder as the current one; the code stays where it is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").symlink_to(Path(__file__).parents[2] / "src")
+    return tmp_path
+
+
+def write_status(**messages: str) -> None:
+    """What the fetch stage would have found: an empty message for data that are there."""
+    status = {name: {"available": not message, "message": message} for name, message in messages.items()}
+    fetch.STATUS.parent.mkdir(exist_ok=True)
+    fetch.STATUS.write_text(json.dumps(status))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def test_fetch_notes_what_cannot_be_had_and_goes_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+    monkeypatch.setenv("SEMICROWD_MIRROR", str(project / "nowhere"))
+    fetch.main([])
+    status = read_json(fetch.STATUS)
+    assert set(status) == {"mnist", "mnist_crowd"}
+    assert not any(entry["available"] for entry in status.values())
+    assert "crowd_annotations_mnist.npy" in fetch.why_missing("mnist_crowd")
+    assert "not available here" in capsys.readouterr().out
+    assert (project / "data" / "mnist").is_dir()  # the pipeline declares it
+
+
+def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> None:
+    wanted = Experiment("some", OVERRIDES, (3,), answers="two_coin")
+    answers.make_answers(wanted, 3)
+    path = wanted.annotation_dir(3) / "answers.csv"
+    read = PairAnnotations.from_csv(path, 500)
+    direct = answers._answers(wanted, "two_coin", 3)
+    for name in ("i", "j", "worker", "label"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(direct, name))
+    assert (read.num_pairs, read.num_annotators, len(read.annotated)) == (980, 20, 100)
+    assert read.simulated
+    np.testing.assert_array_equal(read.true_sensitivity, np.full(20, 0.9))
+    other = answers._answers(wanted, "two_coin", 4)
+    assert not np.array_equal(other.i, direct.i)
+
+
+def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path) -> None:
+    write_status(pinwheel_crowd="put them there")
+    wanted = Experiment("some", OVERRIDES, (0,), answers="crowd", fallback="tasks")
+    about = answers.make_answers(wanted, 0)
+    assert about == {"kind": "tasks", "instead_of": "crowd", "because": "put them there"}
+    read = PairAnnotations.from_csv(wanted.annotation_dir(0) / "answers.csv", 500)
+    assert read.simulated
+    assert read.num_tasks > 1
+    labels = load_dataset("pinwheel", project).labels
+    assert labels is not None
+    assert (read.label == (labels[read.i] == labels[read.j])).mean() > 0.7
+
+
+def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> None:
+    write_status(mnist="put the files into data/mnist")
+    wanted = Experiment("some", ("data=mnist",), (0,), answers="crowd", fallback="tasks", needs=("mnist",))
+    assert answers.make_answers(wanted, 0)["unavailable"] == "put the files into data/mnist"
+    assert experiment.run(wanted, 0) == 0
+    status = read_json(wanted.run_dir(0) / "status.json")
+    assert (status["status"], status["error"]) == ("unavailable", "put the files into data/mnist")
+
+
+def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    broken = Experiment("some", (*OVERRIDES, "annotations=none", "model.K=1"), (0,))
+    assert experiment.run(broken, 0) == 2
+    status = read_json(broken.run_dir(0) / "status.json")
+    assert status["status"] == "failed"
+    assert "model.K" in status["error"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
+    plain = Experiment("a", ("data=pinwheel",), (0,))
+    assert experiment.arguments_of(plain, 0) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
+    answered = Experiment("b", ("data=pinwheel",), (2,), answers="two_coin")
+    assert experiment.arguments_of(answered, 2) == [
+        "data=pinwheel",
+        "seed=2",
+        "annotations=file",
+        "annotations.path=annotations/b/seed-2/answers.csv",
+        "hydra.run.dir=results/b/seed-2",
+    ]

@@ -1,0 +1,114 @@
+"""Fig. 2 from real, very short runs: collected, drawn, and set beside the paper."""
+
+import csv
+import json
+from pathlib import Path
+
+import matplotlib.image as mpimg
+import numpy as np
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.metrics import clustering_scores
+from semicrowd.pipeline import answers, experiment
+from semicrowd.pipeline.experiments import load_plan
+from semicrowd.report import collect, figure2
+from semicrowd.report.build import build
+from semicrowd.report.runs import read_clusters, read_restart_clusters
+
+PARAMS = """\
+profile: tiny
+experiments:
+  pinwheel_none:
+    overrides: [data=pinwheel, model=bayes, annotations=none, restarts=3, epochs=1, logger=none]
+    seeds: [0]
+  pinwheel_two_coin:
+    overrides: [data=pinwheel, model=bayes, epochs=1, logger=none]
+    answers: {kind: two_coin}
+    seeds: [0, 1]
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder in which both experiments have run with seed 0, as the pipeline runs them."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "src").symlink_to(Path(__file__).parents[2] / "src")
+    (root / "params.yaml").write_text(PARAMS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        plan = load_plan()
+        answers.make_answers(plan.experiment("pinwheel_two_coin"), 0)
+        for one in plan.experiments.values():
+            assert experiment.run(one, 0) == 0
+    return root
+
+
+@pytest.fixture
+def collected(project: Path, monkeypatch: pytest.MonkeyPatch) -> collect.Collected:
+    monkeypatch.chdir(project)
+    collect.main([])
+    return collect.load()
+
+
+def test_collected_runs_are_what_the_run_directories_say(collected: collect.Collected, project: Path) -> None:
+    (run,) = collected.finished("pinwheel_none")
+    directory = project / "results" / "pinwheel_none" / "seed-0"
+    assert run.metrics == json.loads((directory / "metrics.json").read_text())
+    assert run.config["restarts"] == 3
+    with (directory / "restarts.csv").open(newline="") as file:
+        assert run.restarts["elbo"] == [float(row["elbo"]) for row in csv.DictReader(file)]
+    assert run.metrics["restart/best"] == np.argmax(run.restarts["elbo"])
+    (with_answers,) = collected.finished("pinwheel_two_coin")
+    assert with_answers.answers["simulated"]
+    assert with_answers.answers["num_pairs"] == 980
+    assert [run.status for run in collected.unfinished("pinwheel_two_coin")] == ["missing"]
+
+
+def test_the_answers_file_gives_the_run_its_annotators_true_quality(collected: collect.Collected) -> None:
+    (run,) = collected.finished("pinwheel_two_coin")
+    assert 0 <= run.metrics["workers/sensitivity_mae"] < 1
+
+
+def test_panels_show_what_the_runs_found(collected: collect.Collected) -> None:
+    labels = load_dataset("pinwheel", Path("data")).labels
+    assert labels is not None
+    true, best, worst, answered = figure2._panels(collected)
+    np.testing.assert_array_equal(true.groups, labels)
+    (run,) = collected.finished("pinwheel_none")
+    clusters = read_restart_clusters(Path(run.directory))
+    assert clusters.shape == (3, 500)
+    np.testing.assert_array_equal(best.groups, clusters[int(run.metrics["restart/best"])])
+    np.testing.assert_array_equal(best.groups, read_clusters(Path(run.directory)))
+    assert clustering_scores(labels, best.groups)["acc"] == pytest.approx(run.metrics["train/acc"])
+    lowest = int(np.argmin(run.restarts["elbo"]))
+    assert clustering_scores(labels, worst.groups)["acc"] == pytest.approx(run.restarts["oracle_acc"][lowest])
+    assert "d: with answers, one start (seed 0)" in answered.title
+
+
+def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: collect.Collected, tmp_path: Path) -> None:
+    results = {result.exhibit.key: result for result in build(collected, tmp_path)}
+    result = results[figure2.KEY]
+    assert result.figure is not None
+    image = mpimg.imread(tmp_path / result.figure)
+    assert image.shape[0] > 800
+    assert image.std() > 0.05  # not an empty sheet
+    cells = {(cell.cell[0], cell.quantity): cell for cell in result.cells}
+    (run,) = collected.finished("pinwheel_none")
+    ours = cells["b", "accuracy"].ours
+    assert ours is not None
+    assert ours.mean == run.metrics["train/acc"]
+    lowest = int(np.argmin(run.restarts["elbo"]))
+    worst = cells["c", "nmi"].ours
+    assert worst is not None
+    assert worst.mean == run.restarts["oracle_nmi"][lowest]
+    assert cells["d", "accuracy"].remark == "seed 1 missing: not in the mean"
+    assert f"](figures/{figure2.IMAGE.name})" in (tmp_path / "REPORT.md").read_text()
+
+
+def test_without_runs_there_are_only_the_papers_numbers(tmp_path: Path) -> None:
+    empty = collect.Collected("laptop", {}, {})
+    result = figure2.build(empty, tmp_path)
+    assert result.figure is None
+    assert {cell.ours for cell in result.cells} == {None}
+    assert result.status == "not yet done"

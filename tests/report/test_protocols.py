@@ -1,0 +1,51 @@
+"""Deviations are read off a run's configuration."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from semicrowd.report.protocols import NOTES, PROTOCOLS, deviations
+
+
+def paper_config(exhibit: str) -> dict[str, Any]:
+    """A configuration that follows the paper to the letter."""
+    config: dict[str, Any] = {}
+    for setting in PROTOCOLS[exhibit]:
+        *groups, name = setting.key.split(".")
+        target = config
+        for group in groups:
+            target = target.setdefault(group, {})
+        target[name] = setting.paper
+    return config
+
+
+@pytest.mark.parametrize("exhibit", PROTOCOLS)
+def test_the_paper_itself_deviates_in_nothing_but_the_notes(exhibit: str) -> None:
+    found = deviations(exhibit, paper_config(exhibit), with_answers=True, runs=5, paper_runs=5)
+    assert found == list(NOTES[exhibit])
+
+
+def test_what_differs_is_named_with_both_values() -> None:
+    config = paper_config("scdc/table-1")
+    config["epochs"] = 40
+    config["model"]["relational"]["sampler"] = "tasks"
+    found = deviations("scdc/table-1", config, with_answers=True, runs=1, paper_runs=5)
+    assert "1 run (paper: 5)" in found
+    assert "epochs: 40 (paper: 200)" in found
+    assert "sampling of answers: tasks (paper: pairs)" in found
+
+
+def test_settings_of_answers_do_not_matter_without_answers() -> None:
+    config = paper_config("scdc/figure-2")
+    other = copy.deepcopy(config)
+    other["model"]["relational"]["sampler"] = "nodes"
+    found = [deviations("scdc/figure-2", c, with_answers=False, runs=1, paper_runs=1) for c in (config, other)]
+    assert found[0] == found[1]
+
+
+def test_a_renamed_setting_does_not_pass_for_an_equal_one() -> None:
+    config = paper_config("scdc/figure-2")
+    del config["epochs"]
+    with pytest.raises(KeyError, match="epochs"):
+        deviations("scdc/figure-2", config, with_answers=False, runs=1, paper_runs=1)

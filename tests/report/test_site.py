@@ -1,0 +1,130 @@
+"""The page: what is there, what is missing and why, in both forms."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semicrowd.report import site, table1
+from semicrowd.report.build import build
+from semicrowd.report.collect import Collected, Run
+from semicrowd.report.exhibits import EXHIBITS
+from semicrowd.report.protocols import PROTOCOLS
+from semicrowd.report.results import missing_remark
+
+METRICS = {
+    "test/acc": 0.93,
+    "test/nmi": 0.875,
+    "test/ami": 0.874,
+    "test/ami_max": 0.86,
+    "clusters/used": 12,
+    "workers/sensitivity_mae": 0.012,
+    "workers/specificity_mae": 0.006,
+    "seconds/fit": 620.0,
+    "epochs": 40,
+}
+
+
+def config() -> dict[str, Any]:
+    """The paper's protocol but for the epochs."""
+    result: dict[str, Any] = {}
+    for setting in PROTOCOLS[table1.KEY]:
+        *groups, name = setting.key.split(".")
+        target = result
+        for group in groups:
+            target = target.setdefault(group, {})
+        target[name] = setting.paper
+    return result | {"epochs": 40}
+
+
+def collected(*runs: Run) -> Collected:
+    return Collected("laptop", {"mnist_crowd": "python src/train.py data=mnist seed=0"}, {"mnist_crowd": list(runs)})
+
+
+def finished(seed: int, **answers: Any) -> Run:
+    return Run(seed, f"results/mnist_crowd/seed-{seed}", "finished", metrics=METRICS, config=config(), answers=answers)
+
+
+REAL = {"simulated": False, "num_pairs": 57330, "num_annotators": 48}
+SIMULATED = {"simulated": True, "num_pairs": 57330, "num_annotators": 48, "kind": "tasks", "because": "no network"}
+
+
+def row(text: str, *words: str) -> str:
+    """The one line of the Markdown table that has all words."""
+    lines = [line for line in text.splitlines() if line.startswith("|") and all(word in line for word in words)]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_paper_and_ours_stand_side_by_side(tmp_path: Path) -> None:
+    build(collected(finished(0, **REAL), finished(1, **REAL)), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    cells = [cell.strip() for cell in row(text, "BayesSCDC, with |", "accuracy").strip("|").split("|")]
+    assert cells[2:7] == ["0.842 ± 0.055", "0.930 ± 0.000", "2", "0-1", "+0.088"]
+    assert "× 0.95" in row(text, "BayesSCDC, with |", "seconds an epoch")  # 620 s / 40 epochs against 16.4 s
+    assert "not yet done" in row(text, "SCDC, without", "0.659")
+    assert "epochs: 40 (paper: 200)" in text
+    assert "2 runs (paper: 5)" in text
+    assert "57330 answers of 48 annotators (real)" in text
+    assert "simulated" not in text.split("## Runs")[0]
+
+
+def test_simulated_answers_are_said_in_the_cell_and_in_the_overview(tmp_path: Path) -> None:
+    build(collected(finished(0, **SIMULATED)), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    assert "| simulated answers |" in row(text, "BayesSCDC, with |", "accuracy")
+    assert "answers simulated in place of the real ones: no network" in text
+    assert "partly done, simulated answers" in text
+
+
+def test_missing_data_leave_a_row_that_says_how_to_get_them(tmp_path: Path) -> None:
+    run = Run(0, "results/mnist_crowd/seed-0", "unavailable", "put the files | into data/mnist")
+    build(collected(run), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    line = row(text, "BayesSCDC, with |", "accuracy")
+    assert r"data not available here: put the files \| into data/mnist" in line
+    assert "0.842 ± 0.055 | – |" in line
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "expected"),
+    [
+        ("failed", "ValueError: no", "seed 4 failed: ValueError: no"),
+        ("interrupted", "", "seed 4 interrupted"),
+        ("missing", "", "not run in this profile"),
+    ],
+)
+def test_why_there_is_no_number(status: str, message: str, expected: str) -> None:
+    assert missing_remark([Run(4, "somewhere", status, message)]) == expected
+
+
+def test_a_failed_run_is_named_beside_the_mean_of_the_others(tmp_path: Path) -> None:
+    build(collected(finished(0, **REAL), Run(1, "results/mnist_crowd/seed-1", "failed", "boom")), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    line = row(text, "BayesSCDC, with |", "accuracy")
+    assert "| 1 | 0 |" in line
+    assert "seed 1 failed: not in the mean" in line
+    assert "boom" in text
+
+
+def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: Path) -> None:
+    run = Run(0, "results/mnist_crowd/seed-0", "failed", "<b>bold</b> & more")
+    build(collected(run), tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    anchors: list[str] = []
+
+    class Sections(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag == "section":
+                anchors.extend(value or "" for key, value in attrs if key == "id")
+
+    Sections().feed(page)
+    assert anchors == [exhibit.key.replace("/", "-") for exhibit in EXHIBITS]
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
+    assert "<b>bold" not in page
+
+
+def test_answers_in_words() -> None:
+    assert site.answers_text({}) == "none"
+    assert site.answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"

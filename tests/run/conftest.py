@@ -1,0 +1,87 @@
+"""The command line as a user has it: src/train.py and src/predict.py in a folder of their own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess, Popen
+
+import numpy as np
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+Command = Callable[..., "CompletedProcess[str]"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """No data, no network, no threads that spin against other tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEMICROWD_", "HYDRA_"))}
+    return kept | {"SEMICROWD_DATA": str(folder / "data"), "SEMICROWD_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _command(script: str, folder: Path, arguments: tuple[str, ...]) -> list[str]:
+    quick = {"logger=": "none", "figures=": "false"} if script == "train.py" else {}
+    quiet = [key + value for key, value in quick.items() if not any(a.startswith(key) for a in arguments)]
+    return [sys.executable, str(SOURCE / script), *arguments, *quiet]
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Command:
+    """Run ``python src/train.py`` with the arguments, untracked and without figures, in ``tmp_path``."""
+
+    def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
+        return subprocess.run(
+            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path) | variables,
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., "Popen[str]"]:
+    """The same without waiting for its end."""
+
+    def run(*arguments: str) -> "Popen[str]":
+        return Popen(
+            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def predict(tmp_path: Path) -> Command:
+    """Run ``python src/predict.py`` with the arguments in ``tmp_path``."""
+
+    def run(*arguments: str) -> "CompletedProcess[str]":
+        return subprocess.run(
+            _command("predict.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path),
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """40 items in two far groups, 20 each, in ``tmp_path/items.csv``."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(20, 2)) - 5, rng.normal(size=(20, 2)) + 5])
+    path = tmp_path / "items.csv"
+    rows = [f"{x:.6f},{y:.6f},{group}" for (x, y), group in zip(points, ["a"] * 20 + ["b"] * 20, strict=True)]
+    path.write_text("\n".join(["x,y,label", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """Right answers of two workers about every pair of items 0–5 and 20–25 of the table."""
+    items = [*range(6), *range(20, 26)]
+    pairs = [(i, j) for n, i in enumerate(items) for j in items[n + 1 :]]
+    path = tmp_path / "answers.csv"
+    rows = [f"{i},{j},{worker},{int((i < 20) == (j < 20))}" for worker in ("ann", "bob") for i, j in pairs]
+    path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
+    return path

@@ -1,0 +1,115 @@
+"""Bad input through the command line: one clear line, exit code 2, nothing left behind."""
+
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import numpy as np
+import pytest
+
+from .conftest import Command
+
+
+def refused(done: "CompletedProcess[str]", *said: str) -> None:
+    """Exit code 2, exactly one line, which says all of ``said``."""
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("error: ")
+    assert not done.stdout
+    for text in said:
+        assert text in lines[0]
+
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("data=mnsit", ["data=mnsit", "nearest is mnist"]),
+        ("model=byes", ["model=byes", "nearest is bayes"]),
+        ("annotations=two-coin", ["annotations=two-coin", "nearest is two_coin"]),
+        ("annotations=crowd", ["annotations=crowd", "data=mnist"]),
+        ("annotations=file", ["annotations.path"]),
+        ("annotations=file annotations.path=nowhere.csv", ["nowhere.csv", "No such file"]),
+        ("data=table", ["data.path"]),
+        ("seed=-1", ["seed=-1"]),
+        ("seed=one", ["seed=one"]),
+        ("seed=0-9", ["seed=0-9", "-m"]),
+        ("seed=1,2", ["seed=1,2", "-m"]),
+        ("model.K=1", ["model.K=1", ">= 2"]),
+        ("model.K=501", ["model.K=501", "500 items"]),
+        ("epochs=0", ["epochs=0"]),
+        ("epochs=-3", ["epochs=-3"]),
+        ("restarts=0", ["restarts=0"]),
+        ("batch_size=0", ["batch_size=0"]),
+        ("resume=perhaps", ["resume=perhaps", "true or false"]),
+        ("epoch=3", ["epoch=3", "nearest is epochs"]),
+        ("model.k=3", ["model.k", "nearest is model.K"]),
+        ("--seed 3", ["--seed", "seed=<value>"]),
+        ("bayes", ["bayes", "<setting>=<value>"]),
+        ("seed=[", ["seed=["]),
+        ("model=null", ["null"]),
+        ("trainer.accelerator=abacus", ["trainer", "abacus"]),
+        ("hydra.run.dir=items.csv/run", ["items.csv/run", "Not a directory"]),
+        ("-m seed=5-1", ["5-1", "backwards"]),
+        ("-m foo=1,2", ["foo"]),
+    ],
+)
+def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, said: list[str]) -> None:
+    refused(train(*arguments.split()), *said)
+    assert sorted(tmp_path.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["0,1,ann,1", "0,40,ann,1"], ["line 3, column j", "40", "0 to 39"]),
+        (["-1,2,ann,0"], ["line 2, column i", "-1"]),
+        (["0,1,ann,1", "7,7,ann,1"], ["line 3", "itself"]),
+        (["0,1,ann,2"], ["line 2, column label", "2", "1 (same) or 0 (different)"]),
+        (["0,1,ann,yes"], ["line 2, column label", "yes"]),
+        ([], ["no answers"]),
+    ],
+)
+def test_answers(train: Command, tmp_path: Path, table: Path, rows: list[str], said: list[str]) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
+    done = train("data=table", f"data.path={table}", "model.K=2", "annotations=file", f"annotations.path={path}")
+    refused(done, "answers.csv", *said)
+    assert sorted(tmp_path.iterdir()) == [path, table]
+
+
+def test_an_answers_file_without_a_byte(train: Command, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.touch()
+    refused(train("annotations=file", f"annotations.path={path}"), "answers.csv", "empty")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("value", ["nan", "", "inf", "one"])
+def test_features_that_are_no_numbers(train: Command, tmp_path: Path, value: str) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text(f"x,y\n1,2\n3,{value}\n5,6\n")
+    refused(train("data=table", f"data.path={path}", "model.K=2"), "items.csv", "line 3, column y", "number")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_array_with_objects_is_not_unpickled(train: Command, tmp_path: Path) -> None:
+    path = tmp_path / "items.npy"
+    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    refused(train("data=table", f"data.path={path}"), "items.npy")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_truncated_mnist_file(train: Command, tmp_path: Path) -> None:
+    raw = tmp_path / "data" / "mnist" / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "train-images-idx3-ubyte").write_bytes(bytes(1000))
+    refused(train("data=mnist"), "train-images-idx3-ubyte", "1000 bytes instead of 47040016", "SEMICROWD_MIRROR")
+    assert (raw / "train-images-idx3-ubyte").stat().st_size == 1000
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_empty_folder_of_the_users_stays(train: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    refused(train("epochs=0", "hydra.run.dir=mine"), "epochs=0")
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]

@@ -1,0 +1,109 @@
+import json
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from semicrowd.errors import UserError
+from semicrowd.run.files import (
+    RunDirectory,
+    existing_ancestor,
+    read_status,
+    remove_empty,
+    write_atomic,
+    write_csv,
+    write_json,
+)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def half(temporary: Path) -> None:
+        temporary.write_text("ne")
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        write_atomic(target, half)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
+    def full(_: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(UserError, match=r"a\.txt: cannot be written: No space left on device"):
+        write_atomic(tmp_path / "a.txt", full)
+
+
+def test_numbers_that_are_none_have_no_place_in_json_and_are_empty_in_csv(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    write_csv(tmp_path / "a.csv", ["x", "y"], [[1, float("nan")], [None, 0.1]])
+    assert (tmp_path / "a.csv").read_text() == "x,y\n1,\n,0.1\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv"]
+
+
+def _enter(path: Path, answer: "multiprocessing.Queue[str]") -> None:
+    try:
+        with RunDirectory(path):
+            answer.put("entered")
+    except UserError as error:
+        answer.put(str(error))
+
+
+def _enter_elsewhere(path: Path) -> str:
+    context = multiprocessing.get_context("spawn")
+    answer = context.Queue()
+    process = context.Process(target=_enter, args=(path, answer))
+    process.start()
+    result = answer.get(timeout=60)
+    process.join(60)
+    answer.close()
+    return str(result)
+
+
+def test_a_second_process_is_turned_away_while_the_first_holds_the_directory(tmp_path: Path) -> None:
+    with RunDirectory(tmp_path / "run"):
+        assert "another process is running here" in _enter_elsewhere(tmp_path / "run")
+    assert _enter_elsewhere(tmp_path / "run") == "entered"
+
+
+def test_files_that_are_not_of_a_run_are_never_removed(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("mine: true\n")
+    with pytest.raises(UserError, match=r"has a config\.yaml that is not from a run"):
+        RunDirectory(tmp_path).__enter__()
+    assert (tmp_path / "config.yaml").read_text() == "mine: true\n"
+
+
+def test_clear_removes_an_earlier_result_and_nothing_else(tmp_path: Path) -> None:
+    with RunDirectory(tmp_path) as directory:
+        directory.set_status("running")
+        directory.checkpoint.parent.mkdir()
+        for path in (directory.checkpoint, tmp_path / "metrics.json", tmp_path / "notes.txt"):
+            path.write_text("x")
+        directory.clear()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.txt", "status.json"]
+
+
+def test_status_survives_anything_in_its_file(tmp_path: Path) -> None:
+    assert read_status(tmp_path) == {}
+    for content in ("", "{", "[1]", "\x00"):
+        (tmp_path / "status.json").write_text(content)
+        assert read_status(tmp_path) == {}
+    with RunDirectory(tmp_path) as directory:
+        directory.set_status("failed", "why")
+    assert json.loads((tmp_path / "status.json").read_text())["error"] == "why"
+
+
+def test_empty_folders_go_up_to_the_one_that_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c"
+    assert existing_ancestor(path) == tmp_path
+    path.mkdir(parents=True)
+    (tmp_path / "a" / "kept").touch()
+    remove_empty(path, keep=tmp_path)
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["kept"]
+    remove_empty(tmp_path, keep=existing_ancestor(tmp_path))
+    assert tmp_path.exists()

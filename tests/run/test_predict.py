@@ -1,0 +1,78 @@
+"""New items through the command line."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semicrowd.run.predict import main
+
+from .conftest import Command
+
+
+@pytest.fixture
+def run(train: Command, tmp_path: Path, table: Path, answers: Path) -> Path:
+    """A finished run on the two groups of the table, of two restarts."""
+    done = train("data=table", f"data.path={table}", "annotations=file", f"annotations.path={answers}", "model.K=4",
+                 "epochs=5", "batch_size=10", "restarts=2", "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "run"
+
+
+def test_new_items(
+    predict: Command,
+    run: Path,
+    tmp_path: Path,
+    table: Path,
+    answers: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # The run's own items, read anew without labels: the same clusters as in assignments.csv.
+    points = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 1))
+    np.save(tmp_path / "items.npy", points)
+    done = predict("run", "items.npy", "--annotations", str(answers), "--output", "with.csv")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert (tmp_path / "with.csv").read_bytes() == (run / "assignments.csv").read_bytes()
+
+    # What follows is in this process: importing torch for each command takes its time.
+    monkeypatch.chdir(tmp_path)
+
+    # From the features alone, on standard output, the same twice; only the answered items may differ.
+    alone = []
+    for _ in range(2):
+        assert main(["run", str(table)]) == 0
+        alone.append(capsys.readouterr().out)
+    assert alone[0] == alone[1]
+    rows = list(csv.DictReader(io.StringIO(alone[0])))
+    assert [row["annotated"] for row in rows] == ["0"] * 40
+    with (run / "assignments.csv").open(newline="") as file:
+        for row, own in zip(rows, csv.DictReader(file), strict=True):
+            assert own["annotated"] == "1" or row == own
+
+    # Answers move clusters: must-links tie an item between the groups to one of them.
+    np.save("new.npy", np.array([[-5.0, -5.0], [-4.8, -5.2], [0.0, 0.0]], np.float32))
+    pairs = [f"{i},{j},{worker},1" for i, j in ((0, 1), (0, 2), (1, 2)) for worker in ("ann", "bob")]
+    Path("tie.csv").write_text("\n".join(["i,j,worker,label", *pairs]) + "\n")
+    assert main(["run", "new.npy", "--annotations", "tie.csv"]) == 0
+    tied = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len({row["cluster"] for row in tied}) == 1
+    assert [row["annotated"] for row in tied] == ["1"] * 3
+
+    np.save("wide.npy", np.zeros((3, 5), np.float32))
+    Path("stranger.csv").write_text("i,j,worker,label\n0,1,eve,1\n")
+    Path("empty").mkdir()
+    for arguments, said in (
+        (["run", "wide.npy"], "5 features an item, the run was trained with 2"),
+        (["run", "nowhere.npy"], "nowhere.npy"),
+        (["run", "new.npy", "--annotations", "stranger.csv"], "worker eve is not among the 2"),
+        (["empty", "new.npy"], "not the directory of a finished run"),
+    ):
+        assert main([*arguments, "--output", "bad.csv"]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert error.startswith("error: ")
+        assert said in error
+    assert not Path("bad.csv").exists()

@@ -1,0 +1,206 @@
+"""One run through the command line: its files, its repetition, its continuation."""
+
+import csv
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+import numpy as np
+import pytest
+import yaml
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
+
+from .conftest import Command
+
+#: A short run with answers whose data are in the test's folder.
+SHORT = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
+    done = train(*SHORT, "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr  # no banner, no warning, no progress bar without a terminal
+    run = tmp_path / "run"
+    metrics = json.loads((run / "metrics.json").read_text())
+    splits = [f"{split}/{name}" for split in ("train", "annotated") for name in ("acc", "nmi", "ami", "ami_max", "ari")]
+    others = ["clusters/used", "clusters/effective", "elbo/train", "seconds/fit", "epochs", "restart/best",
+              "restart/oracle_acc"]  # fmt: skip
+    assert list(metrics) == splits + others
+    assert metrics["epochs"] == 3
+
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    assert (config["seed"], config["model"]["K"], config["annotations"]["name"]) == (0, 4, "file")
+
+    items = rows(run / "assignments.csv")
+    assert [int(item["item"]) for item in items] == list(range(40))
+    assert [i for i, item in enumerate(items) if item["annotated"] == "1"] == [*range(6), *range(20, 26)]
+    assert all(0.25 <= float(item["probability"]) <= 1 for item in items)
+    annotated = np.array([int(item["cluster"]) for item in items if item["annotated"] == "1"])
+    labels = np.repeat([0, 1], 6)
+    assert metrics["annotated/nmi"] == pytest.approx(normalized_mutual_info_score(labels, annotated), abs=1e-9)
+    table = np.zeros((2, 4))
+    np.add.at(table, (labels, annotated), 1)
+    assert metrics["annotated/acc"] == pytest.approx(table[linear_sum_assignment(-table)].sum() / 12)
+
+    workers = rows(run / "workers.csv")
+    known = [(w["annotator"], w["pairs"], w["true_sensitivity"]) for w in workers]
+    assert known == [("ann", "66", ""), ("bob", "66", "")]
+    for worker in workers:
+        assert float(worker["sensitivity_low"]) < float(worker["sensitivity"]) < float(worker["sensitivity_high"])
+        odds = [float(worker[name]) / (1 - float(worker[name])) for name in ("sensitivity", "specificity")]
+        assert float(worker["weight"]) == pytest.approx(np.log(odds).sum(), abs=1e-3)
+
+    restarts = rows(run / "restarts.csv")
+    elbo = [float(restart["elbo"]) for restart in restarts]
+    assert metrics["restart/best"] == int(np.argmax(elbo))
+    assert metrics["elbo/train"] == max(elbo)
+    assert metrics["restart/oracle_acc"] == max(float(restart["oracle_acc"]) for restart in restarts)
+    clusters = np.load(run / "restart_assignments.npz", allow_pickle=False)["clusters"]
+    assert clusters.shape == (2, 40)
+    assert [row["epoch"] for row in rows(run / "curves.csv")] == ["1", "2", "3"]
+    provenance = json.loads((run / "provenance.json").read_text())
+    assert provenance["command"].startswith("python src/train.py data=table")
+    assert provenance["annotations"]["num_pairs"] == 132
+    assert json.loads((run / "status.json").read_text())["status"] == "finished"
+    assert [p.name for p in (run / "checkpoints").iterdir()] == ["last.ckpt"]
+    assert not list(run.rglob("*.tmp"))
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_the_same_command_gives_the_same_bytes(train: Command, tmp_path: Path) -> None:
+    command = [*SHORT, "annotations=file", "annotations.path=answers.csv", "seed=0"]
+    results = []
+    for arguments in ([], ["seed=1", "hydra.run.dir=other"], []):
+        assert train(*command, *arguments).returncode == 0
+        results.append([(tmp_path / "run" / name).read_bytes() for name in ("assignments.csv", "curves.csv")])
+    assert results[0] == results[2]
+    assert (tmp_path / "other" / "curves.csv").read_bytes() != results[0][1]
+
+
+def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(train: Command, tmp_path: Path) -> None:
+    done = train("epochs=1", "annotations=two_coin", "resume=true")
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "runs" / "epochs-1_annotations-two_coin"
+    assert f"files: {run}" in done.stdout
+    metrics = json.loads((run / "metrics.json").read_text())
+    workers = rows(run / "workers.csv")
+    assert {w["true_sensitivity"] for w in workers} == {"0.9"}
+    error = np.mean([abs(float(w["sensitivity"]) - 0.9) for w in workers])
+    assert metrics["workers/sensitivity_mae"] == pytest.approx(error, abs=1e-5)
+
+    again = train("epochs=1", "annotations=two_coin", "resume=true")
+    assert again.returncode == 0
+    assert "finished before" in again.stderr
+    other = train("epochs=1", "annotations=two_coin", "resume=true", "seed=3", f"hydra.run.dir={run}")
+    assert other.returncode == 2
+    assert "started with seed=0, not 3" in other.stderr
+
+
+#: A run of five epochs that last long enough to be stopped between two of them.
+LONG = ("annotations=two_coin", "epochs=5", "batch_size=8", "seed=0", "model.start=cold")
+
+
+def wait_for_epoch(run: Path, epoch: int) -> None:
+    """Until that epoch's checkpoint is there: it is written after the curves."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        curves, checkpoint = run / "curves.csv", run / "checkpoints" / "last.ckpt"
+        if curves.exists() and checkpoint.exists() and len(curves.read_text().splitlines()) == epoch + 1 and (
+            checkpoint.stat().st_mtime_ns > curves.stat().st_mtime_ns
+        ):
+            return
+        time.sleep(0.005)
+    raise TimeoutError(f"{run}: no epoch {epoch}")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [signal.SIGKILL, signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)],
+    ids=["SIGKILL", "SIGINT", "SIGTERM"],
+)
+def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path, kind: signal.Signals
+) -> None:
+    assert train(*LONG, "hydra.run.dir=whole").returncode == 0
+    process = start(*LONG, "hydra.run.dir=stopped")
+    run = tmp_path / "stopped"
+    wait_for_epoch(run, 2)
+    process.send_signal(kind)
+    out, err = process.communicate(timeout=60)
+    status = json.loads((run / "status.json").read_text())["status"]
+    assert not out
+    assert not (run / "metrics.json").exists()
+    assert not (run / "assignments.csv").exists()
+    if kind == signal.SIGKILL:
+        assert (process.returncode, status, err) == (-9, "running", "")
+    else:
+        assert (process.returncode, status) == (130, "interrupted")
+        assert err.splitlines() == ["interrupted; the same command with resume=true goes on"]
+    assert len(rows(run / "curves.csv")) < 5
+
+    done = train(*LONG, "hydra.run.dir=stopped", "resume=true")
+    assert done.returncode == 0, done.stderr
+    for name in ("assignments.csv", "workers.csv", "curves.csv", "restarts.csv"):
+        assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_two_runs_in_one_directory_and_a_checkpoint_that_is_damaged(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    long = [*LONG, "epochs=1000", "hydra.run.dir=run"]
+    process = start(*long)
+    run = tmp_path / "run"
+    wait_for_epoch(run, 1)
+    second = train(*long)
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert "another process is running here" in second.stderr
+    assert (run / "checkpoints" / "last.ckpt").exists()  # the second one has removed nothing
+    process.kill()
+    process.communicate(timeout=60)
+
+    checkpoint = run / "checkpoints" / "last.ckpt"
+    whole = checkpoint.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b""):
+        checkpoint.write_bytes(damaged)
+        done = train(*long, "resume=true")
+        assert done.returncode == 2
+        assert done.stderr.splitlines() == [
+            f"error: {checkpoint}: corrupt checkpoint; delete it and start again without resume=true"
+        ]
+        assert checkpoint.read_bytes() == damaged
+        assert not (run / "metrics.json").exists()
+
+
+def test_evaluation_that_failed_is_done_again_without_training(train: Command, tmp_path: Path, table: Path) -> None:
+    command = [*SHORT, "seed=0"]
+    assert train(*command).returncode == 0
+    run = tmp_path / "run"
+    before = (run / "assignments.csv").read_bytes(), (run / "checkpoints" / "last.ckpt").read_bytes()
+    # As if the process had been killed after the last epoch.
+    (run / "status.json").write_text('{"status": "running", "error": null, "seconds": 1.0}\n')
+    (run / "assignments.csv").unlink()
+    done = train(*command, "resume=true")
+    assert done.returncode == 0, done.stderr
+    assert ((run / "assignments.csv").read_bytes(), (run / "checkpoints" / "last.ckpt").read_bytes()) == before
+    assert table.exists()
+
+
+def test_help_tells_the_arguments_and_the_choices(train: Command, tmp_path: Path) -> None:
+    done = train("--help")
+    assert done.returncode == 0
+    for text in ("annotations.path=<csv>", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "restarts=<int>",
+                 "hydra/launcher=joblib", "resume=true", "predict.py"):  # fmt: skip
+        assert text in done.stdout
+    assert "== " not in done.stdout  # nothing of Hydra's own page
+    assert not list(tmp_path.iterdir())

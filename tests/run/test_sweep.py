@@ -1,0 +1,113 @@
+"""Sweeps through the command line."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from semicrowd.errors import UserError
+from semicrowd.run.sweep import Sweep, combinations
+
+from .conftest import Command
+
+
+def combine(*arguments: str) -> list[tuple[str, ...]]:
+    return [job.overrides for job in combinations(OverridesParser.create().parse_overrides(list(arguments)))]
+
+
+def test_every_combination_once_the_last_argument_fastest() -> None:
+    jobs = combinations(OverridesParser.create().parse_overrides(["model=scdc,bayes", "epochs=5", "seed=0,1"]))
+    assert [job.overrides for job in jobs] == [
+        (f"model={model}", "epochs=5", f"seed={seed}") for model in ("scdc", "bayes") for seed in (0, 1)
+    ]
+    assert [job.number for job in jobs] == [0, 1, 2, 3]
+    assert [job.folder for job in jobs][:2] == ["model-scdc_seed-0", "model-scdc_seed-1"]
+    assert combine("seed=1,1,2") == [("seed=1",), ("seed=2",)]
+    assert combine("seed=range(0,3)") == [("seed=0",), ("seed=1",), ("seed=2",)]
+    with pytest.raises(UserError, match="expected a list of values"):
+        combine("seed=interval(0,3)")
+
+
+def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> None:
+    cfg = OmegaConf.create({"logger": {"name": "none"}})
+    jobs = combinations(OverridesParser.create().parse_overrides(["seed=0,1,2,3"]))
+    launched = []
+
+    def launch(arguments: list[list[str]], first: int) -> None:
+        """Two at a time; the first time their processes die."""
+        launched.append((first, [each[0] for each in arguments]))
+        dies = len(launched) == 1
+        for each in arguments[: 2 if dies else None]:
+            report = tmp_path / ".jobs" / f"{each[0].replace('=', '-')}.json"
+            ended = {"status": "running"} if dies else {"status": "finished", "metrics": {"train/acc": 1.0}}
+            report.write_text(json.dumps(json.loads(report.read_text()) | ended))
+        if dies:
+            raise RuntimeError("a worker died")
+
+    with pytest.raises(SystemExit, match="1"):
+        Sweep(jobs, tmp_path, compose=lambda _: cfg, launch=launch, serial=False).run()
+    assert launched == [(0, ["seed=0", "seed=1", "seed=2", "seed=3"]), (2, ["seed=2", "seed=3"])]
+    assert [job["status"] for job in jobs_of(tmp_path)] == ["failed", "failed", "finished", "finished"]
+    assert "process died (RuntimeError)" in jobs_of(tmp_path)[0]["error"]
+
+
+def jobs_of(folder: Path) -> list[dict[str, str]]:
+    with (folder / "jobs.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    "launcher", [[], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]], ids=["serial", "joblib"]
+)
+def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path, launcher: list[str]) -> None:
+    done = train("-m", "data=table", "data.path=items.csv,nowhere.csv", "model=bayes,byes", "model.K=2", "epochs=1",
+                 "batch_size=20", "seed=0-1", *launcher)  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    sweep = tmp_path / "multirun" / (
+        "data-table_data.path-items.csv+nowhere.csv_model-bayes+byes_model.K-2_epochs-1_batch_size-20_seed-0-1"
+    )
+    jobs = jobs_of(sweep)
+    assert [job["arguments"] for job in jobs] == [
+        f"data.path={path} model={model} seed={seed}"
+        for path in ("items.csv", "nowhere.csv") for model in ("bayes", "byes") for seed in (0, 1)
+    ]  # fmt: skip
+    assert [job["status"] for job in jobs] == ["finished"] * 2 + ["failed"] * 6
+    assert "nearest is bayes" in jobs[2]["error"]
+    assert "nowhere.csv" in jobs[4]["error"]
+    # Only jobs that ran have a folder, with the same result as alone.
+    folders = sorted(p.name for p in sweep.iterdir() if p.is_dir())
+    assert folders == [f"data.path-items.csv_model-bayes_seed-{seed}" for seed in (0, 1)]
+    assert "Traceback" not in done.stderr
+    assert "8 jobs in" in done.stdout
+    for job in jobs:
+        assert job["arguments"] in done.stdout
+    alone = train("data=table", "data.path=items.csv", "model.K=2", "epochs=1", "batch_size=20", "seed=1",
+                  "hydra.run.dir=alone")  # fmt: skip
+    assert alone.returncode == 0
+    own = sweep / folders[1] / "assignments.csv"
+    assert own.read_bytes() == (tmp_path / "alone" / "assignments.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("table")
+def test_a_sweep_is_named_by_the_user_and_resumed(train: Command, tmp_path: Path) -> None:
+    command = ["-m", "data=table", "data.path=items.csv", "model.K=2", "epochs=1", "seed=0-1", "hydra.run.dir=mine"]
+    assert train(*command).returncode == 0
+    status = tmp_path / "mine" / "seed-1" / "status.json"
+    before = status.read_bytes()
+    assert json.loads(before)["status"] == "finished"
+    again = train(*command, "resume=true")
+    assert again.returncode == 0
+    assert again.stderr.count("finished before") == 2
+    assert status.read_bytes() == before
+    assert [job["train/acc"] for job in jobs_of(tmp_path / "mine")] != ["", ""]
+
+
+def test_a_sweep_whose_every_job_is_a_mistake_runs_nothing(train: Command, tmp_path: Path) -> None:
+    done = train("-m", "model.k=2,3", "seed=0-2")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["error: model.k=2: unknown setting model.k; the nearest is model.K"]
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,52 @@
+"""Names and values under which a run's settings and metrics go to MLflow."""
+
+import math
+
+from omegaconf import OmegaConf
+
+from semicrowd.tracking import content
+
+
+def test_parameters_are_named_as_on_the_command_line() -> None:
+    cfg = OmegaConf.create(
+        {
+            "data": {"name": "mnist"},
+            "model": {"name": "bayes", "prior": {"kappa": 0.5, "name": "wide"}, "hidden": [500, 2000]},
+            "annotations": {"name": "file", "path": None},
+            "logger": {"name": "mlflow"},
+            "resume": True,
+            "seed": 3,
+            "copy": "${seed}",
+        }
+    )
+    assert content.parameters(cfg) == {
+        "data": "mnist",
+        "model": "bayes",
+        "model.prior": "wide",
+        "model.prior.kappa": "0.5",
+        "model.hidden": "[500, 2000]",
+        "annotations": "file",
+        "annotations.path": "null",
+        "seed": "3",
+        "copy": "3",
+    }
+
+
+def test_long_parameters_are_cut_to_250_characters() -> None:
+    short, long = "x" * 250, "x" * 251
+    parameters = content.parameters(OmegaConf.create({"short": short, "long": long}))
+    assert parameters["short"] == short
+    assert parameters["long"] == "x" * 249 + "…"
+
+
+def test_tags_leave_out_what_is_not_known() -> None:
+    found = content.tags({"git_commit": None, "git_dirty": None, "annotations": None, "data_hashes": {"a:b": "12"}})
+    assert found == {"mlflow.source.type": "LOCAL", "sha256.a_b": "12"}
+
+
+def test_infinite_metrics_are_not_numbers() -> None:
+    metrics = content.final({"a": -math.inf, "b": 2, "c": math.nan})
+    assert math.isnan(metrics["a"])
+    assert metrics["b"] == 2.0
+    assert math.isnan(metrics["c"])
+    assert set(content.curve({"clusters/used": 5.0})).isdisjoint(content.final({"clusters/used": 5.0}))
