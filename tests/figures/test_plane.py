@@ -15,7 +15,8 @@ def drawn(axes: Axes) -> dict[str, tuple[np.ndarray, str]]:
     found = {}
     for collection in axes.collections:
         name = str(collection.get_label()).split(":")[0]
-        found[name] = (np.asarray(collection.get_offsets()), to_hex(tuple(np.asarray(collection.get_facecolor())[0, :3].tolist())))
+        colour = tuple(np.asarray(collection.get_facecolor())[0, :3].tolist())
+        found[name] = (np.asarray(collection.get_offsets()), to_hex(colour))
     return found
 
 

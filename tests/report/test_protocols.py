@@ -4,8 +4,11 @@ import copy
 from typing import Any
 
 import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from semicrowd.report.protocols import NOTES, PROTOCOLS, deviations
+from semicrowd.run.cli import CONF
 
 
 def paper_config(exhibit: str) -> dict[str, Any]:
@@ -49,3 +52,12 @@ def test_a_renamed_setting_does_not_pass_for_an_equal_one() -> None:
     del config["epochs"]
     with pytest.raises(KeyError, match="epochs"):
         deviations("scdc/figure-2", config, with_answers=False, runs=1, paper_runs=1)
+
+
+@pytest.mark.parametrize(("exhibit", "data"), [("scdc/figure-2", "pinwheel"), ("scdc/table-1", "mnist")])
+def test_every_setting_is_one_of_the_project(exhibit: str, data: str) -> None:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        config = OmegaConf.to_container(compose("config", [f"data={data}", "model=bayes"]))
+    assert isinstance(config, dict)
+    ours = {str(key): value for key, value in config.items()}
+    assert "start: warm (paper: cold)" in deviations(exhibit, ours, with_answers=True, runs=1, paper_runs=1)

@@ -105,16 +105,22 @@ def _first(
     recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None
 ) -> _Sweep:
     log_z = initial_z(recognition, expected) if start is None else start
-    change = torch.tensor(torch.inf)
-    if graph is None:
-        return _Sweep(log_z, None, None, change)
-    step = torch.ones(log_z.shape[0], graph.num_components, dtype=log_z.dtype, device=log_z.device)
-    return _Sweep(log_z, graph.messages(log_z[:, : graph.num_nodes].exp()), step, change)
+    return _Sweep(log_z, None, None, torch.tensor(torch.inf)) if graph is None else _with_graph(log_z, graph)
+
+
+def _with_graph(log_z: Tensor, graph: PairGraph) -> _Sweep:
+    step = log_z.new_ones(log_z.shape[0], graph.num_components)
+    return _Sweep(log_z, graph.messages(log_z[:, : graph.num_nodes].exp()), step, torch.tensor(torch.inf))
 
 
 def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None) -> _Sweep:
     """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
     unary = unary_message(gaussian.expected_statistics(update_x(state.log_z, recognition, expected)), expected)
+    return _update_z(state, unary, graph)
+
+
+def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
+    """z from the unary messages and the neighbours (eq. 14)."""
     if graph is None or state.messages is None or state.step is None:  # the last two: only for the type checker
         log_z = unary.log_softmax(-1)
         return _Sweep(log_z, None, None, (log_z.exp() - state.log_z.exp()).abs().max())
@@ -133,6 +139,19 @@ def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph:
     moved = (proposal.exp() - old.exp()).abs().max()
     rest = (log_z[:, n:].exp() - state.log_z[:, n:].exp()).abs().max() if log_z.shape[1] > n else moved
     return _Sweep(log_z, torch.where(keep, state.messages, messages), step, torch.maximum(moved, rest))
+
+
+@torch.no_grad()
+def infer_z(
+    unary: Float[Tensor, "R n K"], graph: PairGraph, max_sweeps: int = 200, tolerance: float = 1e-4
+) -> Float[Tensor, "R n K"]:
+    """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x)."""
+    state = _with_graph(unary.log_softmax(-1), graph)
+    for _ in range(max_sweeps):
+        state = _update_z(state, unary, graph)
+        if state.change <= tolerance:
+            break
+    return state.log_z
 
 
 def _relational_bound(log_z: Tensor, unary: Tensor, messages: Tensor, graph: PairGraph) -> Tensor:

@@ -10,8 +10,9 @@ from semicrowd.errors import UserError
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.models.scdc import SCDC
 
-MODELS: dict[str, type[ClusteringModule]] = {"bayes": BayesSCDC}
+MODELS: dict[str, type[ClusteringModule]] = {"bayes": BayesSCDC, "scdc": SCDC}
 
 __all__ = ["MODELS", "ClusteringModule", "Posterior", "WorkerPosterior", "build_model"]
 

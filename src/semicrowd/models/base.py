@@ -7,12 +7,13 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import build_sampler
 from semicrowd.models.batches import Batch, TrainingBatches
 from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.nets import Decoder
 from semicrowd.random import torch_stream
 
 #: Restarts × items evaluated at once: bounds the memory of an evaluation.
@@ -31,6 +32,8 @@ class ClusteringModule(pl.LightningModule, ABC):
     restarts : R
     batch_size : unannotated items a step
     """
+
+    decoder: Decoder
 
     def __init__(
         self,
@@ -139,8 +142,28 @@ class ClusteringModule(pl.LightningModule, ABC):
         for piece in features.split(max(CHUNK // self.num_restarts, 1)):
             yield piece.to(self.device)
 
-    def warm_up(self, progress: Callable[[str], None] = lambda _: None) -> None:  # noqa: B027
-        """What happens once before training; nothing for a cold start."""
+    def warm_up(self, progress: Callable[[str], None] = lambda _: None) -> None:
+        """What happens once before training: the warm start of ``model.start=warm``, nothing for ``cold``."""
+        from semicrowd.models.warm_start import warm_start  # it works on this class
+
+        if self.settings.start == "warm":
+            warm_start(self, progress)
+
+    @abstractmethod
+    def parameters_of_vae(self) -> list[nn.Parameter]:
+        """Parameters that the warm start's VAE trains."""
+
+    @abstractmethod
+    def vae_posterior(self, features: Tensor) -> Tensor:
+        """q(x) without clusters, under the prior N(0, ``warm.latent_sd``² I): natural parameters [R, B, d + d²]."""
+
+    @abstractmethod
+    def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:
+        """Set the mixture from E t(x) [R, N, d + d²] and hard assignments [R, N]."""
+
+    @abstractmethod
+    def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
+        """E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)] of the annotators, [R, M, 2] each."""
 
     @abstractmethod
     def posterior(self, features: Tensor) -> Posterior:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import RelationalBatch, whole_graph
@@ -21,7 +21,7 @@ from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
 from semicrowd.models.moves import merge_moves, refit
 from semicrowd.models.results import Posterior, WorkerPosterior
-from semicrowd.models.warm_start import warm_start
+from semicrowd.models.warm_start import partition_posterior
 from semicrowd.nets import Recognition, build_decoder
 from semicrowd.random import torch_stream
 
@@ -50,9 +50,8 @@ class BayesSCDC(ClusteringModule):
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         """Adam on φ and γ, the natural gradient on η_Θ."""
-        nets = [*self.recognition.parameters(), *self.decoder.parameters()]
         return [
-            torch.optim.Adam(nets, lr=self.settings.learning_rate),
+            torch.optim.Adam(self.parameters_of_vae(), lr=self.settings.learning_rate, fused=True),
             NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=self.num_items),
         ]
 
@@ -111,18 +110,36 @@ class BayesSCDC(ClusteringModule):
         return graph, evidence
 
     def on_train_epoch_end(self) -> None:
-        """Merge moves every ``moves.every`` epochs, a full refit after the last, then what every model logs."""
+        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then what every model logs."""
         every, done = self.settings.moves.every, self.current_epoch + 1
         if every and done % every == 0:
             merge_moves(self)
         if done == self.trainer.max_epochs:
-            refit(self, self.settings.final_refits)
+            refit(self, self.settings.final_refits, ("sensitivity", "specificity"))
         super().on_train_epoch_end()
 
-    def warm_up(self, progress: Callable[[str], None] = lambda _: None) -> None:
-        """The warm start of ``model.start=warm``."""
-        if self.settings.start == "warm":
-            warm_start(self, progress)
+    # -------------------------------------------------------------- warm start
+
+    def parameters_of_vae(self) -> list[nn.Parameter]:
+        """φ and γ."""
+        return [*self.recognition.parameters(), *self.decoder.parameters()]
+
+    def vae_posterior(self, features: Tensor) -> Tensor:
+        """The recognition potential times N(0, s² I)."""
+        d = self.settings.latent_dim
+        covariance = torch.eye(d, dtype=features.dtype, device=features.device) * self.settings.warm.latent_sd**2
+        return self.recognition.potentials(features) + gaussian.to_natural(features.new_zeros(d), covariance)
+
+    @torch.no_grad()
+    def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:  # noqa: ARG002
+        """q(π) and q(μ, Σ) as the exact posterior of the partition."""
+        for name, eta in partition_posterior(self, t_x, clusters).items():
+            self.globals.eta[name].copy_(eta)
+
+    def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
+        """Under q(α) and q(β)."""
+        expected = self.globals.expected()
+        return expected.sensitivity, expected.specificity
 
     # -------------------------------------------------------------- evaluation
 

@@ -32,6 +32,16 @@ def prior_concentration(kind: str, K: int) -> float:
     return choices[kind]
 
 
+def mixture_prior(settings: Any) -> dict[str, Tensor]:
+    """Natural parameters of p(π), [1, K], and p(μ, Σ), [1, 1, F], in float64."""
+    concentration = prior_concentration(settings.prior.concentration, settings.K)
+    location = torch.zeros(1, 1, settings.latent_dim, dtype=torch.float64)
+    return {
+        "pi": dirichlet.to_natural(torch.full((1, settings.K), concentration, dtype=torch.float64)),
+        "components": _components(location, settings.prior),
+    }
+
+
 class GlobalPosterior(nn.Module):
     """q(π), q(μ, Σ), q(α), q(β) as natural parameters with a leading restart axis, in float64, beside their priors.
 
@@ -46,9 +56,8 @@ class GlobalPosterior(nn.Module):
         super().__init__()
         prior, initial = settings.prior, settings.initial
         K, d, M = settings.K, settings.latent_dim, num_annotators
-        concentration = prior_concentration(prior.concentration, K)
-        self._register_prior("pi", dirichlet.to_natural(torch.full((1, K), concentration, dtype=torch.float64)))
-        self._register_prior("components", _components(torch.zeros(1, 1, d, dtype=torch.float64), prior))
+        for name, eta in mixture_prior(settings).items():
+            self._register_prior(name, eta)
         for name in ("sensitivity", "specificity"):
             self._register_prior(name, beta.to_natural(torch.tensor(prior[name], dtype=torch.float64).view(1, 1, 2)))
         pi, components = [], []

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from semicrowd.expfam import normal_inverse_wishart
+from semicrowd.models.global_posterior import FAMILIES
 
 if TYPE_CHECKING:
     from semicrowd.models.bayes import BayesSCDC
@@ -82,11 +83,17 @@ def _unite(model: BayesSCDC, restart: int, keep: int, gone: int) -> None:
 
 
 @torch.no_grad()
-def refit(model: BayesSCDC, iterations: int) -> None:
-    """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed."""
+def refit(model: BayesSCDC, iterations: int, names: tuple[str, ...] = tuple(FAMILIES)) -> None:
+    """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
+
+    ``names`` restricts it to some of the global variables; q(α) and q(β) alone need only the annotated items.
+    """
+    annotated_only = not {"pi", "components"} & set(names)
     for _ in range(iterations):
         totals = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
         for features, batch in model.evaluation_parts():
+            if batch is None and annotated_only:
+                continue
             local, graph, _ = model.infer(features, batch)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
@@ -99,5 +106,5 @@ def refit(model: BayesSCDC, iterations: int) -> None:
                 for name, chance, answer in (("sensitivity", same, yes), ("specificity", 1 - same, 1 - yes)):
                     counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
                     totals[name].index_add_(1, worker, counts)
-        for name, eta in model.globals.eta.items():
-            eta.copy_(totals[name])
+        for name in names:
+            model.globals.eta[name].copy_(totals[name])

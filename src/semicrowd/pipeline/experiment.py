@@ -1,6 +1,7 @@
 """Stages ``experiments``: one run of ``src/train.py``, or a note that its data cannot be had."""
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,13 +34,16 @@ def run(experiment: Experiment, seed: int) -> int:
     command = [sys.executable, "src/train.py", *arguments_of(experiment, seed)]
     print("$ python", *command[1:], flush=True)
     last = ""
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    threads = {"OMP_NUM_THREADS": str(experiment.threads)} if experiment.threads else {}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | threads) as process:
         assert process.stderr is not None
         for line in process.stderr:
             sys.stderr.write(line)
             last = line.strip() or last
     if process.returncode and read_status(directory).get("status") not in ("failed", "interrupted"):
-        write_json(directory / "status.json", {"status": "failed", "error": last.removeprefix("error: "), "seconds": 0.0})
+        write_json(
+            directory / "status.json", {"status": "failed", "error": last.removeprefix("error: "), "seconds": 0.0}
+        )
     return process.returncode
 
 

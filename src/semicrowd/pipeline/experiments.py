@@ -44,6 +44,8 @@ class Experiment:
         Kind to simulate where the answers of ``answers`` cannot be had.
     needs
         Data sets without which there is nothing to run.
+    threads
+        Threads of a run, None for as many as torch takes by itself. Small networks are fastest with one.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Experiment:
     answers: str | None = None
     fallback: str | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
+    threads: int | None = None
 
     def option(self, key: str) -> str | None:
         """Value of the override ``key=value``; None where it is left at its default."""
@@ -103,6 +106,7 @@ def _experiment(name: str, entry: dict[str, Any]) -> Experiment:
         answers=answers.get("kind"),
         fallback=answers.get("fallback"),
         needs=tuple(entry.get("needs", ())),
+        threads=entry.get("threads"),
     )
 
 

@@ -34,7 +34,7 @@ def draw(title: str, panels: Sequence[Panel], path: Path) -> None:
             points = panel.points[panel.groups == group]
             axis.scatter(points[:, 0], points[:, 1], s=12, alpha=0.75, linewidths=0, color=colour, marker=marker)
         axis.set_aspect("equal")
-        tidy(axis, fill(panel.title, 60), "feature 1", "feature 2")
+        tidy(axis, fill(panel.title, 48), "feature 1", "feature 2")
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     save(figure, path)

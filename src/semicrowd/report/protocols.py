@@ -37,6 +37,9 @@ _BAYES = (
     Setting("model.natural_gradient", "natural gradient", "full", said="with both terms of eq. 17"),
     Setting("model.step_size", "step on the global posterior", 1e-4),
     Setting("model.learning_rate", "learning rate of the networks", 1e-3),
+    Setting("model.schedule.final", "last step sizes as a fraction of the first", 1.0),
+    Setting("model.moves.every", "epochs between rounds of merges (0: none)", 0),
+    Setting("model.final_refits", "exact updates of the global posterior after training", 0),
     Setting("model.relational.sampler", "sampling of answers", "pairs", with_answers=True),
 )
 

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
 #: Settings that say how to run, not what.
-_NOT_PARAMETERS = ("resume", "logger")
+_NOT_PARAMETERS = ("resume", "figures", "logger")
 #: What the names of metrics of single epochs begin with.
 CURVE = "curve/"
 

@@ -74,7 +74,6 @@ class _MlflowTracker(RunTracker):
         self.run = run
         self._waiting: list[Metric] = []
         self._flushed = 0.0
-        self._last_epoch = 0
         self._logged: set[int] = set()
         curves = [name for name in run.run.data.metrics if name.startswith(content.CURVE)]
         run.attempt(lambda: self._logged.update(*(self._epochs(name) for name in curves)))
@@ -92,7 +91,6 @@ class _MlflowTracker(RunTracker):
                 self.log_epoch(int(row.pop("epoch")), {name: float(value or "nan") for name, value in row.items()})
 
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
-        self._last_epoch = epoch
         if epoch in self._logged:  # finished twice: a run goes on from its last checkpoint
             return
         self._logged.add(epoch)
@@ -115,7 +113,7 @@ class _MlflowTracker(RunTracker):
             del self._waiting[:500]
 
     def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path]) -> None:
-        self._waiting += self._points(content.final(metrics), self._last_epoch)
+        self._waiting += self._points(content.final(metrics), 0)  # no step: MLflow draws bars
         self._flush()
         for path in artifacts:
             self.run.keep(path)

@@ -20,6 +20,7 @@ from typing import IO
 
 from semicrowd.errors import UserError
 from semicrowd.tracking.store import SQLITE, open_store
+from semicrowd.tracking.view import page
 
 HOST = "127.0.0.1"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a closed terminal
@@ -46,9 +47,10 @@ def serve(port: int, uri: str | None, experiment: str) -> None:
     _check_free(port)
     # The store is made here, under its lock, and not by the server.
     store = open_store(uri, experiment)
+    address = f"http://{HOST}:{port}/{page(store)}"
     with tempfile.TemporaryFile() as log, _server(port, store.uri, log) as server:
         _wait(server, port, log)
-        print(f"MLflow: http://{HOST}:{port}/#/experiments/{store.experiment_id}/runs?workflowType=machine_learning (Ctrl-C ends it)", flush=True)
+        print(f"MLflow: {address} (Ctrl-C ends it)", flush=True)
         if code := server.wait():
             raise UserError(f"the MLflow server ended with code {code}: {_last_line(log)}")
 
