@@ -16,7 +16,8 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
 def niw_prior(K: int, d: int) -> torch.Tensor:
     one = torch.ones(1, K, dtype=torch.float64)
     scale = (d + 0.5) * torch.eye(d, dtype=torch.float64).expand(1, K, d, d)
-    return normal_inverse_wishart.to_natural(torch.zeros(1, K, d, dtype=torch.float64), 0.5 * one, scale, (d + 0.5) * one)
+    location = torch.zeros(1, K, d, dtype=torch.float64)
+    return normal_inverse_wishart.to_natural(location, 0.5 * one, scale, (d + 0.5) * one)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -5,7 +5,8 @@ A batch carries Horvitz–Thompson weights: the inverse of how often a pair or a
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,8 +49,8 @@ class RelationalBatch:
 
     def to(self, device: torch.device | str) -> "RelationalBatch":
         """The same on another device."""
-        moved = {name: v.to(device) if isinstance(v, Tensor) else v for name, v in vars(self).items()}
-        return RelationalBatch(**moved)
+        moved: dict[str, Any] = {name: v.to(device) for name, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
 
 
 def _assemble(

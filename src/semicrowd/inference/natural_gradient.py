@@ -46,7 +46,7 @@ class NaturalGradient(torch.optim.Optimizer):
             group["family"] = family
 
     @torch.no_grad()
-    def step(  # type: ignore[override]
+    def step(
         self, closure: Any = None, corrections: Mapping[Tensor, Tensor] | None = None
     ) -> Any:
         """One step; ``corrections`` maps parameters to the gradient of the loss that flows through local inference."""

@@ -19,13 +19,13 @@ class _NaturalStatistics(torch.autograd.Function):
         return family.expected_statistics(eta)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]  # noqa: ARG004
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # noqa: ARG004
         return gradient, None
 
 
 def natural_statistics(family: ModuleType, eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch F"]:
     """E_q[t(θ)] at η; differentiating through it gives the *natural* gradient with respect to η."""
-    return _NaturalStatistics.apply(eta, family)  # type: ignore[no-any-return]
+    return _NaturalStatistics.apply(eta, family)
 
 
 def natural_kl(

@@ -1,4 +1,4 @@
-"""Training minibatches: data order and relational samples depend on (seed, epoch) alone, so a resumed run sees the same."""
+"""Training minibatches: order and answers drawn depend on (seed, epoch) alone, so a resumed run sees the same."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

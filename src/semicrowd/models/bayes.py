@@ -1,4 +1,4 @@
-"""BayesSCDC: message passing, natural gradients on the global posterior, Adam on the networks (SCDC paper, Algorithm 1)."""
+"""BayesSCDC: message passing, natural gradients on q(Θ), Adam on the networks (SCDC paper, Algorithm 1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,8 +41,9 @@ class BayesSCDC(ClusteringModule):
         super().__init__(settings, features, annotations, seed, restarts, batch_size)
         generators = self.init_generators
         d, hidden, skip = settings.latent_dim, settings.hidden, settings.linear_skip
-        self.recognition = Recognition(features.shape[1], hidden, d, generators, skip)
-        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], features.shape[1], generators, skip)
+        D, variance = features.shape[1], settings.initial_variance
+        self.recognition = Recognition(D, hidden, d, generators, skip, variance)
+        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip, variance)
         num_annotators = 0 if annotations is None else annotations.num_annotators
         self.globals = GlobalPosterior(settings, num_annotators, generators)
 
@@ -57,19 +58,21 @@ class BayesSCDC(ClusteringModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
         """One step of Algorithm 1 on a minibatch."""
-        nets, natural = self.optimizers()  # type: ignore[misc]
+        optimizers: Any = self.optimizers()
+        nets, natural = optimizers
         nets.zero_grad()
         natural.zero_grad()
         expected = self.globals.expected()
         messages, leaves = self._message_statistics()
         features = self.features[batch.items]
-        local, bound = self._batch_bound(batch, features, expected, messages)
+        bound = self._batch_bound(batch, features, expected, messages)
         terms = self.globals.kl_terms(expected)
         objective = bound / self.num_items - sum(terms.values()) / self.num_items
         self.manual_backward(-objective.sum())
         self.record_bound(objective * self.num_items)
         nets.step()
-        natural.step(corrections={self.globals.eta[k]: leaf.grad for k, leaf in leaves.items() if leaf.grad is not None})
+        gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
+        natural.step(corrections={self.globals.eta[name]: gradient for name, gradient in gradients.items()})
 
     def _message_statistics(self) -> tuple[ExpectedGlobals, dict[str, Tensor]]:
         """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.
@@ -87,7 +90,7 @@ class BayesSCDC(ClusteringModule):
 
     def _batch_bound(
         self, batch: Batch, features: Tensor, expected: ExpectedGlobals, messages: ExpectedGlobals
-    ) -> tuple[LocalPosterior, Tensor]:
+    ) -> Tensor:
         """The batch's unbiased estimate of all local and relational terms, [R] in float64."""
         expected = expected.cast(features.dtype)
         recognition = self.recognition.potentials(features)
@@ -102,7 +105,7 @@ class BayesSCDC(ClusteringModule):
         if batch.relational is not None and graph is not None:
             evidence = _evidence(batch.relational, expected)
             bound = bound + batch.relational.pair_weight * relational_term(local, graph, evidence).double().sum(1)
-        return local, bound
+        return bound
 
     def _graph(self, batch: RelationalBatch, expected: ExpectedGlobals) -> tuple[PairGraph, PairEvidence]:
         evidence = _evidence(batch, expected)
@@ -110,7 +113,7 @@ class BayesSCDC(ClusteringModule):
         return graph, evidence
 
     def on_train_epoch_end(self) -> None:
-        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then what every model logs."""
+        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then the log."""
         every, done = self.settings.moves.every, self.current_epoch + 1
         if every and done % every == 0:
             merge_moves(self)
@@ -145,13 +148,13 @@ class BayesSCDC(ClusteringModule):
 
     @torch.no_grad()
     def infer(
-        self, features: Tensor, batch: RelationalBatch | None = None
+        self, features: Tensor, batch: RelationalBatch | None = None, max_sweeps: int = 200, tolerance: float = 1e-4
     ) -> tuple[LocalPosterior, PairGraph | None, PairEvidence | None]:
         """Local inference to convergence, deterministic: all of ``features`` at once, annotated items first."""
         expected = self.globals.expected().cast(features.dtype)
         graph, evidence = (None, None) if batch is None else self._graph(batch.to(self.device), expected)
         recognition = self.recognition.potentials(features)
-        return infer_local(recognition, expected, graph, max_sweeps=200, tolerance=1e-4), graph, evidence
+        return infer_local(recognition, expected, graph, max_sweeps, tolerance), graph, evidence
 
     def posterior(self, features: Tensor) -> Posterior:
         """Posterior from the features alone."""
@@ -200,8 +203,11 @@ class BayesSCDC(ClusteringModule):
         """Beta posteriors of the annotators."""
         if self.annotations is None:
             return None
-        shapes = [beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ("sensitivity", "specificity")]
-        return WorkerPosterior(*shapes)
+        eta = self.globals.eta
+        sensitivity, specificity = (
+            beta.to_standard(eta[name].detach()).cpu().numpy() for name in ("sensitivity", "specificity")
+        )
+        return WorkerPosterior(sensitivity, specificity)
 
     def cluster_weights(self) -> Tensor:
         """E[π]."""

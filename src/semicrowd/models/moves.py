@@ -1,15 +1,14 @@
 """Merge moves: two clusters become one where the ELBO, after a refit of the conjugate part, says so.
 
 Gradient steps alone keep a cluster that was cut in two by its start. A move is proposed for every restart at once: the
-two posteriors are added (the exact posterior of the united cluster), the conjugate part is refitted by coordinate ascent
-with the networks fixed, and the move is kept where the ELBO beats that of an equally refitted model without it.
+two posteriors are added (the exact posterior of the united cluster), the conjugate part is refitted by coordinate
+ascent with the networks fixed, and the move is kept where the ELBO beats that of a refitted model without it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -40,8 +39,8 @@ def merge_moves(model: BayesSCDC) -> Tensor:
         refit(model, settings.refits)
         bound = model.elbo()["total"]
         better = bound > best
-        for r in np.flatnonzero(better.numpy()):
-            if pairs[r] is not None:
+        for r, pair in enumerate(pairs):
+            if better[r] and pair is not None:
                 accepted[r] += 1
                 tried[r] = set()
         best = torch.where(better, bound, best)
@@ -94,7 +93,7 @@ def refit(model: BayesSCDC, iterations: int, names: tuple[str, ...] = tuple(FAMI
         for features, batch in model.evaluation_parts():
             if batch is None and annotated_only:
                 continue
-            local, graph, _ = model.infer(features, batch)
+            local, graph, _ = model.infer(features, batch, max_sweeps=20, tolerance=1e-3)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
             totals["pi"] += q.sum(1)

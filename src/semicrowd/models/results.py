@@ -34,13 +34,16 @@ class WorkerPosterior:
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
         """Posterior means of sensitivity and specificity, [R, M] each."""
-        return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))  # type: ignore[return-value]
+        return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))
 
     def interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end."""
+        sensitivity, specificity = self.mean()
         if self.exact:
-            return tuple(np.stack([mean, mean], -1) for mean in self.mean())  # type: ignore[return-value]
-        tails = np.array([(1 - level) / 2, (1 + level) / 2])
-        return tuple(  # type: ignore[return-value]
-            stats.beta.ppf(tails, shape[..., :1], shape[..., 1:]) for shape in (self.sensitivity, self.specificity)
-        )
+            return np.stack([sensitivity] * 2, -1), np.stack([specificity] * 2, -1)
+        return _beta_interval(self.sensitivity, level), _beta_interval(self.specificity, level)
+
+
+def _beta_interval(shape: np.ndarray, level: float) -> np.ndarray:
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return stats.beta.ppf(tails, shape[..., :1], shape[..., 1:])

@@ -49,8 +49,10 @@ class SCDC(ClusteringModule):
         K, d, hidden, skip = settings.K, settings.latent_dim, settings.hidden, settings.linear_skip
         D = features.shape[1]
         self.classifier = Classifier(D, hidden, K, generators)
-        self.encoder = ClusterEncoder(D, hidden, d, K, generators, skip)
-        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip)
+        self.encoder = ClusterEncoder(D, hidden, d, K, generators, skip, settings.initial_variance)
+        self.decoder = build_decoder(
+            settings.likelihood, d, hidden[::-1], D, generators, skip, settings.initial_variance
+        )
         locations = [settings.location_sd * torch.randn(K, d, generator=g) for g in generators]
         self.logits_pi = nn.Parameter(torch.zeros(restarts, K))
         self.location = nn.Parameter(torch.stack(locations))
@@ -93,7 +95,7 @@ class SCDC(ClusteringModule):
         mean, variance = self.encoder(features, clusters)
         restart = torch.arange(self.num_restarts, device=self.device)[:, None, None]
         x = mean + variance.sqrt() * torch.randn(mean.shape, generator=generator, device=mean.device)
-        R, B, L, d = x.shape
+        R, B, L, _ = x.shape
         observed = features[:, None].expand(B, L, -1).reshape(B * L, -1)
         log_likelihood = self.decoder.log_likelihood(x.flatten(1, 2), observed).unflatten(1, (B, L))
         kl_x = _kl_to_components(mean, variance, self.location[restart, clusters], self._scale()[restart, clusters])

@@ -79,7 +79,7 @@ def _partitions(model: ClusteringModule, t_x: Tensor, restart: int) -> Iterator[
 
 @torch.no_grad()
 def _evidence(model: ClusteringModule, t_x: Tensor, clusters: np.ndarray, restart: int) -> float:
-    """The conjugate model's log evidence of a hard partition, up to a constant: mixture (App. A.3) and answers (eq. 20)."""
+    """Log evidence of a hard partition up to a constant: conjugate mixture (App. A.3) and answers (eq. 20)."""
     eta = partition_posterior(model, t_x[None], torch.from_numpy(clusters)[None])
     mixture = dirichlet.log_partition(eta["pi"]).sum() + normal_inverse_wishart.log_partition(eta["components"]).sum()
     if model.annotations is None:
@@ -113,7 +113,7 @@ def _answer_weights(model: ClusteringModule, restart: int) -> np.ndarray:
 
 
 def _merge_by_answers(model: ClusteringModule, cells: np.ndarray, restart: int) -> np.ndarray:
-    """Join the cells [N] that the answers say are one kind: greedy agglomeration of the summed w_ij (eq. 14) between cells.
+    """Join the cells [N] that the answers say are one kind: greedy agglomeration of the summed w_ij (eq. 14).
 
     k-means cuts long or curved clusters in pieces. The two cells with the largest log-odds of the answers between them
     are joined while that exceeds ln K, the prior odds against any two being one, or more than K cells are left.

@@ -5,4 +5,13 @@ from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, b
 from semicrowd.nets.mlp import MLP
 from semicrowd.nets.recognition import Recognition
 
-__all__ = ["MLP", "BernoulliDecoder", "Classifier", "ClusterEncoder", "Decoder", "GaussianDecoder", "Recognition", "build_decoder"]
+__all__ = [
+    "MLP",
+    "BernoulliDecoder",
+    "Classifier",
+    "ClusterEncoder",
+    "Decoder",
+    "GaussianDecoder",
+    "Recognition",
+    "build_decoder",
+]

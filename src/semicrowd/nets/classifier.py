@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from semicrowd.nets.mlp import MLP, RestartLinear
-from semicrowd.nets.recognition import positive
+from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
 
 
 class Classifier(nn.Module):
@@ -39,8 +39,10 @@ class ClusterEncoder(nn.Module):
         num_clusters: int,
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
+        initial_variance: float = INITIAL_VARIANCE,
     ) -> None:
         super().__init__()
+        self.initial_variance = initial_variance
         first, *rest = hidden
         self.first = RestartLinear(num_features, first, generators)
         self.cluster = nn.Parameter(torch.zeros(len(generators), num_clusters, first))
@@ -59,4 +61,4 @@ class ClusterEncoder(nn.Module):
         mean, raw = (head.unflatten(1, shape[1:]) for head in self.rest(hidden.relu().flatten(1, 2)))
         if self.skip is not None:
             mean = mean + self.skip(features)[:, :, None]
-        return mean, positive(raw)
+        return mean, positive(raw, self.initial_variance)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from semicrowd.nets.mlp import MLP
-from semicrowd.nets.recognition import positive
+from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
 
 
 class Decoder(nn.Module, ABC):
@@ -24,8 +24,10 @@ class Decoder(nn.Module, ABC):
         num_features: int,
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
+        initial_variance: float = INITIAL_VARIANCE,
     ) -> None:
         super().__init__()
+        self.initial_variance = initial_variance
         heads = (num_features,) * self.heads_per_feature
         self.net = MLP(latent_dim, hidden, heads, generators, linear_skip, head_gain=0.1)
 
@@ -50,7 +52,7 @@ class GaussianDecoder(Decoder):
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
         """log N(o | μ(x), diag σ²(x)) in nats."""
         mean, raw = self.net(x)
-        variance = positive(raw)
+        variance = positive(raw, self.initial_variance)
         squared = (observed - mean).square() / variance
         return -0.5 * (squared + variance.log() + math.log(2 * math.pi)).sum(-1)
 
@@ -75,7 +77,8 @@ def build_decoder(
     num_features: int,
     generators: Sequence[torch.Generator],
     linear_skip: bool = True,
+    initial_variance: float = INITIAL_VARIANCE,
 ) -> Decoder:
     """The observation model ``gaussian`` or ``bernoulli``."""
     kinds: dict[str, type[Decoder]] = {"gaussian": GaussianDecoder, "bernoulli": BernoulliDecoder}
-    return kinds[likelihood](latent_dim, hidden, num_features, generators, linear_skip)
+    return kinds[likelihood](latent_dim, hidden, num_features, generators, linear_skip, initial_variance)

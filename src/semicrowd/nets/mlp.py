@@ -1,6 +1,7 @@
 """Multilayer perceptrons of R restarts at once."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -54,9 +55,7 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         widths = [in_features, *hidden]
-        self.hidden = nn.ModuleList(
-            RestartLinear(a, b, generators) for a, b in zip(widths[:-1], widths[1:], strict=True)
-        )
+        self.hidden = nn.ModuleList(RestartLinear(a, b, generators) for a, b in pairwise(widths))
         self.heads = nn.ModuleList(RestartLinear(widths[-1], out, generators, head_gain) for out in heads)
         self.skip: nn.Parameter | None = None
         if linear_skip:
