@@ -118,8 +118,15 @@ class BayesSCDC(ClusteringModule):
         if every and done % every == 0:
             merge_moves(self)
         if done == self.trainer.max_epochs:
-            refit(self, self.settings.final_refits, ("sensitivity", "specificity"))
+            self._refit_annotators()
         super().on_train_epoch_end()
+
+    def _refit_annotators(self) -> None:
+        """q(α) and q(β) from all answers, and the priors that they share."""
+        for _ in range(self.settings.final_refits):
+            refit(self, 1, ("sensitivity", "specificity"))
+            if self.annotations is not None and self.settings.prior.annotators == "empirical":
+                self.globals.fit_annotator_priors()
 
     # -------------------------------------------------------------- warm start
 

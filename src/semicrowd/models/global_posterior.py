@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
+from scipy.optimize import minimize
+from scipy.special import betaln
 from torch import Tensor, nn
 
 from semicrowd.errors import UserError
@@ -56,10 +59,10 @@ class GlobalPosterior(nn.Module):
         super().__init__()
         prior, initial = settings.prior, settings.initial
         K, d, M = settings.K, settings.latent_dim, num_annotators
+        if prior.annotators not in ("empirical", "fixed"):
+            raise UserError(f"model.prior.annotators={prior.annotators}: expected empirical or fixed")
         for name, eta in mixture_prior(settings).items():
-            self._register_prior(name, eta)
-        for name in ("sensitivity", "specificity"):
-            self._register_prior(name, beta.to_natural(torch.tensor(prior[name], dtype=torch.float64).view(1, 1, 2)))
+            self.register_buffer(f"prior_{name}", eta, persistent=False)
         pi, components = [], []
         for generator in generators:
             uniform = torch.rand(K, generator=generator, dtype=torch.float64)
@@ -72,13 +75,22 @@ class GlobalPosterior(nn.Module):
         for name in ("sensitivity", "specificity"):
             shape = torch.tensor(initial[name], dtype=torch.float64).expand(R, M, 2)
             self.eta[name] = nn.Parameter(beta.to_natural(shape).clone())
-
-    def _register_prior(self, name: str, eta: Tensor) -> None:
-        self.register_buffer(f"prior_{name}", eta, persistent=False)
+            # Persistent: model.prior.annotators=empirical fits it.
+            shape = torch.tensor(prior[name], dtype=torch.float64).expand(R, 1, 2)
+            self.register_buffer(f"prior_{name}", beta.to_natural(shape).clone())
 
     def prior(self, name: str) -> Tensor:
         """Natural parameter of the prior, broadcast over restarts."""
         return self.get_buffer(f"prior_{name}")
+
+    def fit_annotator_priors(self) -> None:
+        """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
+        for name in ("sensitivity", "specificity"):
+            eta, prior = self.eta[name].detach(), self.prior(name)
+            shapes = [_common_beta(counts) for counts in (eta - prior).cpu().numpy()]
+            fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
+            self.eta[name].data.add_(fitted - prior)
+            prior.copy_(fitted)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for :class:`semicrowd.inference.natural_gradient.NaturalGradient`."""
@@ -104,3 +116,21 @@ def _components(location: Tensor, values: Any) -> Tensor:
     scale = degrees[..., None, None] * torch.eye(d, dtype=location.dtype)
     kappa = torch.full(batch, values.kappa, dtype=location.dtype)
     return normal_inverse_wishart.to_natural(location, kappa, scale, degrees)
+
+
+def _common_beta(counts: np.ndarray) -> np.ndarray:
+    """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts`` [M, 2], share.
+
+    The mode of the Beta-binomial likelihood of (ln a, ln b) times the hyperprior (a + b)^(−5/2) on (a, b)
+    (Gelman et al., Bayesian Data Analysis, 3rd ed., section 5.3), which keeps a and b finite where nobody errs.
+    """
+
+    counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
+
+    def loss(log_shape: np.ndarray) -> float:
+        a, b = np.exp(log_shape)
+        likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
+        return float(-likelihood - log_shape.sum() + 2.5 * np.log(a + b))
+
+    within = (np.log(1e-3), np.log(1e3))  # betaln of more is rounding
+    return np.exp(minimize(loss, np.log([10.0, 1.0]), bounds=[within, within]).x)
