@@ -1,6 +1,6 @@
 """BayesSCDC: message passing, natural gradients on q(Θ), Adam on the networks (SCDC paper, Algorithm 1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from semicrowd.models.moves import merge_moves, refit
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.warm_start import partition_posterior
 from semicrowd.nets import Recognition, build_decoder
-from semicrowd.random import torch_stream
+from semicrowd.random import stream, torch_stream
 
 
 class BayesSCDC(ClusteringModule):
@@ -175,36 +175,46 @@ class BayesSCDC(ClusteringModule):
         return _posterior([local], self.settings.latent_dim)
 
     @torch.no_grad()
-    def elbo(self) -> dict[str, Tensor]:
-        """Every term of eq. 19 on the whole training set, with ``settings.elbo_samples`` draws of each x."""
+    def elbo(self, max_items: int | None = None) -> dict[str, Tensor]:
+        """Every term of eq. 19 on the whole training set, with ``settings.elbo_samples`` draws of each x.
+
+        ``max_items``: an unbiased estimate from :meth:`evaluation_parts` of so many items, the same ones each time.
+        """
         generator = torch_stream(self.seed, "evaluation", device=self.device)
         expected = self.globals.expected()
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in
                   ("reconstruction", "relational", "kl_z", "kl_x")}
-        for features, batch in self.evaluation_parts():
+        for features, batch, weight in self.evaluation_parts(max_items):
             local, graph, evidence = self.infer(features, batch)
             terms = local_terms(local, expected.cast(features.dtype))
             samples = self.settings.elbo_samples
             for _ in range(samples):
                 log_likelihood = self.decoder.log_likelihood(gaussian.sample(local.eta_x, generator), features)
-                totals["reconstruction"] += log_likelihood.double().sum(1).cpu() / samples
-            totals["kl_z"] += terms.kl_z.double().sum(1).cpu()
-            totals["kl_x"] += terms.kl_x.double().sum(1).cpu()
+                totals["reconstruction"] += weight / samples * log_likelihood.double().sum(1).cpu()
+            totals["kl_z"] += weight * terms.kl_z.double().sum(1).cpu()
+            totals["kl_x"] += weight * terms.kl_x.double().sum(1).cpu()
             if graph is not None and evidence is not None:
                 totals["relational"] += relational_term(local, graph, evidence).double().sum(1).cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]
         return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}
 
-    def evaluation_parts(self) -> list[tuple[Tensor, RelationalBatch | None]]:
-        """The annotated items with their graph, then the others in chunks."""
-        mask = np.ones(self.num_items, bool)
-        parts: list[tuple[Tensor, RelationalBatch | None]] = []
+    def evaluation_parts(self, max_items: int | None = None) -> Iterator[tuple[Tensor, RelationalBatch | None, float]]:
+        """The annotated items with their graph, then the others in chunks; each with its weight in a sum over all.
+
+        Of more than ``max_items`` others, a random subset that depends on the run's seed alone stands for all.
+        """
+        others = np.arange(self.num_items)
         if self.annotations is not None:
             batch = whole_graph(self.annotations)
-            mask[self.annotations.annotated] = False
-            parts.append((self.features[batch.items].to(self.device), batch))
-        return parts + [(piece, None) for piece in self.chunks(self.features[torch.from_numpy(mask)])]
+            others = np.setdiff1d(others, self.annotations.annotated)
+            yield self.features[batch.items].to(self.device), batch, 1.0
+        weight = 1.0
+        if max_items is not None and len(others) > max_items:
+            weight = len(others) / max_items
+            others = np.sort(stream(self.seed, "evaluation", 1).choice(others, max_items, replace=False))
+        for piece in self.chunks(self.features[torch.from_numpy(others)]):
+            yield piece, None, weight
 
     def workers(self) -> WorkerPosterior | None:
         """Beta posteriors of the annotators."""

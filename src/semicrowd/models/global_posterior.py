@@ -22,6 +22,9 @@ FAMILIES: dict[str, ModuleType] = {
     "specificity": beta,
 }
 
+#: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
+HYPERPRIOR_SD = 2.0
+
 
 def prior_concentration(kind: str, K: int) -> float:
     """Concentration of the symmetric Dirichlet prior, from the three readings of "α₀ = 0.05/K".
@@ -63,6 +66,7 @@ class GlobalPosterior(nn.Module):
             raise UserError(f"model.prior.annotators={prior.annotators}: expected empirical or fixed")
         for name, eta in mixture_prior(settings).items():
             self.register_buffer(f"prior_{name}", eta, persistent=False)
+        self.usual_shapes: dict[str, list[float]] = {name: prior[name] for name in ("sensitivity", "specificity")}
         pi, components = [], []
         for generator in generators:
             uniform = torch.rand(K, generator=generator, dtype=torch.float64)
@@ -87,7 +91,8 @@ class GlobalPosterior(nn.Module):
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in ("sensitivity", "specificity"):
             eta, prior = self.eta[name].detach(), self.prior(name)
-            shapes = [_common_beta(counts) for counts in (eta - prior).cpu().numpy()]
+            usual = np.array(self.usual_shapes[name], dtype=float)
+            shapes = [_common_beta(counts, usual) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
@@ -118,19 +123,19 @@ def _components(location: Tensor, values: Any) -> Tensor:
     return normal_inverse_wishart.to_natural(location, kappa, scale, degrees)
 
 
-def _common_beta(counts: np.ndarray) -> np.ndarray:
+def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts`` [M, 2], share.
 
-    The mode of the Beta-binomial likelihood of (ln a, ln b) times the hyperprior (a + b)^(−5/2) on (a, b)
-    (Gelman et al., Bayesian Data Analysis, 3rd ed., section 5.3), which keeps a and b finite where nobody errs.
+    The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
+    decides, one or two annotators hardly move it, and where nobody errs the mode stays finite.
     """
-
     counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
+    centre = np.log(usual)
 
     def loss(log_shape: np.ndarray) -> float:
         a, b = np.exp(log_shape)
         likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
-        return float(-likelihood - log_shape.sum() + 2.5 * np.log(a + b))
+        return float(0.5 * np.square((log_shape - centre) / HYPERPRIOR_SD).sum() - likelihood)
 
-    within = (np.log(1e-3), np.log(1e3))  # betaln of more is rounding
-    return np.exp(minimize(loss, np.log([10.0, 1.0]), bounds=[within, within]).x)
+    within = (np.log(1e-3), np.log(1e3))  # the line search may leap: betaln of more is rounding
+    return np.exp(minimize(loss, centre, bounds=[within, within]).x)

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
 @torch.no_grad()
 def merge_moves(model: BayesSCDC) -> Tensor:
-    """Propose up to ``moves.proposals`` merges in each restart; returns how many each accepted, [R]."""
+    """Propose up to ``moves.proposals`` merges in each restart; returns how many each accepted, [R].
+
+    A restart that accepts none keeps its q(Θ) as it was before the refits.
+    """
     settings = model.settings.moves
     accepted = torch.zeros(model.num_restarts, dtype=torch.long)
-    refit(model, settings.refits)
-    best = model.elbo()["total"]
+    before = _state(model)
+    refit(model, settings.refits, max_items=settings.max_items)
+    best = model.elbo(settings.max_items)["total"]
     tried: list[set[tuple[int, int]]] = [set() for _ in range(model.num_restarts)]
     for _ in range(settings.proposals):
-        state = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
+        state = _state(model)
         pairs = [_candidate(model, r, tried[r]) for r in range(model.num_restarts)]
         if all(pair is None for pair in pairs):
             break
@@ -36,18 +40,27 @@ def merge_moves(model: BayesSCDC) -> Tensor:
             if pair is not None:
                 tried[r].add(pair)
                 _unite(model, r, *pair)
-        refit(model, settings.refits)
-        bound = model.elbo()["total"]
+        refit(model, settings.refits, max_items=settings.max_items)
+        bound = model.elbo(settings.max_items)["total"]
         better = bound > best
         for r, pair in enumerate(pairs):
             if better[r] and pair is not None:
                 accepted[r] += 1
                 tried[r] = set()
         best = torch.where(better, bound, best)
-        for name, eta in model.globals.eta.items():
-            keep = better.to(eta.device).view(-1, *[1] * (eta.dim() - 1))
-            eta.copy_(torch.where(keep, eta, state[name]))
+        _restore(model, state, ~better)
+    _restore(model, before, accepted == 0)
     return accepted
+
+
+def _state(model: BayesSCDC) -> dict[str, Tensor]:
+    return {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
+
+
+def _restore(model: BayesSCDC, state: dict[str, Tensor], restarts: Tensor) -> None:
+    """Set q(Θ) of the marked restarts, [R] bool, back to ``state``."""
+    for name, eta in model.globals.eta.items():
+        eta[restarts.to(eta.device)] = state[name][restarts.to(eta.device)]
 
 
 def _candidate(model: BayesSCDC, restart: int, tried: set[tuple[int, int]]) -> tuple[int, int] | None:
@@ -82,22 +95,25 @@ def _unite(model: BayesSCDC, restart: int, keep: int, gone: int) -> None:
 
 
 @torch.no_grad()
-def refit(model: BayesSCDC, iterations: int, names: tuple[str, ...] = tuple(FAMILIES)) -> None:
+def refit(
+    model: BayesSCDC, iterations: int, names: tuple[str, ...] = tuple(FAMILIES), max_items: int | None = None
+) -> None:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
     ``names`` restricts it to some of the global variables; q(α) and q(β) alone need only the annotated items.
+    ``max_items``: see :meth:`BayesSCDC.evaluation_parts`.
     """
     annotated_only = not {"pi", "components"} & set(names)
     for _ in range(iterations):
         totals = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
-        for features, batch in model.evaluation_parts():
+        for features, batch, weight in model.evaluation_parts(max_items):
             if batch is None and annotated_only:
                 continue
             local, graph, _ = model.infer(features, batch, max_sweeps=20, tolerance=1e-3)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
-            totals["pi"] += q.sum(1)
-            totals["components"] += q.mT @ t
+            totals["pi"] += weight * q.sum(1)
+            totals["components"] += weight * (q.mT @ t)
             if graph is not None and batch is not None:
                 same = graph.agreement(local.probabilities[:, : graph.num_nodes]).double()
                 yes = batch.label.to(same)
