@@ -8,8 +8,11 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 from torch.distributions import MultivariateNormal, kl_divergence
 
+from semicrowd.crowd.cells import join_cells, mixed_cells
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.inference.message_passing import unary_message
+from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.global_posterior import mixture_prior
 from semicrowd.random import stream, torch_stream
@@ -73,8 +76,26 @@ def _partitions(model: ClusteringModule, t_x: Tensor, restart: int) -> Iterator[
         kmeans = KMeans(min(cells, len(subset)), n_init=1, random_state=int(rng.integers(2**31)))
         clusters = kmeans.fit(latent[subset]).predict(latent)
         if merge:
-            clusters = _merge_by_answers(model, clusters, restart)
+            clusters = _by_answers(model, t_x, clusters, restart)
         yield _evidence(model, t_x, clusters, restart), clusters
+
+
+def _by_answers(model: ClusteringModule, t_x: Tensor, cells: np.ndarray, restart: int) -> np.ndarray:
+    """Cells [N] joined by the answers; items of the cells that the answers tear apart go to the rest."""
+    assert model.annotations is not None
+    weight = _answer_weights(model, restart)
+    clusters = join_cells(cells, model.annotations, weight, model.num_clusters)
+    mixed = mixed_cells(clusters, model.annotations, weight, model.num_clusters)
+    if mixed.all() or not mixed.any():
+        return clusters
+    kept = ~mixed[clusters]
+    names, clusters[kept] = np.unique(clusters[kept], return_inverse=True)
+    eta = partition_posterior(model, t_x[None, kept], torch.from_numpy(clusters[None, kept]))
+    mixture = dirichlet.expected_statistics(eta["pi"]), normal_inverse_wishart.expected_statistics(eta["components"])
+    expected = ExpectedGlobals(*mixture, *model.worker_log_probabilities())
+    scores = unary_message(t_x[None, ~kept].double(), expected)[0, :, : len(names)]
+    clusters[~kept] = scores.argmax(-1).cpu().numpy()
+    return clusters
 
 
 @torch.no_grad()
@@ -110,28 +131,3 @@ def _answer_weights(model: ClusteringModule, restart: int) -> np.ndarray:
     sensitivity, specificity = (log[restart, None].cpu() for log in model.worker_log_probabilities())
     evidence = pair_evidence(sensitivity, specificity, torch.from_numpy(a.worker), torch.from_numpy(a.label))
     return evidence.weight[0].numpy()
-
-
-def _merge_by_answers(model: ClusteringModule, cells: np.ndarray, restart: int) -> np.ndarray:
-    """Join the cells [N] that the answers say are one kind: greedy agglomeration of the summed w_ij (eq. 14).
-
-    k-means cuts long or curved clusters in pieces. The two cells with the largest log-odds of the answers between them
-    are joined while that exceeds ln K, the prior odds against any two being one, or more than K cells are left.
-    """
-    a = model.annotations
-    assert a is not None
-    num_cells = int(cells.max()) + 1
-    odds = np.zeros((num_cells, num_cells))
-    np.add.at(odds, (cells[a.i], cells[a.j]), _answer_weights(model, restart))
-    odds += odds.T
-    name = np.arange(num_cells)
-    np.fill_diagonal(odds, -np.inf)
-    left = num_cells
-    while left > 1 and (odds.max() > np.log(model.num_clusters) or left > model.num_clusters):
-        keep, gone = np.unravel_index(odds.argmax(), odds.shape)
-        odds[keep] += odds[gone]
-        odds[:, keep] = odds[keep]
-        odds[gone], odds[:, gone], odds[keep, keep] = -np.inf, -np.inf, -np.inf
-        name[name == gone] = keep
-        left -= 1
-    return np.unique(name[cells], return_inverse=True)[1]

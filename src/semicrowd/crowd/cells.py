@@ -1,0 +1,67 @@
+"""Cells of features (k-means) and pair answers: which cells are one kind, and which are no kind at all."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semicrowd.crowd.annotations import PairAnnotations
+
+
+def join_cells(
+    cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64], num_clusters: int
+) -> NDArray[np.int64]:
+    """Join the cells that the answers say are one kind: greedy agglomeration of the summed w_ij (SCDC paper, eq. 14).
+
+    k-means cuts long or curved clusters in pieces. The two cells with the largest log-odds of the answers between them
+    are joined while that exceeds ln K, the prior odds against any two being one, or more than K cells are left.
+
+    Parameters
+    ----------
+    cells : [N], cell of every item, 0 … C − 1
+    weight : [P], w_ij of every answer
+    num_clusters : K
+
+    Returns
+    -------
+    [N], numbers 0 … at most K − 1
+    """
+    odds = _between(cells, annotations, weight)
+    name = np.arange(len(odds))
+    np.fill_diagonal(odds, -np.inf)
+    left = len(odds)
+    while left > 1 and (odds.max() > np.log(num_clusters) or left > num_clusters):
+        keep, gone = np.unravel_index(odds.argmax(), odds.shape)
+        odds[keep] += odds[gone]
+        odds[:, keep] = odds[keep]
+        odds[gone], odds[:, gone], odds[keep, keep] = -np.inf, -np.inf, -np.inf
+        name[name == gone] = keep
+        left -= 1
+    return np.unique(name[cells], return_inverse=True)[1]
+
+
+def mixed_cells(
+    cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64], num_clusters: int
+) -> NDArray[np.bool_]:
+    """Cells of which the answers place more than half of the annotated items in other cells, [C] bool.
+
+    An item is placed elsewhere where its answers favour one other cell over its own by more than ln K. A mixed cell
+    holds pieces of several kinds. A cell without answers is never one.
+    """
+    num_cells = int(cells.max()) + 1
+    odds = np.zeros((len(cells), num_cells))
+    np.add.at(odds, (annotations.i, cells[annotations.j]), weight)
+    np.add.at(odds, (annotations.j, cells[annotations.i]), weight)
+    items = annotations.annotated
+    own = odds[items, cells[items]]
+    odds[items, cells[items]] = -np.inf
+    leaves = odds[items].max(1) > own + np.log(num_clusters)
+    annotated = np.bincount(cells[items], minlength=num_cells)
+    leaving = np.bincount(cells[items], leaves, minlength=num_cells)
+    return (annotated > 0) & (2 * leaving > annotated)
+
+
+def _between(cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64]) -> np.ndarray:
+    """Σ w_ij over the answers between any two cells, [C, C]."""
+    num_cells = int(cells.max()) + 1
+    odds = np.zeros((num_cells, num_cells))
+    np.add.at(odds, (cells[annotations.i], cells[annotations.j]), weight)
+    return odds + odds.T
