@@ -5,9 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
 
-from semicrowd.data.fetch import data_root, fetch
-from semicrowd.errors import UserError
+# Shapes and types of the signatures are checked while the tests run, at no cost to anyone else. Before other imports.
+install_import_hook(["semicrowd.expfam", "semicrowd.inference", "semicrowd.nets"], "beartype.beartype")
+
+from semicrowd.data.fetch import data_root, fetch  # noqa: E402
+from semicrowd.errors import UserError  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ def test_one_full_batch_step_is_the_exact_coordinate_update_of_a_conjugate_mixtu
     eta_niw = torch.nn.Parameter(start)
     optimizer = NaturalGradient(
         [{"params": [eta_pi], "family": dirichlet}, {"params": [eta_niw], "family": normal_inverse_wishart}],
-        step_size=1.0, scale=N,
+        step_size=1.0, scale=float(N),
     )
     t_pi, t_niw = natural_statistics(dirichlet, eta_pi), natural_statistics(normal_inverse_wishart, eta_niw)
     t_x = torch.cat([gaussian.statistics(x, torch.zeros(N, d, d, dtype=torch.float64)), torch.ones(N, 2).double()], -1)

@@ -53,7 +53,7 @@ class BayesSCDC(ClusteringModule):
         """Adam on φ and γ, the natural gradient on η_Θ."""
         return [
             torch.optim.Adam(self.parameters_of_vae(), lr=self.settings.learning_rate, fused=True),
-            NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=self.num_items),
+            NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=float(self.num_items)),
         ]
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002

@@ -1,0 +1,203 @@
+"""BayesSCDC: its bound, one natural step, refits, moves and predictions."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.samplers import whole_graph
+from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.models import ClusteringModule
+from semicrowd.models.batches import Batch
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.moves import merge_moves, refit
+
+Build = Callable[..., BayesSCDC]
+
+
+def full_batch(model: BayesSCDC) -> Batch:
+    """All items and all answers, each with weight one."""
+    assert model.annotations is not None
+    graph = whole_graph(model.annotations)
+    rest = np.setdiff1d(np.arange(model.num_items), model.annotations.annotated)
+    items = torch.cat([graph.items, torch.from_numpy(rest)])
+    return Batch(items, torch.ones(len(items)), graph, step=0)
+
+
+def test_the_total_is_the_signed_sum_of_the_named_terms(build: Build) -> None:
+    model = build("model=bayes", restarts=2)
+    model.warm_up()
+    terms = model.elbo()
+    assert {"kl_z", "kl_x", "kl_pi", "kl_components", "kl_sensitivity", "kl_specificity"} < set(terms)
+    gains = terms["reconstruction"] + terms["relational"]
+    torch.testing.assert_close(terms["total"], gains - sum(v for k, v in terms.items() if k.startswith("kl_")))
+    assert all((v >= 0).all() for k, v in terms.items() if k.startswith("kl_") and k != "kl_z")
+    torch.testing.assert_close(model.elbo()["total"], terms["total"], rtol=0, atol=0)  # the same draws of x
+
+
+def test_one_full_batch_step_is_equations_26_to_29(build: Build, fit: Callable[[ClusteringModule, int], None]) -> None:
+    """ρ = 1: the prior plus the expected counts of the local posteriors, by loops over items and answers."""
+    model = build("model=bayes", "model.K=6", "model.step_size=1.0", "model.max_sweeps=100", "model.tolerance=1e-6",
+                  "model.final_refits=0", "model.moves.every=0", "batch_size=1000",
+                  "model.relational.sampler=nodes", "model.relational.nodes=1000", restarts=2)  # fmt: skip
+    model.warm_up()
+    batch = full_batch(model)
+    assert batch.relational is not None
+    assert model.annotations is not None
+    local, _, _ = model.infer(model.features[batch.items], batch.relational, max_sweeps=100, tolerance=1e-6)
+    q, t = local.probabilities.double().numpy(), local.t_x.double().numpy()
+    (drawn,) = model.training_batches()
+    assert sorted(drawn.items.tolist()) == list(range(model.num_items)), "one step that sees everything"
+    fit(model, 1)
+
+    eta = {name: parameter.detach().numpy() for name, parameter in model.globals.eta.items()}
+    prior = {name: model.globals.prior(name).numpy() for name in eta}
+    position = {int(item): index for index, item in enumerate(batch.items)}
+    a = model.annotations
+    for r in range(2):
+        for k in range(6):
+            assert eta["pi"][r, k] == pytest.approx(prior["pi"][0, k] + q[r, :, k].sum(), rel=1e-5)
+            expected = prior["components"][0, 0].copy()
+            for n in range(len(batch.items)):
+                expected += q[r, n, k] * np.append(t[r, n], [1, 1])
+            assert_allclose(eta["components"][r, k], expected, rtol=1e-4, atol=1e-4)
+        for m in range(a.num_annotators):
+            counts = np.zeros((2, 2))
+            for i, j, worker, label in zip(a.i, a.j, a.worker, a.label, strict=True):
+                if worker == m:
+                    same = float(q[r, position[int(i)]] @ q[r, position[int(j)]])
+                    counts[0, 0 if label else 1] += same
+                    counts[1, 1 if label else 0] += 1 - same
+            assert_allclose(eta["sensitivity"][r, m], prior["sensitivity"][r, 0] + counts[0], rtol=1e-4, atol=1e-4)
+            assert_allclose(eta["specificity"][r, m], prior["specificity"][r, 0] + counts[1], rtol=1e-4, atol=1e-4)
+
+
+def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(build: Build) -> None:
+    gradients = {}
+    for kind in ("svi", "full"):
+        model = build("model=bayes", "model.start=cold", f"model.natural_gradient={kind}")
+        batch = full_batch(model)
+        expected = model.globals.expected()
+        messages, leaves = model._message_statistics()
+        bound = model._batch_bound(batch, model.features[batch.items], expected, messages)
+        (bound - sum(model.globals.kl_terms(expected).values())).sum().backward()
+        gradients[kind] = {name: eta.grad for name, eta in model.globals.eta.items()}
+        assert set(leaves) == (set() if kind == "svi" else set(gradients[kind]))
+        if kind == "full":  # what flows through the local optimum is no rounding
+            assert all(leaf.grad is not None and leaf.grad.abs().max() > 1e-3 for leaf in leaves.values())
+    for name, gradient in gradients["svi"].items():
+        torch.testing.assert_close(gradients["full"][name], gradient, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("with_answers", [True, False])
+def test_refits_never_lower_the_conjugate_part_of_the_bound(build: Build, with_answers: bool) -> None:
+    model = build("model=bayes", "model.start=cold", with_answers=with_answers, restarts=3)
+
+    def conjugate_part() -> torch.Tensor:
+        """The ELBO with the recognition potentials in place of the decoder: what coordinate ascent climbs (eq. 10)."""
+        total = torch.zeros(model.num_restarts, dtype=torch.float64)
+        terms = model.elbo()
+        total += terms["relational"] - sum(v for k, v in terms.items() if k.startswith("kl_"))
+        for features, batch, _ in model.evaluation_parts():
+            local, _, _ = model.infer(features, batch)
+            potential = model.recognition.potentials(features) * local.t_x
+            total += potential.sum(-1).double().sum(1).detach()
+        return total
+
+    values = [conjugate_part()]
+    for _ in range(8):
+        refit(model, 1)
+        values.append(conjugate_part())
+    rises = torch.stack(values).diff(dim=0)
+    assert (rises > -1e-2).all(), rises  # nats, of thousands: message passing stops at a tolerance
+    assert (values[-1] - values[0] > 10).all()
+
+
+def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(build: Build) -> None:
+    model = build("model=bayes", "model.warm.epochs=40", "model.moves.proposals=20", restarts=2)
+    model.warm_up()
+    refit(model, 5)
+    eta = {name: value.detach().clone() for name, value in model.globals.eta.items()}
+    counts = eta["pi"] - model.globals.prior("pi")
+    largest = counts.argmax(1)
+    for r in range(2):  # an empty cluster takes half of what the largest has seen
+        empty = int(counts[r].argmin())
+        for name in ("pi", "components"):
+            prior = model.globals.prior(name)[0].expand_as(eta[name][r])
+            half = (eta[name][r, largest[r]] + prior[0]) / 2
+            model.globals.eta[name].data[r, largest[r]] = half
+            model.globals.eta[name].data[r, empty] = half
+    cut = model.elbo()["total"]
+    accepted = merge_moves(model)
+    assert (accepted >= 1).all()
+    assert (model.elbo()["total"] > cut).all()
+
+
+def test_a_round_that_accepts_nothing_changes_nothing(build: Build) -> None:
+    model = build("model=bayes", "model.warm.epochs=40", "model.moves.proposals=1", with_answers=False)
+    model.warm_up()
+    for _ in range(20):
+        before = {name: value.detach().clone() for name, value in model.globals.eta.items()}
+        if not merge_moves(model).any():
+            break
+    else:
+        pytest.fail("every round accepted a merge")
+    for name, value in model.globals.eta.items():
+        torch.testing.assert_close(value.detach(), before[name], rtol=0, atol=0)
+
+
+def test_predictions_are_the_same_twice_and_in_any_company(build: Build) -> None:
+    single, triple = build("model=bayes", "model.start=cold"), build("model=bayes", "model.start=cold", restarts=3)
+    one = single.posterior(single.features).probabilities
+    torch.testing.assert_close(single.posterior(single.features).probabilities, one, rtol=0, atol=0)
+    torch.testing.assert_close(triple.posterior(triple.features).probabilities[:1], one, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(single.posterior(single.features[7:9]).probabilities, one[:, 7:9], rtol=1e-4, atol=1e-4)
+
+
+def test_answers_move_annotated_items(build: Build, pinwheel: object) -> None:
+    """Two far points that everybody calls the same end together with their answers, apart without."""
+    model = build("model=bayes", "model.warm.epochs=40")
+    model.warm_up()
+    alone = model.posterior(model.features).probabilities[0]
+    first, other = 0, int((alone.argmax(1) != alone[0].argmax()).nonzero()[0])
+    crowd = PairAnnotations.from_arrays(
+        np.full(60, first), np.full(60, other), np.arange(60) % 6, np.ones(60, int), num_items=model.num_items
+    )
+    together = model.annotated_posterior(model.features, crowd).probabilities[0]
+    assert together[0].argmax() == together[1].argmax()
+
+
+def test_annotators_are_reported_by_their_beta_posteriors(build: Build) -> None:
+    model = build("model=bayes", restarts=2)
+    shape = 1 + 9 * torch.rand(2, 6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    model.globals.eta["sensitivity"].data.copy_(beta.to_natural(shape))
+    workers = model.workers()
+    assert workers is not None
+    posterior = stats.beta(shape[..., 0].numpy(), shape[..., 1].numpy())
+    assert_allclose(workers.mean()[0], posterior.mean())
+    assert_allclose(np.moveaxis(workers.interval(0.8)[0], -1, 0), posterior.interval(0.8))
+
+
+def test_expected_weights_are_those_of_the_dirichlet(build: Build) -> None:
+    model = build("model=bayes", "model.start=cold", restarts=2)
+    concentration = dirichlet.to_standard(model.globals.eta["pi"].detach())
+    for r in range(2):
+        assert_allclose(model.cluster_weights()[r], stats.dirichlet(concentration[r].numpy()).mean(), rtol=1e-6)
+
+
+def test_generated_samples_come_from_their_cluster(build: Build) -> None:
+    """With a linear decoder the samples' mean is the image of the component's location."""
+    model = build("model=bayes", "model.start=cold")
+    with torch.no_grad():
+        for parameter in model.decoder.net.hidden.parameters():
+            parameter.zero_()
+    location = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0]
+    samples = model.sample(4000, torch.Generator().manual_seed(0))[0].double()
+    assert model.decoder.net.skip is not None
+    expected = location[0] @ model.decoder.net.skip[0].detach().double()
+    error = samples.std(1) / 4000**0.5
+    assert ((samples.mean(1) - expected).abs() < 5 * error).all()
