@@ -13,7 +13,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data"}),
     frozenset({"inference", "crowd"}),
     frozenset({"nets"}),
-    frozenset({"models"}),
+    frozenset({"models", "baselines"}),
     frozenset({"tracking", "figures", "run"}),
     frozenset({"pipeline", "report"}),
 )

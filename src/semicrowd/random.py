@@ -16,7 +16,8 @@ from semicrowd.errors import UserError
 def _sequence(seed: int, name: str, indices: tuple[int, ...]) -> np.random.SeedSequence:
     if seed < 0:
         raise UserError(f"seed={seed}: expected an integer >= 0")
-    return np.random.SeedSequence([seed, zlib.crc32(name.encode()), *indices])
+    # With the number of indices: NumPy pads with zeros, and "order" would be the same stream as "order", 0.
+    return np.random.SeedSequence([seed, zlib.crc32(name.encode()), len(indices), *indices])
 
 
 def stream(seed: int, name: str, *indices: int) -> np.random.Generator:

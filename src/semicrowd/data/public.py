@@ -6,7 +6,8 @@ Files lie below the data root, and below a mirror, as ``<folder>/<name>``.
 from dataclasses import dataclass
 from pathlib import Path
 
-from semicrowd.data.sources import Addresses, NpmPackage, PythonPackage, Source
+from semicrowd.data.face_archive import faces_of_archive
+from semicrowd.data.sources import Addresses, NpmPackage, OfficialArchive, PythonPackage, Source
 from semicrowd.data.unpickled import mnist_of_wheel
 
 
@@ -35,6 +36,9 @@ MNIST_IDX = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
+
+#: Images, poses, expressions, eyes and people of the CMU faces.
+FACE_TABLE = "cmu_faces_30x32.npz"
 
 PUBLIC: dict[str, PublicData] = {
     "mnist": PublicData(
@@ -78,6 +82,13 @@ PUBLIC: dict[str, PublicData] = {
                     )
                 }
             ),
+        ),
+    ),
+    "face": PublicData(
+        folder=Path("cmu_faces"),
+        files=(PublicFile(FACE_TABLE, 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b"),),
+        sources=(
+            OfficialArchive("https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip", faces_of_archive),
         ),
     ),
 }

@@ -136,6 +136,29 @@ class Addresses:
             _first_that_works(self.urls[name], folder / name)
 
 
+@dataclass(frozen=True)
+class OfficialArchive:
+    """Files made of a zip archive at its official address; ``take(archive, names, folder)`` makes them."""
+
+    url: str
+    take: Callable[[zipfile.ZipFile, Sequence[str], Path], None]
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message."""
+        return "official address"
+
+    def get(self, names: Sequence[str], folder: Path) -> None:
+        """Download the archive and make the files of it."""
+        path = folder / "archive.zip"
+        _first_that_works([self.url], path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self.take(archive, names, folder)
+        except _BROKEN as error:
+            raise SourceError(f"not the archive that was expected ({error})") from error
+
+
 def _first_that_works(urls: Sequence[str], target: Path) -> None:
     # Imported here: most runs have their data.
     import pooch

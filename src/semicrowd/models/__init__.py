@@ -13,6 +13,12 @@ from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.scdc import SCDC
 
 MODELS: dict[str, type[ClusteringModule]] = {"bayes": BayesSCDC, "scdc": SCDC}
+#: Settings of the models that name a choice.
+_CHOICES = {
+    "start": ("warm", "cold"),
+    "likelihood": ("gaussian", "bernoulli"),
+    "natural_gradient": ("svi", "full"),
+}
 
 __all__ = ["MODELS", "ClusteringModule", "Posterior", "WorkerPosterior", "build_model"]
 
@@ -25,7 +31,8 @@ def build_model(
     Raises
     ------
     UserError
-        For a model that is not there, fewer than two clusters, or fewer items than clusters.
+        For a model that is not there, fewer than two clusters, fewer items than clusters, a setting that is not one of
+        its choices, or features that the likelihood does not fit.
     """
     settings = cfg.model
     if settings.name not in MODELS:
@@ -36,5 +43,12 @@ def build_model(
         raise UserError(f"model.K={settings.K}: more clusters than the {data.num_items} items of {data.name}")
     if restarts < 1:
         raise UserError(f"restarts={restarts}: expected at least 1")
+    for name, choices in _CHOICES.items():
+        if settings.get(name, choices[0]) not in choices:
+            raise UserError(f"model.{name}={settings[name]}: expected {' or '.join(choices)}")
+    if not 0 < settings.get("step_size", 1) <= 1:
+        raise UserError(f"model.step_size={settings.step_size}: expected a number above 0, at most 1")
+    if settings.likelihood == "bernoulli" and not (data.features.min() >= 0 and data.features.max() <= 1):
+        raise UserError(f"model.likelihood=bernoulli: expected features between 0 and 1; those of {data.name} are not")
     features = torch.from_numpy(data.features)
     return MODELS[settings.name](settings, features, annotations, seed, restarts, cfg.batch_size)

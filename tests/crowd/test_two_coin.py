@@ -1,0 +1,58 @@
+"""The two-coin model of an answer, against quadrature over the Beta distributions and against eq. 14 as printed."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from scipy.special import digamma
+
+from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.expfam import beta
+
+#: Beta shapes of two restarts and three annotators, [R, M, 2].
+SENSITIVITY = np.array([[[9.0, 1.5], [4.0, 4.0], [2.0, 7.0]], [[30.0, 2.0], [1.0, 1.0], [5.0, 2.5]]])
+SPECIFICITY = np.array([[[6.0, 2.0], [20.0, 1.2], [3.0, 3.0]], [[2.0, 2.0], [8.0, 1.0], [1.5, 4.0]]])
+ANSWERS = list(itertools.product(range(3), (0, 1)))  # (annotator, label)
+
+
+def evidence() -> tuple[np.ndarray, np.ndarray]:
+    """weight and offset, [R, P] each, under the Beta distributions above."""
+    alpha, beta_ = (beta.expected_statistics(beta.to_natural(torch.from_numpy(s))) for s in (SENSITIVITY, SPECIFICITY))
+    worker, label = torch.tensor(ANSWERS).T
+    found = pair_evidence(alpha, beta_, worker, label)
+    return found.weight.numpy(), found.offset.numpy()
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_evidence_is_the_expected_log_likelihood_by_quadrature(same: bool) -> None:
+    """E ln p(L | z_i, z_j; α, β) of eq. 1: Bern(L | α) for one cluster, Bern(L | 1 − β) for two."""
+    weight, offset = evidence()
+    for r in range(2):
+        for p, (worker, label) in enumerate(ANSWERS):
+            rate = stats.beta(*(SENSITIVITY if same else SPECIFICITY)[r, worker])
+            right = label == 1 if same else label == 0
+            expected = rate.expect(lambda q, right=right: np.log(q if right else 1 - q))
+            assert weight[r, p] * same + offset[r, p] == pytest.approx(expected, rel=1e-6)
+
+
+def test_weights_are_those_of_equation_14() -> None:
+    """w = E[ln (1 − α)/β + L (ln α/(1 − α) + ln β/(1 − β))], with E ln q = ψ(a) − ψ(a + b)."""
+    weight, _ = evidence()
+    for r in range(2):
+        for p, (worker, label) in enumerate(ANSWERS):
+            (a1, a2), (b1, b2) = SENSITIVITY[r, worker], SPECIFICITY[r, worker]
+            log_ratio = digamma(a2) - digamma(a1 + a2) - digamma(b1) + digamma(b1 + b2)
+            odds = digamma(a1) - digamma(a2) + digamma(b1) - digamma(b2)
+            assert weight[r, p] == pytest.approx(log_ratio + label * odds)
+
+
+def test_the_two_answers_to_a_pair_are_certain_together() -> None:
+    """With known α and β, the probabilities of "same" and "different" add up to one, whatever the truth."""
+    rates = torch.tensor([[0.9, 0.55, 0.2]]), torch.tensor([[0.8, 0.97, 0.5]])
+    alpha, beta_ = (torch.stack([rate.log(), (1 - rate).log()], -1) for rate in rates)
+    worker, label = torch.tensor(ANSWERS).T
+    found = pair_evidence(alpha, beta_, worker, label)
+    for log_likelihood in (found.offset, found.weight + found.offset):
+        torch.testing.assert_close(log_likelihood.exp().unflatten(1, (3, 2)).sum(-1), torch.ones(1, 3))

@@ -1,0 +1,215 @@
+"""The face table, UCI's archive written anew from it, and images written by hand."""
+
+import io
+import tarfile
+import threading
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.data.face_archive import FACE_SHAPE, faces_of_archive, read_faces, read_pgm
+from semicrowd.data.faces import ARCHIVE
+from semicrowd.data.public import FACE_TABLE
+from semicrowd.data.sources import OfficialArchive, SourceError
+from semicrowd.errors import UserError
+
+USERS = ("an2i", "at33", "boland", "bpm", "ch4f", "cheyer", "choon", "danieln", "glickman", "karyadi", "kawamura",
+         "kk49", "megak", "mitchell", "night", "phoebe", "saavik", "steffi", "sz24", "tammo")
+
+
+def _pgm(image: np.ndarray) -> bytes:
+    return b"P5\n%d %d\n255\n" % image.shape[::-1] + image.tobytes()
+
+
+def _archive(path: Path, files: dict[str, bytes], nested: bool) -> None:
+    """A zip archive of a tree of files, loose or as ``faces.tar.gz``."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("faces.data.html", "<html>")
+        if not nested:
+            for name, content in files.items():
+                archive.writestr(name, content)
+            return
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+            for name, content in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+        archive.writestr("faces.tar.gz", packed.getvalue())
+
+
+def test_pgm() -> None:
+    image = np.arange(960, dtype=np.uint8).reshape(FACE_SHAPE)
+    read = read_pgm(_pgm(image))
+    assert read is not None
+    assert read.tolist() == image.tolist()
+    # The text form of the format, with a comment.
+    text = b"P2\n# a comment\n32 30\n255\n" + b" ".join(b"%d" % value for value in image.ravel())
+    read = read_pgm(text)
+    assert read is not None
+    assert read.tolist() == image.tolist()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not an image",
+        _pgm(np.zeros(FACE_SHAPE, np.uint8))[:-1],
+        _pgm(np.zeros((32, 30), np.uint8)),
+        b"P5\n32 30\n65535\n" + bytes(1920),
+        b"P6\n32 30\n255\n" + bytes(2880),
+        b"P5\n32 x\n255\n" + bytes(960),
+    ],
+)
+def test_damaged_pgm(content: bytes) -> None:
+    assert read_pgm(content) is None
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_archive_is_sorted_and_damaged_images_are_counted(tmp_path: Path, nested: bool) -> None:
+    good = {
+        "b_up_sad_open_4": 1, "b_straight_sad_open_4": 2, "a_up_sad_sunglasses_4": 3, "a_up_happy_open_4": 4,
+    }
+    files = {f"faces/{name[0]}/{name}.pgm": _pgm(np.full(FACE_SHAPE, grey, np.uint8)) for name, grey in good.items()}
+    files |= {
+        "faces/a/a_left_sad_open_4.bad": _pgm(np.zeros(FACE_SHAPE, np.uint8)),
+        "faces/a/a_right_sad_open_4.pgm": b"P5\n32 30\n255\ntoo short",
+        "faces/a/a_left_sad_open.pgm": _pgm(np.zeros((120, 128), np.uint8)),
+        "faces/a/a_left_sad_open_2.bad": b"",
+        "faces/README_4.pgm": b"",
+    }
+    path = tmp_path / "archive.zip"
+    _archive(path, files, nested)
+    with zipfile.ZipFile(path) as archive:
+        faces = read_faces(archive)
+    assert faces.images[:, 0, 0].tolist() == [4, 3, 2, 1]
+    assert faces.person.tolist() == [0, 0, 1, 1]
+    assert faces.pose.tolist() == ["up", "up", "straight", "up"]
+    assert faces.expression.tolist() == ["happy", "sad", "sad", "sad"]
+    assert faces.eyes.tolist() == ["open", "sunglasses", "open", "open"]
+    assert faces.damaged == ("a_left_sad_open_4.bad", "a_right_sad_open_4.pgm")
+
+
+@pytest.mark.needs_data
+def test_real_table(public_data: Callable[[str], Path]) -> None:
+    data = load_dataset("face", public_data("face"), pca=None)
+    assert data.labels is not None
+    # ERRATA's counts: straight, left, right, up.
+    assert np.bincount(data.labels).tolist() == [156, 155, 157, 156]
+    assert data.features.shape == (624, 960)
+    assert data.image_shape == FACE_SHAPE
+    assert 0 <= data.features.min() < data.features.max() <= 1
+    # A grey level is a whole number of 255ths.
+    grey = data.features * 255
+    np.testing.assert_allclose(grey, grey.round(), atol=1e-4)
+    assert set(data.hashes) == {FACE_TABLE}
+
+
+@pytest.mark.needs_data
+@pytest.mark.parametrize("standardize", ["none", "before", "after", "both"])
+def test_components(public_data: Callable[[str], Path], standardize: str) -> None:
+    root = public_data("face")
+    pixels = load_dataset("face", root, pca=None).features.astype(np.float64)
+    data = load_dataset("face", root, pca=20, standardize=standardize)
+    centred = pixels - pixels.mean(0)
+    if standardize in ("before", "both"):
+        centred /= centred.std(0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    values, vectors = values[::-1][:20], vectors[:, ::-1][:, :20]
+    vectors *= np.sign(vectors[np.abs(vectors).argmax(0), range(20)])
+    expected = centred @ vectors
+    if standardize in ("after", "both"):
+        expected /= np.sqrt(values)
+    np.testing.assert_allclose(data.features, expected, atol=2e-4 * expected.std())
+    assert data.features.tobytes() == load_dataset("face", root, pca=20, standardize=standardize).features.tobytes()
+
+
+@pytest.mark.needs_data
+@pytest.mark.parametrize("nested", [False, True])
+def test_archive_put_there_by_hand_becomes_the_published_table(
+    public_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
+) -> None:
+    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
+    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+    with np.load(public_data("face") / "cmu_faces" / FACE_TABLE) as table:
+        columns = [table[name] for name in ("person", "pose", "expression", "eyes", "images")]
+    files = {}
+    for person, pose, expression, eyes, image in zip(*columns, strict=True):
+        user = USERS[person]
+        files[f"faces/{user}/{user}_{pose}_{expression}_{eyes}_4.pgm"] = _pgm(image)
+    (tmp_path / "cmu_faces").mkdir()
+    _archive(tmp_path / "cmu_faces" / ARCHIVE, files, nested)
+    # The fetcher's sha256 of the published table holds, so it is the same to the byte.
+    assert load_dataset("face", tmp_path, pca=None).num_items == 624
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_archive_at_its_address(tmp_path: Path) -> None:
+    served, target = tmp_path / "served", tmp_path / "target"
+    served.mkdir()
+    target.mkdir()
+    files = {"faces/a/a_up_sad_open_4.pgm": _pgm(np.full(FACE_SHAPE, 7, np.uint8))}
+    _archive(served / "right.zip", files, nested=True)
+    _archive(served / "empty.zip", {}, nested=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(served))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}"
+            OfficialArchive(f"{address}/right.zip", faces_of_archive).get([FACE_TABLE], target)
+            with pytest.raises(SourceError, match=r"not the archive that was expected .no quarter-scale face images"):
+                OfficialArchive(f"{address}/empty.zip", faces_of_archive).get([FACE_TABLE], target)
+        finally:
+            server.shutdown()
+            thread.join()
+    with np.load(target / FACE_TABLE) as table:
+        assert table["images"].tolist() == np.full((1, *FACE_SHAPE), 7).tolist()
+        assert table["pose"].tolist() == ["up"]
+
+
+def test_no_data_says_what_to_put_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
+    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+    with pytest.raises(UserError, match=r"cmu_faces_30x32\.npz \(missing\).*UCI's cmu\+face\+images\.zip .*cmu_faces"):
+        load_dataset("face", tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"no archive", b"PK\x05\x06" + bytes(18)])
+def test_wrong_archive_is_named_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
+    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+    (tmp_path / "cmu_faces").mkdir()
+    (tmp_path / "cmu_faces" / ARCHIVE).write_bytes(content)
+    with pytest.raises(UserError):
+        load_dataset("face", tmp_path)
+    assert "not the archive that was expected" in capsys.readouterr().err
+    assert (tmp_path / "cmu_faces" / ARCHIVE).read_bytes() == content
+    assert not (tmp_path / "cmu_faces" / FACE_TABLE).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pca": 0}, r"data\.pca=0: expected a whole number from 1 to 600"),
+        ({"pca": 2.5}, r"data\.pca=2\.5: expected a whole number"),
+        ({"standardize": "befor"}, r"the nearest is before"),
+        ({"pca": None, "standardize": "after"}, r"data\.standardize=after: expected none with data\.pca=null"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_dataset("face", Path("unused"), **options)

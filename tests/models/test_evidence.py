@@ -1,0 +1,82 @@
+"""The bounds of both models lie below log p(o), computed by quadrature over the plane of x, and not far below."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.distributions import MultivariateNormal
+
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
+from semicrowd.models import ClusteringModule
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.scdc import SCDC
+
+STEP = 0.25  # of the grid: finer than p(o | x) and the clusters are wide
+SIDE = torch.arange(-22, 22 + STEP, STEP)
+GRID = torch.cartesian_prod(SIDE, SIDE)
+ITEMS = 24
+
+
+def log_mixture(weights: Tensor, locations: Tensor, covariances: Tensor) -> Tensor:
+    """ln Σ_k π_k N(x; μ_k, Σ_k) on the grid."""
+    parts = [
+        weight.log() + MultivariateNormal(location, covariance).log_prob(GRID)
+        for weight, location, covariance in zip(weights, locations, covariances, strict=True)
+    ]
+    return torch.stack(parts).logsumexp(0)
+
+
+@torch.no_grad()
+def log_evidence(model: ClusteringModule, log_prior: Tensor) -> Tensor:
+    """ln ∫ p(o | x) p(x) dx of the first items, from ln p(x) on the grid, [..., G] → [..., ITEMS]."""
+    likelihood = [
+        model.decoder.log_likelihood(GRID[None], item.expand(len(GRID), -1))[0] for item in model.features[:ITEMS]
+    ]
+    joint = log_prior[..., None, :].double() + torch.stack(likelihood).double()
+    return joint.logsumexp(-1) + 2 * math.log(STEP)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.2])
+@pytest.mark.parametrize("epochs", [2, 120])
+def test_scdc_bounds_the_evidence_of_every_item(build: Callable[..., SCDC], drop: float, epochs: int) -> None:
+    """Whatever mass of q(z | o) is left out of the sum, and however bad the networks."""
+    model = build(
+        "model=scdc", "model.K=4", f"model.drop_mass={drop}", f"model.warm.epochs={epochs}", with_answers=False
+    )
+    model.warm_up()
+    scale = model._scale()[0].detach()
+    prior = log_mixture(model.cluster_weights()[0], model.location[0].detach(), scale @ scale.mT)
+    evidence = log_evidence(model, prior)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        draws = [model.item_terms(model.features[:ITEMS], generator) for _ in range(300)]
+    bounds = torch.stack([t.reconstruction - t.kl_z - t.kl_x for t in draws])[:, 0]
+    error = bounds.std(0) / len(draws) ** 0.5
+    assert (bounds.mean(0) < evidence + 4 * error).all()
+    gap = evidence - bounds.mean(0)
+    assert epochs == 2 or gap.mean() < 1.2, "a constant that is missing, ln 2π or more, shows"
+
+
+@pytest.mark.parametrize("epochs", [2, 60])
+def test_bayes_bounds_the_expected_evidence_of_its_items(build: Callable[..., BayesSCDC], epochs: int) -> None:
+    """E_q(Θ) ln p(o | Θ) over draws of Θ against the terms of eq. 19 that belong to items."""
+    model = build(
+        "model=bayes", "model.K=4", f"model.warm.epochs={epochs}", "model.elbo_samples=50", with_answers=False
+    )
+    model.warm_up()
+    generator = torch.Generator().manual_seed(0)
+    priors = []
+    for _ in range(30):
+        weights = dirichlet.sample(model.globals.eta["pi"].detach()[0], generator)
+        locations, covariances = normal_inverse_wishart.sample(model.globals.eta["components"].detach()[0], generator)
+        priors.append(log_mixture(weights.float(), locations.float(), covariances.float()))
+    draws = log_evidence(model, torch.stack(priors)).sum(1)  # [30]
+    error = draws.std() / len(draws) ** 0.5
+
+    model.features = model.features[:ITEMS]  # the same q(Θ), the sum over these items
+    terms = model.elbo()
+    bound = terms["reconstruction"] - terms["kl_z"] - terms["kl_x"]
+    assert bound < draws.mean() + 4 * error
+    assert epochs == 2 or draws.mean() - bound < ITEMS

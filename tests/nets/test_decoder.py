@@ -1,0 +1,63 @@
+"""Observation models as probability densities, and the variance that networks start with."""
+
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from semicrowd.nets import BernoulliDecoder, ClusterEncoder, GaussianDecoder, Recognition, build_decoder
+from semicrowd.nets.recognition import MIN_VARIANCE
+
+
+def generators(*seeds: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def test_the_probabilities_of_all_binary_images_add_up_to_one() -> None:
+    decoder = BernoulliDecoder(2, (5,), 6, generators(1, 2))
+    images = torch.tensor(list(itertools.product((0.0, 1.0), repeat=6)))
+    x = torch.randn(2, 1, 2, generator=torch.Generator().manual_seed(0)).expand(2, len(images), 2)
+    torch.testing.assert_close(decoder.log_likelihood(x, images).exp().sum(1), torch.ones(2))
+
+
+def test_grey_pixels_have_their_cross_entropy() -> None:
+    decoder = BernoulliDecoder(2, (5,), 6, generators(1))
+    x = 30 * torch.randn(1, 9, 2, generator=torch.Generator().manual_seed(0))  # logits far out, too
+    grey = torch.rand(9, 6, generator=torch.Generator().manual_seed(1))
+    loss = nn.functional.binary_cross_entropy_with_logits(decoder.net(x)[0][0], grey, reduction="none").sum(-1)
+    torch.testing.assert_close(decoder.log_likelihood(x, grey)[0], -loss, rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(decoder.mean(x), decoder.net(x)[0].sigmoid())
+
+
+def test_a_gaussian_density_integrates_to_one() -> None:
+    decoder = GaussianDecoder(2, (5,), 1, generators(1), initial_variance=0.5)
+    axis = torch.linspace(-30, 30, 60001)[:, None]
+    x = torch.tensor([[[2.0, -1.0]]]).expand(1, len(axis), 2)
+    integral = decoder.log_likelihood(x, axis)[0].double().exp().sum() * 1e-3
+    assert integral.item() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("initial", [0.1, 0.3, 1.0])
+def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> None:
+    """All but the raw variance's zero bias is taken away: what is left is the setting itself."""
+    recognition = Recognition(4, (5, 7), 3, generators(1, 2), initial_variance=initial)
+    encoder = ClusterEncoder(4, (5, 7), 3, 6, generators(1, 2), initial_variance=initial)
+    decoder = build_decoder("gaussian", 3, (5, 7), 4, generators(1, 2), initial_variance=initial)
+    with torch.no_grad():
+        for net in (recognition.net, encoder.rest, decoder.net):
+            list(net.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
+    items, x = torch.randn(8, 4, generator=generators(3)[0]), torch.randn(2, 8, 3, generator=generators(4)[0])
+    expected = initial + MIN_VARIANCE
+    for _, variance in (recognition(items), encoder(items, torch.zeros(2, 8, 1, dtype=torch.long))):
+        torch.testing.assert_close(variance, torch.full_like(variance, expected))
+    density = torch.distributions.Normal(decoder.mean(x), expected**0.5).log_prob(items).sum(-1)
+    torch.testing.assert_close(decoder.log_likelihood(x, items), density, rtol=1e-4, atol=1e-3)
+
+
+def test_decoders_by_name() -> None:
+    for name, kind in (("gaussian", GaussianDecoder), ("bernoulli", BernoulliDecoder)):
+        decoder = build_decoder(name, 2, (5, 7), 3, generators(1), linear_skip=False)
+        assert isinstance(decoder, kind)
+        assert decoder.net.skip is None
+        assert decoder.mean(torch.zeros(1, 4, 2)).shape == (1, 4, 3)

@@ -1,0 +1,58 @@
+"""Streams are functions of their address: seed, name and indices."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from semicrowd.errors import UserError
+from semicrowd.random import stream, torch_stream
+
+ADDRESSES = [(seed, name, *rest) for seed in range(4) for name in ("init", "order", "noise")
+             for rest in [(), (0,), (1,), (0, 1), (1, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)]]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [lambda a: stream(*a).random(), lambda a: torch.rand(1, generator=torch_stream(*a))])
+def test_an_address_has_its_own_draws_always_the_same(make: object) -> None:
+    assert callable(make)
+    once, again = [float(make(a)) for a in ADDRESSES], [float(make(a)) for a in reversed(ADDRESSES)]
+    assert once == again[::-1], "neither order nor other streams matter"
+    assert len(set(once)) == len(ADDRESSES)
+
+
+def test_a_trailing_zero_is_part_of_the_address() -> None:
+    """NumPy pads short seeds with zeros."""
+    assert stream(3, "init").random() != stream(3, "init", 0).random()
+
+
+def test_neighbouring_addresses_are_no_more_alike_than_chance() -> None:
+    draws = np.array([stream(seed, "init").random(50) for seed in range(200)])
+    assert stats.kstest(draws[:, 0], "uniform").pvalue > 0.001
+    correlation = [np.corrcoef(a, b)[0, 1] for a, b in itertools.pairwise(draws)]
+    assert abs(np.mean(correlation)) < 4 / (199 * 50) ** 0.5
+
+
+def test_streams_are_the_same_in_another_process() -> None:
+    """Python salts its own hashes anew in each process."""
+    code = "from semicrowd.random import stream; print(stream(3, 'order', 7).integers(2**40))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONHASHSEED": "123"},
+    )  # fmt: skip
+    assert int(result.stdout) == stream(3, "order", 7).integers(2**40)
+
+
+def test_torch_generators_live_on_the_device_asked_for() -> None:
+    assert torch_stream(0, "noise", device="cpu").device == torch.device("cpu")
+
+
+@pytest.mark.parametrize("make", [stream, torch_stream])
+def test_a_negative_seed_is_refused(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(UserError, match="seed=-1: expected an integer >= 0"):
+        make(-1, "init")
