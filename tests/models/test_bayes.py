@@ -118,7 +118,7 @@ def test_refits_never_lower_the_conjugate_part_of_the_bound(build: Build, with_a
 
 
 def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(build: Build) -> None:
-    model = build("model=bayes", "model.warm.epochs=40", "model.moves.proposals=20", restarts=2)
+    model = build("model=bayes", "model.warm.epochs=40", "model.moves.rejections=20", restarts=2)
     model.warm_up()
     refit(model, 5)
     eta = {name: value.detach().clone() for name, value in model.globals.eta.items()}
@@ -138,7 +138,7 @@ def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(build: Build) -> Non
 
 
 def test_a_round_that_accepts_nothing_changes_nothing(build: Build) -> None:
-    model = build("model=bayes", "model.warm.epochs=40", "model.moves.proposals=1", with_answers=False)
+    model = build("model=bayes", "model.warm.epochs=40", "model.moves.rejections=1", with_answers=False)
     model.warm_up()
     for _ in range(20):
         before = {name: value.detach().clone() for name, value in model.globals.eta.items()}

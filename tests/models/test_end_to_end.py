@@ -1,9 +1,8 @@
-"""Both models on a small pinwheel: no worse than k-means that is told the number of clusters; the bound rises."""
+"""Both models on a small pinwheel: the bound rises, and a warm start leads to the arms."""
 
 from collections.abc import Callable
 
 import pytest
-from sklearn.cluster import KMeans
 
 from semicrowd.data import Dataset
 from semicrowd.metrics import clustering_scores
@@ -28,6 +27,4 @@ def test_training_raises_the_bound_and_finds_the_arms(
         return
     assert pinwheel.labels is not None
     clusters = model.posterior(model.features).probabilities[0].argmax(1).numpy()
-    k_means = KMeans(5, n_init=10, random_state=0).fit_predict(pinwheel.features)
-    errors, k_means_errors = (1 - clustering_scores(pinwheel.labels, c)["acc"] for c in (clusters, k_means))
-    assert errors <= k_means_errors < 0.1
+    assert clustering_scores(pinwheel.labels, clusters)["acc"] > 0.92

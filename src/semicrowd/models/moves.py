@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @torch.no_grad()
 def merge_moves(model: BayesSCDC) -> Tensor:
-    """Propose up to ``moves.proposals`` merges in each restart; returns how many each accepted, [R].
+    """Propose merges in each restart until ``moves.rejections`` in a row fail; returns how many each accepted, [R].
 
     A restart that accepts none keeps its q(Θ) as it was before the refits.
     """
@@ -30,10 +30,13 @@ def merge_moves(model: BayesSCDC) -> Tensor:
     before = _state(model)
     refit(model, settings.refits, max_items=settings.max_items)
     best = model.elbo(settings.max_items)["total"]
-    tried: list[set[tuple[int, int]]] = [set() for _ in range(model.num_restarts)]
-    for _ in range(settings.proposals):
+    tried: list[set[tuple[int, int]]] = [set() for _ in range(model.num_restarts)]  # since the last that was accepted
+    while True:
         state = _state(model)
-        pairs = [_candidate(model, r, tried[r]) for r in range(model.num_restarts)]
+        pairs = [
+            _candidate(model, r, tried[r]) if len(tried[r]) < settings.rejections else None
+            for r in range(model.num_restarts)
+        ]
         if all(pair is None for pair in pairs):
             break
         for r, pair in enumerate(pairs):

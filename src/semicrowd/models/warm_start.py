@@ -31,11 +31,16 @@ def warm_start(model: ClusteringModule, progress: Callable[[str], None]) -> None
 
 
 def train_vae(model: ClusteringModule, progress: Callable[[str], None]) -> None:
-    """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I), s = ``warm.latent_sd``, over all items."""
+    """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I), s = ``warm.latent_sd``, over all items.
+
+    The weight of the KL divergence rises to 1 (Bowman et al. 2016): under its full weight one start in ten learns to
+    ignore x before the decoder has learned to use it, and nothing brings it back.
+    """
     settings = model.settings.warm
     optimizer = torch.optim.Adam(model.parameters_of_vae(), lr=settings.learning_rate, fused=True)
     size = min(model.batch_size, model.num_items)
     for epoch in range(settings.epochs):
+        kl_weight = (epoch + 1) / settings.epochs
         order = torch.from_numpy(stream(model.seed, "order", 0, 0, epoch).permutation(model.num_items))
         noise = torch_stream(model.seed, "noise", 0, 0, 0, epoch, device=model.device)
         total = torch.zeros((), dtype=torch.float64)
@@ -44,7 +49,7 @@ def train_vae(model: ClusteringModule, progress: Callable[[str], None]) -> None:
             features = model.features[items].to(model.device)
             eta_x = model.vae_posterior(features)
             log_likelihood = model.decoder.log_likelihood(gaussian.sample(eta_x, noise), features)
-            objective = (log_likelihood - _kl_to_prior(eta_x, settings.latent_sd)).mean(1)
+            objective = (log_likelihood - kl_weight * _kl_to_prior(eta_x, settings.latent_sd)).mean(1)
             optimizer.zero_grad()
             (-objective.sum()).backward()
             optimizer.step()
