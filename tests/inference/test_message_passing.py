@@ -116,7 +116,7 @@ def test_without_answers_the_fixed_point_satisfies_equations_12_and_14() -> None
     expected = globals_(2, 3, 2, 1)
     r = recognition(2, 5, 2)
     local = infer_local(r, expected, max_sweeps=2000, tolerance=1e-13)
-    torch.testing.assert_close(local.eta_x, update_x(local.log_z, r, expected), atol=1e-9, rtol=0)
+    torch.testing.assert_close(local.eta_x, update_x(local.probabilities, r, expected), atol=1e-9, rtol=0)
     mean, sigma = gaussian.to_standard(local.eta_x)
     t = torch.cat([mean, (sigma + mean[..., :, None] * mean[..., None, :]).flatten(-2)], -1)
     for restart, item in itertools.product(range(2), range(5)):
@@ -209,7 +209,7 @@ def test_gradients_of_the_live_pass_match_finite_differences_of_one_more_sweep()
     (gradient,) = torch.autograd.grad(value(live), live)
 
     def moved(r: torch.Tensor) -> torch.Tensor:
-        t_x = gaussian.expected_statistics(update_x(fixed, r, expected))
+        t_x = gaussian.expected_statistics(update_x(fixed.exp(), r, expected))
         constant = expected.log_pi + expected.components[..., -2:].sum(-1)
         return (constant[:, None] + t_x @ expected.components[..., :-2].mT).softmax(-1)[0, :, 0].sum()
 

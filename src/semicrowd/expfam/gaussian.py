@@ -30,8 +30,8 @@ def precision_cholesky(eta: Float[Tensor, "*batch F"]) -> tuple[Float[Tensor, "*
 
 def to_standard(eta: Float[Tensor, "*batch F"]) -> tuple[Float[Tensor, "*batch d"], Float[Tensor, "*batch d d"]]:
     """Mean and covariance."""
-    linear, factor = precision_cholesky(eta)
-    covariance = torch.cholesky_inverse(factor)
+    d = dimension(eta.shape[-1])
+    linear, covariance = eta[..., :d], torch.linalg.inv_ex(-2 * eta[..., d:].unflatten(-1, (d, d)))[0]
     return (covariance @ linear[..., None])[..., 0], covariance
 
 

@@ -1,6 +1,6 @@
 """BayesSCDC: message passing, natural gradients on q(Θ), Adam on the networks (SCDC paper, Algorithm 1)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
-from semicrowd.models.moves import merge_moves, refit
+from semicrowd.models.moves import SWEEPS, merge_moves, refit
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.warm_start import partition_posterior
 from semicrowd.nets import Recognition, build_decoder
@@ -155,13 +155,18 @@ class BayesSCDC(ClusteringModule):
 
     @torch.no_grad()
     def infer(
-        self, features: Tensor, batch: RelationalBatch | None = None, max_sweeps: int = 200, tolerance: float = 1e-4
+        self,
+        features: Tensor,
+        batch: RelationalBatch | None = None,
+        max_sweeps: int = 200,
+        tolerance: float = 1e-4,
+        start: Tensor | None = None,
     ) -> tuple[LocalPosterior, PairGraph | None, PairEvidence | None]:
         """Local inference to convergence, deterministic: all of ``features`` at once, annotated items first."""
         expected = self.globals.expected().cast(features.dtype)
         graph, evidence = (None, None) if batch is None else self._graph(batch.to(self.device), expected)
         recognition = self.recognition.potentials(features)
-        return infer_local(recognition, expected, graph, max_sweeps, tolerance), graph, evidence
+        return infer_local(recognition, expected, graph, max_sweeps, tolerance, start), graph, evidence
 
     def posterior(self, features: Tensor) -> Posterior:
         """Posterior from the features alone."""
@@ -175,17 +180,20 @@ class BayesSCDC(ClusteringModule):
         return _posterior([local], self.settings.latent_dim)
 
     @torch.no_grad()
-    def elbo(self, max_items: int | None = None) -> dict[str, Tensor]:
+    def elbo(self, max_items: int | None = None, start: Sequence[Tensor] | None = None) -> dict[str, Tensor]:
         """Every term of eq. 19 on the whole training set, with ``settings.elbo_samples`` draws of each x.
 
         ``max_items``: an unbiased estimate from :meth:`evaluation_parts` of so many items, the same ones each time.
+        ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
         """
         generator = torch_stream(self.seed, "evaluation", device=self.device)
         expected = self.globals.expected()
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in
                   ("reconstruction", "relational", "kl_z", "kl_x")}
-        for features, batch, weight in self.evaluation_parts(max_items):
-            local, graph, evidence = self.infer(features, batch)
+        for part, (features, batch, weight) in enumerate(self.evaluation_parts(max_items)):
+            local, graph, evidence = (
+                self.infer(features, batch) if start is None else self.infer(features, batch, *SWEEPS, start[part])
+            )
             terms = local_terms(local, expected.cast(features.dtype))
             samples = self.settings.elbo_samples
             for _ in range(samples):

@@ -15,6 +15,9 @@ from torch import Tensor
 from semicrowd.expfam import normal_inverse_wishart
 from semicrowd.models.global_posterior import FAMILIES
 
+#: Largest number of sweeps of an iteration, and the change of a probability at which it stops earlier.
+SWEEPS = (10, 1e-3)
+
 if TYPE_CHECKING:
     from semicrowd.models.bayes import BayesSCDC
 
@@ -28,8 +31,7 @@ def merge_moves(model: BayesSCDC) -> Tensor:
     settings = model.settings.moves
     accepted = torch.zeros(model.num_restarts, dtype=torch.long)
     before = _state(model)
-    refit(model, settings.refits, max_items=settings.max_items)
-    best = model.elbo(settings.max_items)["total"]
+    best = _refitted_bound(model)
     tried: list[set[tuple[int, int]]] = [set() for _ in range(model.num_restarts)]  # since the last that was accepted
     while True:
         state = _state(model)
@@ -43,8 +45,7 @@ def merge_moves(model: BayesSCDC) -> Tensor:
             if pair is not None:
                 tried[r].add(pair)
                 _unite(model, r, *pair)
-        refit(model, settings.refits, max_items=settings.max_items)
-        bound = model.elbo(settings.max_items)["total"]
+        bound = _refitted_bound(model)
         better = bound > best
         for r, pair in enumerate(pairs):
             if better[r] and pair is not None:
@@ -54,6 +55,13 @@ def merge_moves(model: BayesSCDC) -> Tensor:
         _restore(model, state, ~better)
     _restore(model, before, accepted == 0)
     return accepted
+
+
+def _refitted_bound(model: BayesSCDC) -> Tensor:
+    """The ELBO after a refit, [R]."""
+    settings = model.settings.moves
+    log_z = refit(model, settings.refits, max_items=settings.max_items)
+    return model.elbo(settings.max_items, log_z)["total"]
 
 
 def _state(model: BayesSCDC) -> dict[str, Tensor]:
@@ -100,19 +108,23 @@ def _unite(model: BayesSCDC, restart: int, keep: int, gone: int) -> None:
 @torch.no_grad()
 def refit(
     model: BayesSCDC, iterations: int, names: tuple[str, ...] = tuple(FAMILIES), max_items: int | None = None
-) -> None:
+) -> list[Tensor]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
     ``names`` restricts it to some of the global variables; q(α) and q(β) alone need only the annotated items.
-    ``max_items``: see :meth:`BayesSCDC.evaluation_parts`.
+    ``max_items``: see :meth:`BayesSCDC.evaluation_parts`. Each iteration goes on from the last one's q(z); returns
+    ln q(z) of every part that was looked at, [R, B, K] each.
     """
+    log_z: list[Tensor] = []
     annotated_only = not {"pi", "components"} & set(names)
     for _ in range(iterations):
         totals = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
-        for features, batch, weight in model.evaluation_parts(max_items):
+        starts, log_z = log_z, []
+        for part, (features, batch, weight) in enumerate(model.evaluation_parts(max_items)):
             if batch is None and annotated_only:
                 continue
-            local, graph, _ = model.infer(features, batch, max_sweeps=20, tolerance=1e-3)
+            local, graph, _ = model.infer(features, batch, *SWEEPS, starts[part] if starts else None)
+            log_z.append(local.log_z)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
             totals["pi"] += weight * q.sum(1)
@@ -126,3 +138,4 @@ def refit(
                     totals[name].index_add_(1, worker, counts)
         for name in names:
             model.globals.eta[name].copy_(totals[name])
+    return log_z
