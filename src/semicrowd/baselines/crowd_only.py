@@ -28,11 +28,21 @@ _FOLDS = 5
 
 
 class Quality(NamedTuple):
-    """Annotators judged by a partition: posterior means [M], and the log probability of all answers."""
+    """Annotators judged by a partition: their Beta posteriors' shapes [M, 2], the log probability of all answers."""
 
-    sensitivity: np.ndarray
-    specificity: np.ndarray
+    sensitivity_shape: np.ndarray
+    specificity_shape: np.ndarray
     evidence: float
+
+    @property
+    def sensitivity(self) -> np.ndarray:
+        """Posterior means, [M]."""
+        return self.sensitivity_shape[:, 0] / self.sensitivity_shape.sum(-1)
+
+    @property
+    def specificity(self) -> np.ndarray:
+        """Posterior means, [M]."""
+        return self.specificity_shape[:, 0] / self.specificity_shape.sum(-1)
 
 
 class SignedSpectral(ClusterMixin, BaseEstimator):
@@ -56,7 +66,8 @@ class SignedSpectral(ClusterMixin, BaseEstimator):
     ----------
     labels_ : [N] clusters; items that nobody annotated are put into the largest cluster
     annotated_ : [n] ids of the annotated items
-    sensitivity_, specificity_ : [M] of the annotators, judged by the clusters
+    sensitivity_shape_, specificity_shape_ : [M, 2] Beta posteriors of the annotators, judged by the clusters
+    sensitivity_, specificity_ : [M] their means
     evidence_ : log probability of the answers
     """
 
@@ -87,7 +98,8 @@ class SignedSpectral(ClusterMixin, BaseEstimator):
         clusters, quality = self._best_round(pairs)
         self.labels_ = np.full(len(features), np.bincount(clusters).argmax())
         self.labels_[self.annotated_] = clusters
-        self.sensitivity_, self.specificity_, self.evidence_ = quality
+        self.sensitivity_shape_, self.specificity_shape_, self.evidence_ = quality
+        self.sensitivity_, self.specificity_ = quality.sensitivity, quality.specificity
         return self
 
     def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, Quality]:
@@ -133,15 +145,15 @@ def signed_embedding(i: np.ndarray, j: np.ndarray, weight: np.ndarray, num_items
 
 def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     """The annotators' quality if ``same`` [P] is the truth about the pairs, under a Beta(10, 1) prior."""
-    means, evidence = [], 0.0
+    shapes, evidence = [], 0.0
     for relation, right in ((same, 1), (~same, 0)):
         hits, misses = (
             np.bincount(pairs.worker[relation & (pairs.label == answer)], minlength=pairs.num_annotators)
             for answer in (right, 1 - right)
         )
-        means.append((_PRIOR[0] + hits) / (sum(_PRIOR) + hits + misses))
+        shapes.append(np.stack([_PRIOR[0] + hits, _PRIOR[1] + misses], axis=-1))
         evidence += float((betaln(_PRIOR[0] + hits, _PRIOR[1] + misses) - betaln(*_PRIOR)).sum())
-    return Quality(means[0], means[1], evidence)
+    return Quality(shapes[0], shapes[1], evidence)
 
 
 class CrowdLogistic(ClusterMixin, BaseEstimator):
@@ -158,6 +170,7 @@ class CrowdLogistic(ClusterMixin, BaseEstimator):
     ----------
     labels_ : [N] of annotated items the graph's clusters, of the others the regression's
     crowd_ : the fitted :class:`SignedSpectral`
+    sensitivity_shape_, specificity_shape_, sensitivity_, specificity_ : its own
     classifier_ : the fitted regression, scaling included
     """
 
@@ -179,6 +192,8 @@ class CrowdLogistic(ClusterMixin, BaseEstimator):
         """
         features = check_input(X, pairs, self.n_clusters)
         self.crowd_ = SignedSpectral(**self.get_params()).fit(features, pairs)
+        for name in ("sensitivity_shape_", "specificity_shape_", "sensitivity_", "specificity_"):
+            setattr(self, name, getattr(self.crowd_, name))
         known = self.crowd_.annotated_
         clusters = self.crowd_.labels_[known]
         smallest = int(np.unique(clusters, return_counts=True)[1].min())

@@ -21,10 +21,10 @@ def check_features(X: ArrayLike, num_features: int | None = None) -> np.ndarray:
     return features
 
 
-def check_input(X: ArrayLike, pairs: PairAnnotations, num_clusters: int) -> np.ndarray:
+def check_input(X: ArrayLike, pairs: PairAnnotations | None, num_clusters: int) -> np.ndarray:
     """X as float64 [N, D]: as in :func:`check_features`, with one row for each item of the answers, K at least."""
     features = check_features(X)
-    if pairs.num_items != len(features):
+    if pairs is not None and pairs.num_items != len(features):
         raise UserError(f"pairs: answers about {pairs.num_items} items; expected {len(features)}, the rows of X")
     if not 2 <= num_clusters <= len(features):
         raise UserError(f"n_clusters={num_clusters}: expected 2 to {len(features)}, the number of items")

@@ -69,7 +69,8 @@ class MCVC(ClusterMixin, BaseEstimator):
     labels_ : [N] clusters of the items of ``fit`` in the view of most annotators
     view_labels_ : [G', N] clusters in each view that is used, the most popular first
     expert_view_ : [M] view of each annotator
-    sensitivity_, specificity_ : [M] posterior means
+    sensitivity_shape_, specificity_shape_ : [M, 2] shape parameters of the annotators' Beta posteriors
+    sensitivity_, specificity_ : [M] their means
     bound_ : variational bound of the restart that was kept; ``bounds_`` [R] of all of them
     """
 
@@ -116,9 +117,11 @@ class MCVC(ClusterMixin, BaseEstimator):
         self.net_ = _subset(net, torch.arange(views) + best * views)
         self.bounds_ = bounds.numpy()
         self.bound_ = float(bounds[best])
+        self.sensitivity_shape_, self.specificity_shape_ = (
+            beta.to_standard(quality)[best].numpy() for quality in (experts.sensitivity, experts.specificity)
+        )
         self.sensitivity_, self.specificity_ = (
-            (shape[best, :, 0] / shape[best].sum(-1)).numpy()
-            for shape in (beta.to_standard(experts.sensitivity), beta.to_standard(experts.specificity))
+            shape[:, 0] / shape.sum(-1) for shape in (self.sensitivity_shape_, self.specificity_shape_)
         )
         popularity = experts.view[best].sum(0)
         order = popularity.argsort(descending=True, stable=True)

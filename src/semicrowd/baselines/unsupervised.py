@@ -33,7 +33,7 @@ class _FeaturesOnly(ClusterMixin, BaseEstimator, ABC):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
+    def fit(self, X: ArrayLike, pairs: PairAnnotations | None = None) -> Self:
         """Cluster the rows of X [N, D].
 
         Raises
@@ -67,6 +67,11 @@ class KMeansOnly(_FeaturesOnly):
 
 class MixtureOnly(_FeaturesOnly):
     """A Gaussian mixture with full covariances, by maximum likelihood. Parameters and attributes of ``KMeansOnly``."""
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Cluster probabilities [N, K] of items."""
+        check_is_fitted(self, "model_")
+        return self.model_.predict_proba(check_features(X, self.n_features_in_))
 
     def _model(self) -> mixture.GaussianMixture:
         return mixture.GaussianMixture(self.n_clusters, n_init=self.n_init, random_state=self.random_state)

@@ -37,7 +37,7 @@ class RunFigureData:
     image_shape : of a row of ``features``, or None
     workers : the table of annotators, or None
     curves : rows of curves.csv
-    restarts : columns of restarts.csv, [R] each
+    restarts : columns of restarts.csv, [R] each, or nothing
     best : number of the best restart
     """
 
@@ -90,6 +90,6 @@ def _figures(run: RunFigureData) -> dict[str, Figure]:
         figures["workers"] = workers(run.workers, f"{run.title}: annotators")
     if run.curves:
         figures["curves"] = curves(run.curves, f"{run.title}: training")
-    if len(run.restarts["elbo"]) > 1:
+    if len(run.restarts.get("elbo", ())) > 1:
         figures["restarts"] = restarts(run.restarts, run.best, run.title)
     return figures

@@ -1,4 +1,4 @@
-"""What a trained model says about its data: every number of metrics.json and every row of the result tables."""
+"""What a fitted method says about its data: every number of metrics.json and every row of the result tables."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from semicrowd.models import ClusteringModule, Posterior, WorkerPosterior
 
 @dataclass(frozen=True)
 class Assignment:
-    """Hard clusters of N items and the probability of each item's cluster.
+    """Hard clusters of N items and the probability of each item's cluster, NaN of a method that has none.
 
     Attributes
     ----------
@@ -60,21 +60,47 @@ class WorkerTable:
 
 
 @dataclass(frozen=True)
+class Findings:
+    """What a method has found, before it is compared with any truth.
+
+    Attributes
+    ----------
+    num_clusters : K
+    elbo : [R] in nats, None of a method that has none
+    best : restart that all below without an axis R is about
+    restart_clusters : [R, N] clusters of the training items from the features alone
+    latent_mean : [N, d]
+    features : training items from their features alone
+    final : the same with the answers about them
+    test : items of the test split; None without one, and of a method that takes no new items
+    workers : of the annotators, None of a method that does not judge them
+    """
+
+    num_clusters: int
+    elbo: np.ndarray | None
+    best: int
+    restart_clusters: np.ndarray
+    latent_mean: np.ndarray
+    features: Assignment
+    final: Assignment
+    test: Assignment | None
+    workers: WorkerPosterior | None
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """A finished run. ``features`` are assignments from the features alone, ``final`` those of assignments.csv.
 
     Attributes
     ----------
     best : restart of highest ELBO on the training data; all below is about it unless it has an axis R
-    elbo : [R] in nats
     restart_clusters : [R, N] clusters from the features alone
     latent_mean : [N, d]
     scores : metrics.json, but for times
-    restart_scores : columns of restarts.csv, [R] each
+    restart_scores : columns of restarts.csv, [R] each; none of a method without an ELBO
     """
 
     best: int
-    elbo: np.ndarray
     restart_clusters: np.ndarray
     latent_mean: np.ndarray
     features: Assignment
@@ -85,7 +111,6 @@ class Evaluation:
     restart_scores: dict[str, np.ndarray]
 
 
-@torch.no_grad()
 def evaluate(model: ClusteringModule, data: Dataset, annotations: PairAnnotations | None) -> Evaluation:
     """Evaluate the fixed model on every item; labels are used for scores only, never to choose.
 
@@ -94,6 +119,11 @@ def evaluate(model: ClusteringModule, data: Dataset, annotations: PairAnnotation
     UserError
         Where training has diverged in every restart.
     """
+    return score(_ask(model, data, annotations), data, annotations)
+
+
+@torch.no_grad()
+def _ask(model: ClusteringModule, data: Dataset, annotations: PairAnnotations | None) -> Findings:
     elbo = model.elbo()["total"].double().cpu().numpy()
     if not np.isfinite(elbo).any():
         raise UserError("training diverged: the ELBO is not a number in any restart; try a lower model.learning_rate")
@@ -102,37 +132,54 @@ def evaluate(model: ClusteringModule, data: Dataset, annotations: PairAnnotation
     features = torch.from_numpy(data.features)
     posterior = model.posterior(features)
     assignment = Assignment.of(posterior, best)
-    restart_clusters = posterior.probabilities.argmax(-1).numpy()
-    restart_scores = _score_restarts(restart_clusters, elbo, data.labels, model.num_clusters)
-
-    counts = cluster_counts(assignment.cluster, model.num_clusters)
-    scores: dict[str, float | int] = {
-        **_scores("train", data.labels, assignment.cluster),
-        "clusters/used": int(counts["used"]),
-        "clusters/effective": float(counts["effective"]),
-        "elbo/train": float(elbo[best]),
-        "restart/best": best,
-    }
-    if data.labels is not None:
-        scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
-
     test = None
     if data.test_features is not None:
         test = Assignment.of(model.posterior(torch.from_numpy(data.test_features)), best)
-        scores |= _scores("test", data.test_labels, test.cluster)
-
     final, workers = assignment, None
     if annotations is not None:
-        items = annotations.annotated
         with_answers = Assignment.of(model.annotated_posterior(features, annotations), best)
-        final = assignment.replace(items, with_answers)
-        scores |= _scores("annotated", None if data.labels is None else data.labels[items], with_answers.cluster)
-        estimates = model.workers()
-        if estimates is not None:
-            workers = _worker_table(estimates, annotations, best)
+        final = assignment.replace(annotations.annotated, with_answers)
+        workers = model.workers()
+    return Findings(
+        num_clusters=model.num_clusters,
+        elbo=elbo,
+        best=best,
+        restart_clusters=posterior.probabilities.argmax(-1).numpy(),
+        latent_mean=posterior.latent_mean[best].numpy(),
+        features=assignment,
+        final=final,
+        test=test,
+        workers=workers,
+    )
+
+
+def score(found: Findings, data: Dataset, annotations: PairAnnotations | None) -> Evaluation:
+    """Compare what a method has found with the labels and the annotators' true quality, as far as they are known."""
+    counts = cluster_counts(found.features.cluster, found.num_clusters)
+    scores: dict[str, float | int] = {
+        **_scores("train", data.labels, found.features.cluster),
+        "clusters/used": int(counts["used"]),
+        "clusters/effective": float(counts["effective"]),
+        "restart/best": found.best,
+    }
+    restart_scores: dict[str, np.ndarray] = {}
+    if found.elbo is not None:
+        scores["elbo/train"] = float(found.elbo[found.best])
+        restart_scores = _score_restarts(found.restart_clusters, found.elbo, data.labels, found.num_clusters)
+        if data.labels is not None:
+            scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
+    if found.test is not None:
+        scores |= _scores("test", data.test_labels, found.test.cluster)
+    workers = None
+    if annotations is not None:
+        items = annotations.annotated
+        labels = None if data.labels is None else data.labels[items]
+        scores |= _scores("annotated", labels, found.final.cluster[items])
+        if found.workers is not None:
+            workers = _worker_table(found.workers, annotations, found.best)
             scores |= _recovery(workers)
     return Evaluation(
-        best, elbo, restart_clusters, posterior.latent_mean[best].numpy(), assignment, final, test, workers, scores,
+        found.best, found.restart_clusters, found.latent_mean, found.features, found.final, found.test, workers, scores,
         restart_scores,
     )
 

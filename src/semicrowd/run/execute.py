@@ -46,26 +46,24 @@ def execute(cfg: DictConfig, run_dir: Path) -> Metrics:
         _note(note)
 
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
-    from semicrowd.models import build_model
+    from semicrowd.run.choose_method import choose_method
     from semicrowd.run.session import Session
-    from semicrowd.run.training import check_trainer, read_checkpoint
 
-    model = build_model(cfg, data, annotations, cfg.seed, cfg.restarts)
-    check_trainer(cfg)
+    method = choose_method(cfg, data, annotations)
+    for note in method.notes:
+        _note(note)
     if cfg.logger.name != "none":
         open_store(cfg.logger.uri, cfg.logger.experiment)
     origin = provenance(data, annotations)
     with RunDirectory(run_dir) as directory:
-        resume_from = directory.checkpoint if cfg.resume and directory.checkpoint.exists() else None
-        if resume_from is not None:
-            read_checkpoint(resume_from, model)
-        else:
+        resume_from = method.resume_point(directory) if cfg.resume else None
+        if resume_from is None:
             directory.clear()
         directory.set_status("running")
         try:
             _write_inputs(run_dir, resolved, origin, annotations)
             with start_run(cfg, run_dir, origin) as tracker:
-                metrics = Session(cfg, directory, data, annotations, model, tracker).run(resume_from)
+                metrics = Session(cfg, directory, data, annotations, method, tracker).run(resume_from)
             write_json(run_dir / "metrics.json", metrics)
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)

@@ -16,10 +16,10 @@ settings (default in brackets)
   annotations.path=<csv> with annotations=file: columns i,j,worker,label[,task]; label 1 same, 0 different
   data.path=<file>       with data=table: .csv with a header or .npy, one item a row
   seed=<int>             [{seed}]  with -m also seed=0-9 or seed=0-2,7
-  restarts=<int>         initial values fitted at once, the best by ELBO is kept [{restarts}]
-  epochs=<int>           [{epochs}, or what conf/setting says for the data and the model]
-  batch_size=<int>       items a step [{batch_size}, or the same]
-  model.K=<int>          initial number of clusters [as the model and conf/setting say]
+  restarts=<int>         initial values fitted at once, the best by ELBO is kept; bayes and scdc only [{restarts}]
+  epochs=<int>           the same [{epochs}, or what conf/setting says for the data and the model]
+  batch_size=<int>       items a step; the same [{batch_size}, or what conf/setting says]
+  model.K=<int>          number of clusters; of bayes the initial one [as the model and conf/setting say]
   resume=true            go on from the last finished epoch of the same run directory [false]
   figures=false          draw no figures [true]
   hydra.run.dir=<path>   where the run's files go [runs/<the arguments>; a sweep: multirun/<the arguments>]
@@ -37,6 +37,7 @@ examples
   python src/train.py data=pinwheel annotations=two_coin seed=0
   python src/train.py data=mnist model=bayes annotations=crowd seed=0
   python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv model.K=20
+  python src/train.py data=face model=mcvc annotations=quota annotations.pairs_per_annotator=1000
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 

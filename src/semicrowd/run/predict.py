@@ -114,12 +114,15 @@ def _load(run: Path, origin: dict[str, Any]) -> tuple[Any, int]:
 
     from semicrowd.crowd.annotations import PairAnnotations
     from semicrowd.data import Dataset
-    from semicrowd.models import build_model
+    from semicrowd.models import MODELS, build_model
     from semicrowd.run.execute import read_metrics
     from semicrowd.run.settings import read_config
     from semicrowd.run.training import read_checkpoint
 
     cfg = OmegaConf.create(read_config(run / "config.yaml"))
+    if cfg.model.name not in MODELS:
+        raise UserError(f"{run}: a run of model={cfg.model.name}, which keeps nothing to predict with; expected a run "
+                        f"of {' or '.join(MODELS)}")
     shape = (origin["num_items"], origin["num_features"])
     data = Dataset(
         name=origin["data"], features=np.zeros(shape, np.float32), labels=None, test_features=None, test_labels=None,

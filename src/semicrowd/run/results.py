@@ -23,13 +23,17 @@ def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations
         write_assignments(folder / "test_assignments.csv", result.test, np.zeros(len(result.test.cluster), bool))
     if result.workers is not None:
         _write_workers(folder / "workers.csv", result.workers)
-    _write_restarts(folder, result)
+    if result.restart_scores:
+        _write_restarts(folder, result)
 
 
 def assignment_rows(assignment: Assignment, annotated: np.ndarray) -> list[tuple[Any, ...]]:
-    """Rows item, cluster, probability, annotated (1: with the item's answers, 0: from its features alone)."""
+    """Rows item, cluster, probability, annotated (1: with the item's answers, 0: from its features alone).
+
+    The probability of a method that has none is an empty cell.
+    """
     return [
-        (item, int(cluster), f"{probability:.6f}", int(flag))
+        (item, int(cluster), "" if np.isnan(probability) else f"{probability:.6f}", int(flag))
         for item, (cluster, probability, flag) in enumerate(
             zip(assignment.cluster, assignment.probability, annotated, strict=True)
         )

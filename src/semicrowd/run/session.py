@@ -1,4 +1,4 @@
-"""The part of a run that takes time: training, evaluation, result files, figures, tracking."""
+"""The part of a run that takes time: fitting, evaluation, result files, figures, tracking."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +7,10 @@ from omegaconf import DictConfig
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.models import ClusteringModule
-from semicrowd.random import torch_stream
-from semicrowd.run.evaluate import Evaluation, evaluate
+from semicrowd.run.evaluate import Evaluation
 from semicrowd.run.files import RunDirectory
+from semicrowd.run.method import Fit, Method
 from semicrowd.run.results import write_results
-from semicrowd.run.training import EpochRecorder, fit
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
 
@@ -52,42 +50,38 @@ class Session:
     directory: RunDirectory
     data: Dataset
     annotations: PairAnnotations | None
-    model: ClusteringModule
+    method: Method
     tracker: RunTracker
 
     def run(self, resume_from: Path | None) -> dict[str, float | int]:
-        """Train, from a checkpoint on if one is given, evaluate, write the results but metrics.json; return that."""
+        """Fit, from a checkpoint on if one is given, evaluate, write the results but metrics.json; return that."""
         folder = self.directory.path
-        recorder = EpochRecorder(self.directory.checkpoint, folder / "curves.csv", self.tracker.log_epoch)
-        fit(self.model, self.cfg, recorder, resume_from)
-        seconds = recorder.seconds
-        result = evaluate(self.model, self.data, self.annotations)
-        scores = {**result.scores, "seconds/fit": round(seconds, 3), "epochs": int(self.cfg.epochs)}
+        fit = self.method.fit(self.directory, self.tracker.log_epoch, resume_from)
+        result = self.method.evaluate()
+        scores = {**result.scores, "seconds/fit": round(fit.seconds, 3), "epochs": fit.epochs}
         metrics = {name: scores[name] for name in METRICS if name in scores}
         write_results(folder, result, self.annotations)
         if self.cfg.figures:
-            self._draw(result, recorder)
+            self._draw(result, fit)
         self.tracker.finish(metrics, [folder / name for name in ARTIFACTS if (folder / name).exists()])
         return metrics
 
-    def _draw(self, result: Evaluation, recorder: EpochRecorder) -> None:
+    def _draw(self, result: Evaluation, fit: Fit) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
         from semicrowd.figures import RunFigureData, run_figures
-        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
 
-        number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
-        samples = self.model.sample(number, torch_stream(self.cfg.seed, "evaluation", 1))
+        clusters = self.method.clusters(result)
         figures = RunFigureData(
             title=run_name(self.cfg),
             features=self.data.features,
             labels=self.data.labels,
             clusters=result.final.cluster,
             latent_mean=result.latent_mean,
-            samples=samples[result.best].numpy(),
-            weights=self.model.cluster_weights()[result.best].numpy(),
+            samples=clusters.samples,
+            weights=clusters.weights,
             image_shape=self.data.image_shape,
             workers=result.workers,
-            curves=recorder.rows,
+            curves=fit.curves,
             restarts=result.restart_scores,
             best=result.best,
         )

@@ -1,0 +1,53 @@
+"""A model that Lightning trains, as a run's method."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.models import build_model
+from semicrowd.random import torch_stream
+from semicrowd.run.evaluate import Evaluation, evaluate
+from semicrowd.run.files import RunDirectory
+from semicrowd.run.method import ClusterPicture, Fit, Method
+from semicrowd.run.training import EpochRecorder, check_trainer, fit, read_checkpoint
+
+
+class TrainedMethod(Method):
+    """SCDC or BayesSCDC: epochs, a checkpoint after each, curves, generated samples."""
+
+    def __init__(self, cfg: DictConfig, data: Dataset, annotations: PairAnnotations | None) -> None:
+        self.cfg, self.data, self.annotations = cfg, data, annotations
+        self.model = build_model(cfg, data, annotations, cfg.seed, cfg.restarts)
+        check_trainer(cfg)
+
+    def resume_point(self, directory: RunDirectory) -> Path | None:
+        """The last finished epoch."""
+        if not directory.checkpoint.exists():
+            return None
+        read_checkpoint(directory.checkpoint, self.model)
+        return directory.checkpoint
+
+    def fit(
+        self, directory: RunDirectory, log_epoch: Callable[[int, dict[str, float]], Any], resume_from: Path | None
+    ) -> Fit:
+        """Warm start and training."""
+        recorder = EpochRecorder(directory.checkpoint, directory.path / "curves.csv", log_epoch)
+        fit(self.model, self.cfg, recorder, resume_from)
+        return Fit(recorder.seconds, int(self.cfg.epochs), recorder.rows)
+
+    def evaluate(self) -> Evaluation:
+        """The fixed model on every item."""
+        return evaluate(self.model, self.data, self.annotations)
+
+    def clusters(self, result: Evaluation) -> ClusterPicture:
+        """Mixing proportions, and samples drawn from every cluster."""
+        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
+
+        number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
+        samples = self.model.sample(number, torch_stream(self.cfg.seed, "evaluation", 1))
+        weights = self.model.cluster_weights()[result.best]
+        return ClusterPicture(weights.numpy(), samples[result.best].numpy())

@@ -1,0 +1,224 @@
+"""Baselines through the command line: the files of a run, what it refuses, its repetition; and their configurations."""
+
+import csv
+import inspect
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from omegaconf import DictConfig, OmegaConf
+from sklearn.metrics import normalized_mutual_info_score
+
+from semicrowd.baselines import BASELINES
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.errors import UserError
+from semicrowd.models import MODELS
+from semicrowd.run.baseline_method import BaselineMethod, build_baseline
+from semicrowd.run.choose_method import choose_method
+from semicrowd.run.cli import CONF
+from semicrowd.run.files import RunDirectory
+
+from .conftest import Command
+
+#: Few starts and steps; the pinwheel's points and answers are simulated.
+QUICK = (
+    "model=mcvc", "model.n_restarts=2", "model.n_steps=60", "model.K=5", "annotations=two_coin", "hydra.run.dir=run",
+)  # fmt: skip
+SCORES = [f"{split}/{name}" for split in ("train", "annotated") for name in ("acc", "nmi", "ami", "ami_max", "ari")]
+ENDS = ["seconds/fit", "epochs", "restart/best"]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def configuration(name: str) -> DictConfig:
+    settings = OmegaConf.load(CONF / "model" / f"{name}.yaml")
+    assert isinstance(settings, DictConfig)
+    return settings
+
+
+def metrics_of(run: Path) -> dict[str, float]:
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert isinstance(metrics, dict)
+    return metrics
+
+
+def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
+    done = train(*QUICK, "seed=0")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    run = tmp_path / "run"
+    assert sorted(path.name for path in run.iterdir()) == [
+        "annotations.csv", "assignments.csv", "config.yaml", "metrics.json", "provenance.json", "status.json",
+        "workers.csv",
+    ]  # fmt: skip
+    metrics = metrics_of(run)
+    workers = ["workers/sensitivity_mae", "workers/specificity_mae"]
+    assert list(metrics) == [*SCORES, "clusters/used", "clusters/effective", *workers, *ENDS]
+    assert (metrics["epochs"], metrics["restart/best"]) == (1, 0)
+    assert json.loads((run / "status.json").read_text())["status"] == "finished"
+
+    items = rows(run / "assignments.csv")
+    assert [int(item["item"]) for item in items] == list(range(500))
+    assert all(0.2 <= float(item["probability"]) <= 1 for item in items)  # the largest of five
+    clusters = np.array([int(item["cluster"]) for item in items])
+    # MCVC's clusters are a function of the features, so that those of the training items are those of the file.
+    labels = load_dataset("pinwheel", tmp_path).labels
+    assert labels is not None
+    assert metrics["train/nmi"] == pytest.approx(normalized_mutual_info_score(labels, clusters), abs=1e-9)
+    annotated = np.array([item["annotated"] == "1" for item in items])
+    assert annotated.sum() == 100
+    expected = normalized_mutual_info_score(labels[annotated], clusters[annotated])
+    assert metrics["annotated/nmi"] == pytest.approx(expected, abs=1e-9)
+
+    quality = rows(run / "workers.csv")
+    assert {worker["true_sensitivity"] for worker in quality} == {"0.9"}
+    for name in ("sensitivity", "specificity"):
+        error = np.mean([abs(float(worker[name]) - 0.9) for worker in quality])
+        assert metrics[f"workers/{name}_mae"] == pytest.approx(error, abs=1e-5)
+        assert all(float(w[f"{name}_low"]) < float(w[name]) < float(w[f"{name}_high"]) for w in quality)
+
+
+def test_a_finished_run_is_left_alone_and_one_that_was_stopped_is_fitted_again(train: Command, tmp_path: Path) -> None:
+    assert train(*QUICK, "seed=0").returncode == 0
+    run, names = tmp_path / "run", ("assignments.csv", "workers.csv")
+    results, status = [(run / name).read_bytes() for name in names], (run / "status.json").read_bytes()
+    done = train(*QUICK, "seed=0", "resume=true")
+    assert done.returncode == 0, done.stderr
+    assert "finished before" in done.stderr
+    assert (run / "status.json").read_bytes() == status
+    # As if the process had been killed on the way.
+    (run / "status.json").write_text('{"status": "running", "error": null, "seconds": 1.0}\n')
+    (run / "metrics.json").unlink()
+    (run / "assignments.csv").write_text("item,cluster\n")
+    again = train(*QUICK, "seed=0", "resume=true")
+    assert again.returncode == 0, again.stderr
+    assert [(run / name).read_bytes() for name in names] == results
+    assert metrics_of(run)["epochs"] == 1
+
+
+def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_path: Path) -> None:
+    done = train("-m", "model=kmeans,mcvc", "annotations=none", "model.K=5", "restarts=3", "hydra.run.dir=sweep")
+    assert done.returncode == 1, done.stderr
+    message = "model=mcvc: needs answers; expected annotations=<name> other than annotations=none"
+    jobs = rows(tmp_path / "sweep" / "jobs.csv")
+    assert [(job["arguments"], job["status"], job["error"]) for job in jobs] == [
+        ("model=kmeans", "finished", ""), ("model=mcvc", "failed", message),
+    ]  # fmt: skip
+    assert "note: restarts=3: model=kmeans is fitted once" in done.stderr
+    run = tmp_path / "sweep" / "model-kmeans"
+    assert list(metrics_of(run)) == [*SCORES[:5], "clusters/used", "clusters/effective", *ENDS]
+    assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
+    assert not (run / "workers.csv").exists()
+    assert not (tmp_path / "sweep" / "model-mcvc").exists()
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, predict: Command, tmp_path: Path) -> None:
+    done = train("data=table", "data.path=items.csv", "annotations=file", "annotations.path=answers.csv",
+                 "model=crowd_only", "model.K=2", "figures=true", "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "run"
+    metrics = metrics_of(run)
+    assert metrics["annotated/acc"] == 1  # all answers are right
+    assert metrics["train/acc"] == pytest.approx(26 / 40)  # the 28 others are in one cluster: 14 of them rightly
+    assert not any(name.startswith("workers/") for name in metrics)
+    assert [worker["annotator"] for worker in rows(run / "workers.csv")] == ["ann", "bob"]
+    assert {path.name for path in (run / "figures").iterdir()} == {"clusters.png", "workers.png"}
+    new = predict("run", "items.csv")
+    assert new.returncode == 2
+    assert "model=crowd_only, which keeps nothing to predict with" in new.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("model=mcvc", ["model=mcvc", "needs answers", "annotations="]),
+        ("model=kmean", ["model=kmean", "nearest is kmeans", "crowd_logistic", "scdc"]),
+        ("model=kmeans +model.hidden=3", ["model.hidden", "no such option", "n_init"]),
+    ],
+)
+def test_mistakes_are_one_line(train: Command, tmp_path: Path, arguments: str, said: list[str]) -> None:
+    done = train(*arguments.split())
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    for text in said:
+        assert text in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("model", "seed", "said"),
+    [
+        ({"name": "kmeans", "K": 4}, 0, "model.K=4: more clusters than the 3 items of known"),
+        ({"name": "kmeans", "K": 2}, 2**32, "seed=4294967296: expected at most 4294967295 with model=kmeans"),
+        ({"name": "kmoons", "K": 2}, 0, f"model=kmoons: expected one of bayes, scdc, {', '.join(BASELINES)}"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_fitted(
+    model: dict[str, object], seed: int, said: str
+) -> None:
+    data = Dataset("known", np.zeros((3, 2), np.float32))
+    with pytest.raises(UserError, match=f"^{said}$"):
+        choose_method(OmegaConf.create({"model": model, "seed": seed, "restarts": 1}), data, None)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_the_configuration_has_the_estimators_own_defaults(name: str) -> None:
+    settings = configuration(name)
+    built = build_baseline(settings, seed=7)
+    assert type(built) is BASELINES[name]
+    assert built.get_params() == {**BASELINES[name]().get_params(), "random_state": 7}
+    # Every parameter can be set from the command line.
+    parameters = set(inspect.signature(BASELINES[name]).parameters) - {"n_clusters", "random_state"}
+    assert set(settings) == {"name", "K", *parameters}
+
+
+def test_every_method_has_a_configuration_and_the_other_way_round() -> None:
+    assert {path.stem for path in (CONF / "model").glob("*.yaml")} == {*MODELS, *BASELINES}
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("hidden: 40", "a list of numbers"),
+        ("hidden: [a]", "a list of numbers"),
+        ("n_steps: 2.5", "a whole number"),
+        ("n_steps: true", "a whole number"),
+        ("learning_rate: fast", "a number"),
+    ],
+)
+def test_values_of_another_type_are_refused(setting: str, expected: str) -> None:
+    settings = configuration("mcvc")
+    settings.merge_with(OmegaConf.create(setting))
+    with pytest.raises(UserError, match=rf"model\.{setting.split(':')[0]}=.*: expected {expected}$"):
+        build_baseline(settings, seed=0)
+
+
+def test_sigterm_ends_a_fit_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Dataset("known", np.arange(6, dtype=np.float32).reshape(3, 2))
+    settings = {"model": {"name": "kmeans", "K": 2}, "seed": 0, "restarts": 1}
+    method, before = BaselineMethod(OmegaConf.create(settings), data, None), signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(method.estimator, "fit", lambda *_: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(KeyboardInterrupt):
+        method.fit(RunDirectory(Path("run")), lambda *_: None, None)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_test_split_is_predicted() -> None:
+    features = np.concatenate([np.full((5, 1), -9.0), np.full((5, 1), 9.0)]).astype(np.float32)
+    features += np.linspace(0, 1, 10, dtype=np.float32)[:, None]
+    labels = np.repeat(np.arange(2), 5)
+    data = Dataset("known", features, labels, np.array([[9.0], [-9.0], [8.0]], np.float32), np.array([1, 0, 1]))
+    settings = {"model": {"name": "gmm", "K": 2, "n_init": 1}, "seed": 0, "restarts": 1}
+    method = BaselineMethod(OmegaConf.create(settings), data, None)
+    method.estimator.fit(data.features)
+    result = method.evaluate()
+    assert result.test is not None
+    assert result.scores["test/acc"] == result.scores["train/acc"] == 1
+    assert result.test.cluster[0] == result.test.cluster[2] == result.final.cluster[-1]
+    assert result.test.probability == pytest.approx(1)
