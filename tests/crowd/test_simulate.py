@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.simulate import _grouping, _pair_of_number, quota, tasks, two_coin
+from semicrowd.crowd.simulate import _grouping, _pair_of_number, flip_annotators, quota, tasks, two_coin
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -148,6 +148,56 @@ def test_tasks_on_fewer_items_than_asked_for() -> None:
     assert small.num_pairs == 20 * 630
 
 
+def turned_round(before: PairAnnotations, after: PairAnnotations) -> set[int]:
+    """Annotators whose every answer is the opposite; of the others every answer must be the same."""
+    opposite = set()
+    for m in range(before.num_annotators):
+        mine = before.worker == m
+        differ = before.label[mine] != after.label[mine]
+        assert differ.all() or not differ.any()
+        if differ.all():
+            opposite.add(m)
+    return opposite
+
+
+@pytest.mark.parametrize(("fraction", "count"), [(0.0, 0), (0.04, 0), (0.2, 2), (0.25, 2), (0.46, 5), (1.0, 10)])
+def test_flipped_annotators_say_the_opposite_of_what_they_would_say(fraction: float, count: int) -> None:
+    options: dict[str, Any] = {"num_annotators": 10, "num_tasks": 14, "sensitivity": 0.9, "specificity": 0.8}
+    before = tasks(LABELS, np.random.default_rng(16), **options)
+    after = tasks(LABELS, np.random.default_rng(16), **options, flipped=fraction)
+    for name in ("i", "j", "worker", "task"):
+        assert np.array_equal(getattr(before, name), getattr(after, name))
+    opposite = turned_round(before, after)
+    assert len(opposite) == count
+    assert after.true_sensitivity == pytest.approx([0.1 if m in opposite else 0.9 for m in range(10)])
+    assert after.true_specificity == pytest.approx([0.2 if m in opposite else 0.8 for m in range(10)])
+    said = f", {count} of 10 annotators flipped" if count else ""
+    assert (after.simulated, after.source) == (True, f"tasks (simulated){said}")
+
+
+def test_flipped_annotators_of_a_smaller_fraction_are_among_those_of_a_larger_and_are_drawn() -> None:
+    before = two_coin(LABELS, np.random.default_rng(17))
+    few, more, other = (
+        turned_round(before, flip_annotators(before, fraction, np.random.default_rng(seed)))
+        for fraction, seed in ((0.2, 18), (0.5, 18), (0.5, 19))
+    )
+    assert (len(few), len(more), len(other)) == (4, 10, 10)
+    assert few < more
+    assert more != other
+
+
+def test_flipping_leaves_what_is_not_known_unknown() -> None:
+    known = PairAnnotations.from_arrays(
+        [0, 1], [1, 2], [0, 1], [1, 1], num_items=3, true_sensitivity=[0.75, np.nan], true_specificity=[np.nan, 0.25]
+    )
+    after = flip_annotators(known, 1.0, np.random.default_rng(20))
+    assert after.label.tolist() == [0, 0]
+    np.testing.assert_array_equal(after.true_sensitivity, [0.25, np.nan])
+    np.testing.assert_array_equal(after.true_specificity, [np.nan, 0.75])
+    unknown = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=2)
+    assert flip_annotators(unknown, 1.0, np.random.default_rng(20)).true_sensitivity is None
+
+
 @pytest.mark.parametrize("simulator", [two_coin, quota, tasks])
 def test_the_generator_decides(simulator: Any) -> None:
     first, again, other = (simulator(LABELS, np.random.default_rng(seed)) for seed in (13, 13, 14))
@@ -173,6 +223,11 @@ def test_the_generator_decides(simulator: Any) -> None:
         (tasks, {"task_size": 501}, r"annotations\.task_size=501: expected 2 to 500"),
         (tasks, {"task_size": 1}, r"annotations\.task_size=1: expected 2 to 500"),
         (tasks, {"sensitivity": 0.3, "specificity": 0.5}, "sensitivity \\+ specificity >= 1"),
+        (tasks, {"flipped": 1.5}, r"annotations\.flipped=1\.5: expected a fraction of the annotators, from 0 to 1"),
+        (tasks, {"flipped": -0.1}, r"annotations\.flipped=-0\.1: expected a fraction"),
+        (tasks, {"flipped": float("nan")}, r"annotations\.flipped=nan: expected a fraction"),
+        (tasks, {"flipped": "half"}, r"annotations\.flipped=half: expected a fraction"),
+        (tasks, {"flipped": True}, r"annotations\.flipped=True: expected a fraction"),
     ],
 )
 def test_bad_options(simulator: Any, options: dict[str, Any], message: str) -> None:

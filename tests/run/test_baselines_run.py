@@ -218,7 +218,8 @@ def test_a_test_split_is_predicted() -> None:
     method = BaselineMethod(OmegaConf.create(settings), data, None)
     method.estimator.fit(data.features)
     result = method.evaluate()
-    assert result.test is not None
+    test, final = result.found.test, result.found.final
+    assert test is not None
     assert result.scores["test/acc"] == result.scores["train/acc"] == 1
-    assert result.test.cluster[0] == result.test.cluster[2] == result.final.cluster[-1]
-    assert result.test.probability == pytest.approx(1)
+    assert test.cluster[0] == test.cluster[2] == final.cluster[-1]
+    assert test.probability == pytest.approx(1)

@@ -44,6 +44,16 @@ class KnownModel:
         return WorkerPosterior(shapes, shapes[:, ::-1])
 
 
+class FiveAnnotators(KnownModel):
+    """As it, with posterior means of sensitivity .6 .9 .7 .8 .5 and of specificity .5 .5 .5 .5 .8 in restart 1."""
+
+    def workers(self) -> WorkerPosterior:
+        sensitivity, specificity = np.ones((3, 5, 2)), np.ones((3, 5, 2))
+        sensitivity[1] = [[6, 4], [9, 1], [7, 3], [8, 2], [5, 5]]
+        specificity[1, 4] = [8, 2]
+        return WorkerPosterior(sensitivity, specificity)
+
+
 def data(labels: np.ndarray | None = LABELS) -> Dataset:
     return Dataset("known", np.zeros((6, 2), np.float32), labels)
 
@@ -56,22 +66,22 @@ def answers() -> PairAnnotations:
 
 def test_the_best_restart_is_that_of_the_highest_elbo_and_not_of_the_labels() -> None:
     result = evaluate(KnownModel([-3.0, -1.0, -2.0]), data(), None)  # type: ignore[arg-type]
-    assert result.best == result.scores["restart/best"] == 1
+    assert result.found.best == result.scores["restart/best"] == 1
     assert result.scores["elbo/train"] == -1
     assert result.scores["train/acc"] == pytest.approx(5 / 6)
     assert result.scores["restart/oracle_acc"] == 1
     assert result.restart_scores["oracle_acc"] == pytest.approx([0.5, 5 / 6, 1])
     assert result.restart_scores["clusters_used"].tolist() == [1, 2, 2]
-    assert (result.latent_mean == 1).all()
+    assert (result.found.latent_mean == 1).all()
     sizes = np.array([2, 4]) / 6
     assert result.scores["clusters/effective"] == pytest.approx(np.exp(-(sizes * np.log(sizes)).sum()))
-    assert result.final.cluster.tolist() == CLUSTERS[1].tolist()
-    assert result.final.probability == pytest.approx(np.full(6, 0.8))
+    assert result.found.final.cluster.tolist() == CLUSTERS[1].tolist()
+    assert result.found.final.probability == pytest.approx(np.full(6, 0.8))
 
 
 def test_labels_change_no_choice_and_their_scores_are_left_out_without_them() -> None:
     result = evaluate(KnownModel([-3.0, -1.0, -2.0]), data(None), answers())  # type: ignore[arg-type]
-    assert result.best == 1
+    assert result.found.best == 1
     assert set(result.scores) == {
         "clusters/used", "clusters/effective", "elbo/train", "restart/best",
         "workers/sensitivity_mae", "workers/specificity_mae",
@@ -81,9 +91,9 @@ def test_labels_change_no_choice_and_their_scores_are_left_out_without_them() ->
 
 def test_annotated_items_are_those_of_the_posterior_with_answers() -> None:
     result = evaluate(KnownModel([-3.0, -1.0, -2.0]), data(), answers())  # type: ignore[arg-type]
-    assert result.features.cluster.tolist() == [0, 0, 1, 1, 1, 1]
-    assert result.final.cluster.tolist() == [0, 0, 0, 1, 1, 1]
-    assert result.final.probability == pytest.approx([0.8, 0.96, 0.96, 0.96, 0.8, 0.8])
+    assert result.found.features.cluster.tolist() == [0, 0, 1, 1, 1, 1]
+    assert result.found.final.cluster.tolist() == [0, 0, 0, 1, 1, 1]
+    assert result.found.final.probability == pytest.approx([0.8, 0.96, 0.96, 0.96, 0.8, 0.8])
     assert result.scores["annotated/acc"] == 1
     assert result.scores["train/acc"] == pytest.approx(5 / 6)  # from the features alone
 
@@ -98,8 +108,31 @@ def test_workers_are_those_of_the_best_restart_and_unknown_truth_is_left_out() -
     assert result.scores["workers/specificity_mae"] == pytest.approx((0.05 + 0.1) / 2)
 
 
+def answers_of_five(sensitivity: list[float], specificity: list[float]) -> PairAnnotations:
+    return PairAnnotations.from_arrays(
+        [0] * 5, [1] * 5, range(5), [1] * 5, num_items=6, true_sensitivity=sensitivity, true_specificity=specificity
+    )
+
+
+def test_ranks_are_those_of_the_annotators_who_err() -> None:
+    # Those who err: .6 .9 .7 estimated of .5 .8 .9: ranks 1 3 2 of 1 2 3, so that 1 - 6 (0 + 1 + 1) / (3 · 8).
+    known = answers_of_five([0.5, 0.8, 0.9, 1.0, np.nan], [0.1, 0.2, 0.3, 0.4, 0.9])
+    scores = evaluate(FiveAnnotators([-3.0, -1.0, -2.0]), data(), known).scores  # type: ignore[arg-type]
+    assert scores["workers/sensitivity_rank"] == pytest.approx(0.5)
+    assert scores["workers/sensitivity_mae"] == pytest.approx((0.1 + 0.1 + 0.2 + 0.2) / 4)
+    # Estimates .5 .5 .5 .5 .8 have ranks 2.5 (four times) and 5.
+    expected = np.corrcoef([2.5, 2.5, 2.5, 2.5, 5], [1, 2, 3, 4, 5])[0, 1]
+    assert scores["workers/specificity_rank"] == pytest.approx(expected)
+
+
+def test_two_who_err_have_no_rank_but_an_error() -> None:
+    known = answers_of_five([0.5, 0.8, 1.0, 1.0, np.nan], [np.nan] * 5)
+    scores = evaluate(FiveAnnotators([-3.0, -1.0, -2.0]), data(), known).scores  # type: ignore[arg-type]
+    assert {name for name in scores if name.startswith("workers/")} == {"workers/sensitivity_mae"}
+
+
 def test_a_restart_that_diverged_is_never_the_best() -> None:
     nan = float("nan")
-    assert evaluate(KnownModel([nan, -5.0, float("inf")]), data(), None).best == 1  # type: ignore[arg-type]
+    assert evaluate(KnownModel([nan, -5.0, float("inf")]), data(), None).found.best == 1  # type: ignore[arg-type]
     with pytest.raises(UserError, match="training diverged"):
         evaluate(KnownModel([nan, nan, nan]), data(), None)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
-"""Simulated answers. Each simulator draws from the generator it is given and from nothing else."""
+"""Simulated answers and spoilt ones. Each function draws from the generator it is given and from nothing else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +99,7 @@ def tasks(
     num_annotated: int | None = 2759,
     sensitivity: float | Sequence[float] = 0.98,
     specificity: float | Sequence[float] = 0.99,
+    flipped: float = 0.0,
 ) -> PairAnnotations:
     """Annotators group the items of grids; every pair of a grid is an answer (the scheme of the MNIST crowd).
 
@@ -115,6 +117,7 @@ def tasks(
     num_annotated : items, drawn uniformly, that the tasks share out evenly; all where it is None or above N
     sensitivity, specificity : one number for all annotators or [M]; expected rates over pairs, sensitivity > 0 and
         sensitivity + specificity >= 1
+    flipped : see :func:`flip_annotators`; sensitivity and specificity are those before
     """
     _check_counts(num_annotators=num_annotators, num_tasks=num_tasks, task_size=task_size)
     alpha = _rates("sensitivity", sensitivity, num_annotators)
@@ -136,10 +139,46 @@ def tasks(
         j.append(members[second])
         answer.append(group[first] == group[second])
     pairs_per_task = len(first)
-    return PairAnnotations.from_arrays(
+    answers = PairAnnotations.from_arrays(
         np.concatenate(i), np.concatenate(j), np.repeat(annotator, pairs_per_task), np.concatenate(answer),
         task=np.repeat(np.arange(num_tasks), pairs_per_task), num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
+    )
+    return flip_annotators(answers, flipped, rng)
+
+
+def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:
+    """Turn every answer of some annotators into its opposite, and with the answers their true quality.
+
+    The answers of such an annotator to a task are no grouping any more. Where there is one, the answers count as
+    simulated, whoever gave the others, and their source says how many there are.
+
+    Parameters
+    ----------
+    fraction : of the annotators, rounded to a whole number of them (halves to the even one), drawn uniformly; for
+        generators in one state, the annotators of a smaller fraction are among those of a larger
+
+    Raises
+    ------
+    UserError
+        For a fraction that is not from 0 to 1.
+    """
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
+        raise UserError(f"annotations.flipped={fraction}: expected a fraction of the annotators, from 0 to 1")
+    count = round(fraction * answers.num_annotators)
+    if count == 0:
+        return answers
+    chosen = np.zeros(answers.num_annotators, bool)
+    chosen[rng.permutation(answers.num_annotators)[:count]] = True
+    quality = (answers.true_sensitivity, answers.true_specificity)
+    sensitivity, specificity = (None if rates is None else np.where(chosen, 1 - rates, rates) for rates in quality)
+    return replace(
+        answers,
+        label=np.where(chosen[answers.worker], 1 - answers.label, answers.label),
+        true_sensitivity=sensitivity,
+        true_specificity=specificity,
+        simulated=True,
+        source=f"{answers.source}, {count} of {answers.num_annotators} annotators flipped",
     )
 
 

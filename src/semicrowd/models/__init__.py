@@ -11,6 +11,7 @@ from semicrowd.models.base import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.scdc import SCDC
+from semicrowd.nets.mlp import set_precision
 
 MODELS: dict[str, type[ClusteringModule]] = {"bayes": BayesSCDC, "scdc": SCDC}
 #: Settings of the models that name a choice.
@@ -18,6 +19,7 @@ _CHOICES = {
     "start": ("warm", "cold"),
     "likelihood": ("gaussian", "bernoulli"),
     "natural_gradient": ("svi", "full"),
+    "optimizer": ("adam", "momentum"),
 }
 
 __all__ = ["MODELS", "ClusteringModule", "Posterior", "WorkerPosterior", "build_model"]
@@ -51,4 +53,6 @@ def build_model(
     if settings.likelihood == "bernoulli" and not (data.features.min() >= 0 and data.features.max() <= 1):
         raise UserError(f"model.likelihood=bernoulli: expected features between 0 and 1; those of {data.name} are not")
     features = torch.from_numpy(data.features)
-    return MODELS[settings.name](settings, features, annotations, seed, restarts, cfg.batch_size)
+    model = MODELS[settings.name](settings, features, annotations, seed, restarts, cfg.batch_size, data.image_shape)
+    set_precision(model, settings.nets.precision)
+    return model

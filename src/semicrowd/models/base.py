@@ -13,6 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import build_sampler
 from semicrowd.models.batches import Batch, TrainingBatches
 from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.models.views import build_views
 from semicrowd.nets import Decoder
 from semicrowd.random import torch_stream
 
@@ -31,6 +32,7 @@ class ClusteringModule(pl.LightningModule, ABC):
     seed : seed of the streams ``init``, ``order``, ``noise`` and ``evaluation``
     restarts : R
     batch_size : unannotated items a step
+    image_shape : (height, width) where a row of ``features`` is an image
     """
 
     decoder: Decoder
@@ -43,6 +45,7 @@ class ClusteringModule(pl.LightningModule, ABC):
         seed: int,
         restarts: int,
         batch_size: int,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
@@ -53,6 +56,7 @@ class ClusteringModule(pl.LightningModule, ABC):
         self.num_restarts = restarts
         self.num_clusters: int = settings.K
         self.batch_size = batch_size
+        self.views = build_views(settings.views, image_shape)
         self._epoch_bound = torch.zeros(restarts)
         self._epoch_steps = 0
 

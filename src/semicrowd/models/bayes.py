@@ -19,9 +19,11 @@ from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
+from semicrowd.models.links import link_moves
 from semicrowd.models.moves import SWEEPS, merge_moves, refit
 from semicrowd.models.results import Posterior, WorkerPosterior
-from semicrowd.models.warm_start import partition_posterior
+from semicrowd.models.views import graph_with_views
+from semicrowd.models.partition import partition_posterior
 from semicrowd.nets import Recognition, build_decoder
 from semicrowd.random import stream, torch_stream
 
@@ -37,8 +39,9 @@ class BayesSCDC(ClusteringModule):
         seed: int,
         restarts: int,
         batch_size: int,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
-        super().__init__(settings, features, annotations, seed, restarts, batch_size)
+        super().__init__(settings, features, annotations, seed, restarts, batch_size, image_shape)
         generators = self.init_generators
         d, hidden, skip = settings.latent_dim, settings.hidden, settings.linear_skip
         D, variance = features.shape[1], settings.initial_variance
@@ -50,9 +53,12 @@ class BayesSCDC(ClusteringModule):
     # ---------------------------------------------------------------- training
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        """Adam on φ and γ, the natural gradient on η_Θ."""
+        """Adam, or gradient steps with momentum, on φ and γ; the natural gradient on η_Θ."""
+        rate, networks = self.settings.learning_rate, self.parameters_of_vae()
         return [
-            torch.optim.Adam(self.parameters_of_vae(), lr=self.settings.learning_rate, fused=True),
+            torch.optim.Adam(networks, lr=rate, fused=True)
+            if self.settings.optimizer == "adam"
+            else torch.optim.SGD(networks, lr=rate, momentum=0.9, fused=True),
             NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=float(self.num_items)),
         ]
 
@@ -63,7 +69,7 @@ class BayesSCDC(ClusteringModule):
         nets.zero_grad()
         natural.zero_grad()
         expected = self.globals.expected()
-        messages, leaves = self._message_statistics()
+        messages, leaves = self._message_statistics(expected)
         features = self.features[batch.items]
         bound = self._batch_bound(batch, features, expected, messages)
         terms = self.globals.kl_terms(expected)
@@ -74,14 +80,13 @@ class BayesSCDC(ClusteringModule):
         gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
         natural.step(corrections={self.globals.eta[name]: gradient for name, gradient in gradients.items()})
 
-    def _message_statistics(self) -> tuple[ExpectedGlobals, dict[str, Tensor]]:
+    def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[str, Tensor]]:
         """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.
 
         ``svi`` leaves that term out, as the released code and SVAE do: detached statistics, no leaves.
         """
         if self.settings.natural_gradient == "svi":
-            with torch.no_grad():
-                return self.globals.expected().cast(self.features.dtype), {}
+            return ExpectedGlobals(*(s.detach() for s in expected)).cast(self.features.dtype), {}
         leaves = {
             name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
             for name, family in FAMILIES.items()
@@ -93,19 +98,40 @@ class BayesSCDC(ClusteringModule):
     ) -> Tensor:
         """The batch's unbiased estimate of all local and relational terms, [R] in float64."""
         expected = expected.cast(features.dtype)
+        noise, weight = self.noise(batch.step), batch.weight
+        if self.views is not None:
+            features = torch.cat([features, self.views.of(features, noise)])
+            weight = weight.repeat(2)
         recognition = self.recognition.potentials(features)
-        graph = None
-        if batch.relational is not None:
-            graph, _ = self._graph(batch.relational, messages)
+        graph = self._step_graph(batch, messages)
         local = infer_local(recognition, messages, graph, self.settings.max_sweeps, self.settings.tolerance)
-        x = gaussian.sample(local.eta_x, self.noise(batch.step))
+        x = gaussian.sample(local.eta_x, noise)
         terms = local_terms(local, expected)
         per_item = self.decoder.log_likelihood(x, features) - terms.kl_z - terms.kl_x
-        bound = (per_item * batch.weight).double().sum(1)
-        if batch.relational is not None and graph is not None:
-            evidence = _evidence(batch.relational, expected)
-            bound = bound + batch.relational.pair_weight * relational_term(local, graph, evidence).double().sum(1)
+        bound = (per_item * weight).double().sum(1)
+        if graph is not None:
+            evidence, pair_weight = self._step_evidence(batch, expected)
+            bound = bound + (pair_weight * relational_term(local, graph, evidence)).double().sum(1)
         return bound
+
+    def _step_evidence(self, batch: Batch, expected: ExpectedGlobals) -> tuple[PairEvidence, Tensor]:
+        """w_ij of the batch's answers and of its views, [R, P], and the weight of each in the bound, [P]."""
+        parts = []
+        if batch.relational is not None:
+            evidence = _evidence(batch.relational, expected)
+            parts.append((evidence, batch.weight.new_full((evidence.weight.shape[1],), batch.relational.pair_weight)))
+        if self.views is not None:
+            parts.append((self.views.evidence(len(batch.items), self.num_restarts, self.device), batch.weight))
+        evidences, weights = zip(*parts, strict=True)
+        joined = PairEvidence(*(torch.cat(fields, 1) for fields in zip(*evidences, strict=True)))
+        return joined, torch.cat(weights)
+
+    def _step_graph(self, batch: Batch, expected: ExpectedGlobals) -> PairGraph | None:
+        """The graph of the batch's answers and views."""
+        if self.views is not None:
+            evidence, _ = self._step_evidence(batch, expected)
+            return graph_with_views(len(batch.items), evidence.weight, batch.relational)
+        return None if batch.relational is None else self._graph(batch.relational, expected)[0]
 
     def _graph(self, batch: RelationalBatch, expected: ExpectedGlobals) -> tuple[PairGraph, PairEvidence]:
         evidence = _evidence(batch, expected)
@@ -113,10 +139,10 @@ class BayesSCDC(ClusteringModule):
         return graph, evidence
 
     def on_train_epoch_end(self) -> None:
-        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then the log."""
+        """Merges every ``moves.every`` epochs (with views by these), the annotators refitted at the end, the log."""
         every, done = self.settings.moves.every, self.current_epoch + 1
         if every and done % every == 0:
-            merge_moves(self)
+            merge_moves(self) if self.views is None else link_moves(self)
         if done == self.trainer.max_epochs:
             self._refit_annotators()
         super().on_train_epoch_end()

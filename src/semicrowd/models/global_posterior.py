@@ -87,6 +87,15 @@ class GlobalPosterior(nn.Module):
         """Natural parameter of the prior, broadcast over restarts."""
         return self.get_buffer(f"prior_{name}")
 
+    @torch.no_grad()
+    def unite(self, restart: int, keep: int, gone: int) -> None:
+        """Give the items of cluster ``gone`` to ``keep``: the exact posterior of their union; ``gone`` gets the prior."""
+        for name in ("pi", "components"):
+            eta, prior = self.eta[name], self.prior(name)
+            prior = prior[0, gone] if name == "pi" else prior[0, 0]
+            eta[restart, keep] += eta[restart, gone] - prior
+            eta[restart, gone] = prior
+
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in ("sensitivity", "specificity"):

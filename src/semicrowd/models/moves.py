@@ -44,7 +44,7 @@ def merge_moves(model: BayesSCDC) -> Tensor:
         for r, pair in enumerate(pairs):
             if pair is not None:
                 tried[r].add(pair)
-                _unite(model, r, *pair)
+                model.globals.unite(r, *pair)
         bound = _refitted_bound(model)
         better = bound > best
         for r, pair in enumerate(pairs):
@@ -95,14 +95,6 @@ def _candidate(model: BayesSCDC, restart: int, tried: set[tuple[int, int]]) -> t
         if pair not in tried:
             return pair
     return None
-
-
-def _unite(model: BayesSCDC, restart: int, keep: int, gone: int) -> None:
-    for name in ("pi", "components"):
-        eta, prior = model.globals.eta[name], model.globals.prior(name)
-        prior = prior[0, gone] if name == "pi" else prior[0, 0]
-        eta[restart, keep] += eta[restart, gone] - prior
-        eta[restart, gone] = prior
 
 
 @torch.no_grad()

@@ -18,18 +18,20 @@ from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.base import CHUNK, ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.results import Posterior, WorkerPosterior
-from semicrowd.models.warm_start import partition_posterior
+from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
+from semicrowd.models.partition import partition_posterior
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
 from semicrowd.random import stream, torch_stream
 
 
 class ItemTerms(NamedTuple):
-    """Terms of L_local for B items, [R, B] each, and ln q(z | o), [R, B, K]."""
+    """Terms of L_local for B items, [R, B] each; ln q(z | o), [R, B, K]; mass of it without an x of its own, [R, B]."""
 
     reconstruction: Tensor
     kl_z: Tensor
     kl_x: Tensor
     log_z: Tensor
+    dropped: Tensor
 
 
 class SCDC(ClusteringModule):
@@ -43,8 +45,10 @@ class SCDC(ClusteringModule):
         seed: int,
         restarts: int,
         batch_size: int,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
-        super().__init__(settings, features, annotations, seed, restarts, batch_size)
+        super().__init__(settings, features, annotations, seed, restarts, batch_size, image_shape)
+        _check_restriction(settings.drop_mass, settings.max_clusters)
         generators = self.init_generators
         K, d, hidden, skip = settings.K, settings.latent_dim, settings.hidden, settings.linear_skip
         D = features.shape[1]
@@ -61,6 +65,7 @@ class SCDC(ClusteringModule):
         num_annotators = 0 if annotations is None else annotations.num_annotators
         quality = torch.stack([_initial_quality(settings.initial_quality, num_annotators, g) for g in generators])
         self.logits_quality = nn.Parameter(quality.logit())  # [R, 2, M]: sensitivity, specificity
+        self._epoch_dropped = torch.zeros(restarts)
 
     # ---------------------------------------------------------------- training
 
@@ -82,37 +87,41 @@ class SCDC(ClusteringModule):
             bound = bound + batch.relational.pair_weight * relational
         self.manual_backward(-(bound / self.num_items).sum())
         self.record_bound(bound)
+        dropped = (terms.dropped * batch.weight).sum(1) / batch.weight.sum()
+        self._epoch_dropped = self._epoch_dropped.to(dropped.device) + dropped
         optimizer.step()
+
+    def on_train_epoch_end(self) -> None:
+        """The epoch's mean of the mass that the restricted sum over z leaves out, then the log of all models."""
+        best = int(self._epoch_bound.argmax())
+        self.log("clusters/dropped_mass", self._epoch_dropped[best] / max(self._epoch_steps, 1), sync_dist=True)
+        self._epoch_dropped = torch.zeros_like(self._epoch_dropped)
+        super().on_train_epoch_end()
 
     def item_terms(self, features: Tensor, generator: torch.Generator) -> ItemTerms:
         """L_local of items [B, D] with the sum over z inside; x by one reparameterised draw for each cluster.
 
-        With ``model.drop_mass`` = δ > 0, each item is evaluated only at its L most likely clusters, L the fewest that
-        hold a mass of 1 − δ of every item's q(z | o); q restricted to them is itself a variational posterior, so the
-        value stays a lower bound. δ = 0 is the exact sum over all K.
+        Networks are evaluated at the fewest clusters of each item that hold all but ``model.drop_mass`` = δ of its
+        q(z | o), at ``model.max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is that of the
+        item's likeliest cluster: its reconstruction is there already, and its KL divergence to p(x | z = k) is a closed
+        form. That is one member of the family q(z | o) q(x | z, o), with the same full q(z | o) in all terms and in the
+        answers': the value stays a lower bound, and clusters that are left out keep a gradient. From the sum over all
+        K it differs by at most δ (more under ``max_clusters``: see ``clusters/dropped_mass``) times the largest
+        difference that its own x makes to a cluster's term. δ = 0 without ``max_clusters`` is that sum.
         """
-        log_q, clusters = self._kept_clusters(self.classifier(features))
-        mean, variance = self.encoder(features, clusters)
-        restart = torch.arange(self.num_restarts, device=self.device)[:, None, None]
+        log_q = self.classifier(features)
+        pairs = self._kept_clusters(log_q)
+        mean, variance = self.encoder(features, pairs.item, pairs.cluster)
         x = mean + variance.sqrt() * torch.randn(mean.shape, generator=generator, device=mean.device)
-        R, B, L, _ = x.shape
-        observed = features[:, None].expand(B, L, -1).reshape(B * L, -1)
-        log_likelihood = self.decoder.log_likelihood(x.flatten(1, 2), observed).unflatten(1, (B, L))
-        kl_x = _kl_to_components(mean, variance, self.location[restart, clusters], self._scale()[restart, clusters])
-        log_pi = self.logits_pi.log_softmax(-1)[restart, clusters]
-        q = log_q.exp()
-        # ln q over all K clusters, zero mass (−∞ would have no gradient) outside the kept ones.
-        log_z = log_q.new_full((R, B, self.num_clusters), -100.0).scatter(2, clusters, log_q)
-        return ItemTerms((q * log_likelihood).sum(-1), (q * (log_q - log_pi)).sum(-1), (q * kl_x).sum(-1), log_z)
+        log_likelihood = self.decoder.log_likelihood(x, features.index_select(0, pairs.item))
+        kl_x = (pairs.share * kl_to_components(mean, variance, self.location, self._scale())).sum(-1)
+        kl_z = (log_q.exp() * (log_q - self.logits_pi.log_softmax(-1)[:, None])).sum(-1)
+        reconstruction = pairs.sum(pairs.share.sum(-1) * log_likelihood)
+        return ItemTerms(reconstruction, kl_z, pairs.sum(kl_x), log_q, pairs.dropped)
 
-    def _kept_clusters(self, log_q: Tensor) -> tuple[Tensor, Tensor]:
-        """ln q restricted to the kept clusters, and which they are, [R, B, L] each."""
-        if self.settings.drop_mass == 0:
-            return log_q, torch.arange(self.num_clusters, device=log_q.device).expand(log_q.shape)
-        ordered, clusters = log_q.detach().sort(-1, descending=True)
-        needed = (ordered.exp().cumsum(-1) < 1 - self.settings.drop_mass).sum(-1) + 1
-        clusters = clusters[..., : int(needed.max().clamp(max=self.num_clusters))]
-        return log_q.gather(-1, clusters).log_softmax(-1), clusters
+    def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
+        """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
+        return evaluated_pairs(log_q, self.settings.drop_mass, self.settings.max_clusters)
 
     def _scale(self) -> Tensor:
         """Cholesky factors of Σ_k, [R, K, d, d]."""
@@ -137,7 +146,7 @@ class SCDC(ClusteringModule):
 
     def vae_posterior(self, features: Tensor) -> Tensor:
         """q(x | o) with the cluster left out of the encoder's input."""
-        mean, variance = (tensor[:, :, 0] for tensor in self.encoder(features))
+        mean, variance = self.encoder(features)
         precision = variance.reciprocal()
         return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
 
@@ -175,10 +184,11 @@ class SCDC(ClusteringModule):
         """q(z | o), and the mean of x under q."""
         probabilities, latent = [], []
         for piece in self._pieces(features):
-            log_q, clusters = self._kept_clusters(self.classifier(piece))
-            mean, _ = self.encoder(piece, clusters)
-            probabilities.append(self.classifier(piece).exp())
-            latent.append((log_q.exp()[..., None] * mean).sum(2))
+            log_q = self.classifier(piece)
+            pairs = self._kept_clusters(log_q)
+            mean, _ = self.encoder(piece, pairs.item, pairs.cluster)
+            probabilities.append(log_q.exp())
+            latent.append(pairs.sum(pairs.share.sum(-1, keepdim=True) * mean))
         return Posterior(torch.cat(probabilities, 1).cpu().float(), torch.cat(latent, 1).cpu().float())
 
     @torch.no_grad()
@@ -232,12 +242,11 @@ class SCDC(ClusteringModule):
         return self.decoder.mean(x.flatten(1, 2)).unflatten(1, (K, num_per_cluster)).cpu()
 
 
-def _kl_to_components(mean: Tensor, variance: Tensor, location: Tensor, scale: Tensor) -> Tensor:
-    """KL(N(m, diag v)‖N(μ_k, L Lᵀ)) in nats; [R, B, L, d] and [R, B, L, d, d] → [R, B, L]."""
-    whitened = torch.linalg.solve_triangular(scale, (mean - location)[..., None], upper=False)[..., 0]
-    root = torch.linalg.solve_triangular(scale, variance.sqrt().diag_embed(), upper=False)
-    log_ratio = 2 * scale.diagonal(dim1=-2, dim2=-1).log().sum(-1) - variance.log().sum(-1)
-    return 0.5 * (root.square().sum((-2, -1)) + whitened.square().sum(-1) - mean.shape[-1] + log_ratio)
+def _check_restriction(drop_mass: float, max_clusters: int | None) -> None:
+    if not 0 <= drop_mass < 1:
+        raise UserError(f"model.drop_mass={drop_mass}: expected a mass of at least 0, below 1")
+    if max_clusters is not None and max_clusters < 1:
+        raise UserError(f"model.max_clusters={max_clusters}: expected at least 1, or null for no limit")
 
 
 def _inverse_softplus(y: Tensor) -> Tensor:

@@ -27,8 +27,8 @@ class Classifier(nn.Module):
 class ClusterEncoder(nn.Module):
     """q(x | z, o): a diagonal Gaussian from the item and the cluster.
 
-    The first layer of [o, onehot(z)] is o W_o + W_z[z]: the large product with o is shared by all clusters, so that
-    only the later, narrower layers are evaluated for each of them.
+    The first layer of [o, onehot(z)] is o W_o + W_z[z]: the large product with o is shared by all clusters of an item,
+    so that only the later, narrower layers are evaluated for each of them.
     """
 
     def __init__(
@@ -50,15 +50,17 @@ class ClusterEncoder(nn.Module):
         self.skip = RestartLinear(num_features, latent_dim, generators, gain=1.0) if linear_skip else None
 
     def forward(
-        self, features: Float[Tensor, "*#R B D"], clusters: Int[Tensor, "R B L"] | None = None
-    ) -> tuple[Float[Tensor, "R B L d"], Float[Tensor, "R B L d"]]:
-        """Mean and variance for each item at the given clusters; without clusters at none (L = 1, W_z left out)."""
-        hidden = self.first(features)[:, :, None]
-        if clusters is not None:
-            restart = torch.arange(len(self.cluster), device=hidden.device)[:, None, None]
-            hidden = hidden + self.cluster[restart, clusters]
-        shape = hidden.shape[:3]
-        mean, raw = (head.unflatten(1, shape[1:]) for head in self.rest(hidden.relu().flatten(1, 2)))
-        if self.skip is not None:
-            mean = mean + self.skip(features)[:, :, None]
-        return mean, positive(raw, self.initial_variance)
+        self,
+        features: Float[Tensor, "*#R B D"],
+        items: Int[Tensor, "T"] | None = None,
+        clusters: Int[Tensor, "R T"] | None = None,
+    ) -> tuple[Float[Tensor, "R T d"], Float[Tensor, "R T d"]]:
+        """Mean and variance of the pairs (item, cluster); without pairs of each item by itself, W_z left out."""
+        hidden = self.first(features).float()
+        skip = None if self.skip is None else self.skip(features).float()
+        if items is not None and clusters is not None:
+            cluster = self.cluster.gather(1, clusters[..., None].expand(-1, -1, self.cluster.shape[-1]))
+            hidden = hidden.index_select(1, items) + cluster
+            skip = None if skip is None else skip.index_select(1, items)
+        mean, raw = self.rest(hidden.relu())
+        return mean if skip is None else mean + skip, positive(raw, self.initial_variance)

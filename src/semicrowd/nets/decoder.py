@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from semicrowd.nets.mlp import MLP
 from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
@@ -65,9 +66,9 @@ class BernoulliDecoder(Decoder):
         return self.net(x)[0].sigmoid()
 
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
-        """Σ o ln p + (1 − o) ln(1 − p) in nats, from the logits: o · logit + ln σ(−logit)."""
+        """Σ o ln p + (1 − o) ln(1 − p) in nats, from the logits."""
         logits = self.net(x)[0]
-        return (observed * logits).sum(-1) + nn.functional.logsigmoid(-logits).sum(-1)
+        return -binary_cross_entropy_with_logits(logits, observed.expand_as(logits), reduction="none").sum(-1)
 
 
 def build_decoder(

@@ -7,13 +7,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from semicrowd.errors import UserError
+
 
 class RestartLinear(nn.Module):
     """R affine maps at once, x W_r + b_r; weight [R, in, out], bias [R, out].
 
     Weights start from N(0, gain²/in), biases at zero. Each restart draws from a generator of its own, so that restart r
-    starts the same whatever R is.
+    starts the same whatever R is. Products are computed in ``compute_dtype`` (see :func:`set_precision`).
     """
+
+    compute_dtype = torch.float32
 
     def __init__(
         self, in_features: int, out_features: int, generators: Sequence[torch.Generator], gain: float = 2**0.5
@@ -25,10 +29,27 @@ class RestartLinear(nn.Module):
 
     def forward(self, x: Float[Tensor, "*#R B i"]) -> Float[Tensor, "R B o"]:
         """Map items [B, in] (shared by all restarts) or [R, B, in] to [R, B, out]."""
-        restarts = self.weight.shape[0]
-        if restarts == 1:  # as cheap as an ordinary layer
-            return torch.addmm(self.bias[0], x.reshape(x.shape[-2:]), self.weight[0])[None]
-        return torch.baddbmm(self.bias[:, None], x.expand(restarts, *x.shape[-2:]), self.weight)
+        x, weight, bias = (tensor.to(self.compute_dtype) for tensor in (x, self.weight, self.bias))
+        restarts = weight.shape[0]
+        if restarts == 1:  # as cheap as an ordinary layer; the gradient of squeeze, unlike that of [0], is free
+            return torch.addmm(bias.squeeze(0), x.reshape(x.shape[-2:]), weight.squeeze(0))[None]
+        return torch.baddbmm(bias[:, None], x.expand(restarts, *x.shape[-2:]), weight)
+
+
+def set_precision(net: nn.Module, precision: str) -> None:
+    """Compute the layers of ``net`` in ``float32`` or ``bfloat16``; parameters and outputs stay float32.
+
+    Raises
+    ------
+    UserError
+        For another precision.
+    """
+    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if precision not in dtypes:
+        raise UserError(f"model.nets.precision={precision}: expected {' or '.join(dtypes)}")
+    for module in net.modules():
+        if hasattr(module, "compute_dtype"):
+            module.compute_dtype = dtypes[precision]
 
 
 class MLP(nn.Module):
@@ -67,7 +88,7 @@ class MLP(nn.Module):
         h = x
         for layer in self.hidden:
             h = layer(h).relu()
-        outputs = [head(h) for head in self.heads]
+        outputs = [head(h).float() for head in self.heads]
         if self.skip is not None:
             outputs[0] = outputs[0] + x @ self.skip
         return outputs

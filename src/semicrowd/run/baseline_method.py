@@ -87,7 +87,7 @@ class BaselineMethod(Method):
 
     def clusters(self, result: Evaluation) -> ClusterPicture:
         """Shares of the items; there is nothing to draw samples from."""
-        sizes = np.bincount(result.final.cluster, minlength=self.num_clusters)
+        sizes = np.bincount(result.found.final.cluster, minlength=self.num_clusters)
         return ClusterPicture(sizes / sizes.sum())
 
     def _assignment(self, features: np.ndarray, clusters: np.ndarray | None = None) -> Assignment:
@@ -120,7 +120,7 @@ def build_baseline(settings: DictConfig, seed: int) -> BaseEstimator:
     baseline = BASELINES[settings.name]
     content = OmegaConf.to_container(settings, resolve=True)
     assert isinstance(content, dict)
-    options = {str(key): _plain(value) for key, value in content.items() if key not in ("name", "K")}
+    options = {str(key): _plain(value) for key, value in content.items() if key not in ("name", "K", "nets")}
     check_options("model", baseline, options)
     defaults = baseline().get_params()
     for name, value in options.items():

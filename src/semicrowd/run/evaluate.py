@@ -8,7 +8,7 @@ import torch
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.metrics import cluster_counts, clustering_scores, worker_recovery
+from semicrowd.metrics import cluster_counts, clustering_scores, worker_rank, worker_recovery
 from semicrowd.models import ClusteringModule, Posterior, WorkerPosterior
 
 
@@ -67,11 +67,11 @@ class Findings:
     ----------
     num_clusters : K
     elbo : [R] in nats, None of a method that has none
-    best : restart that all below without an axis R is about
+    best : restart of highest ELBO on the training data; all below is about it unless it has an axis R
     restart_clusters : [R, N] clusters of the training items from the features alone
     latent_mean : [N, d]
     features : training items from their features alone
-    final : the same with the answers about them
+    final : the same with the answers about them; assignments.csv
     test : items of the test split; None without one, and of a method that takes no new items
     workers : of the annotators, None of a method that does not judge them
     """
@@ -89,23 +89,16 @@ class Findings:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A finished run. ``features`` are assignments from the features alone, ``final`` those of assignments.csv.
+    """A finished run: what the method has found, and how that compares with the truth.
 
     Attributes
     ----------
-    best : restart of highest ELBO on the training data; all below is about it unless it has an axis R
-    restart_clusters : [R, N] clusters from the features alone
-    latent_mean : [N, d]
+    workers : workers.csv, None of a method that does not judge the annotators
     scores : metrics.json, but for times
     restart_scores : columns of restarts.csv, [R] each; none of a method without an ELBO
     """
 
-    best: int
-    restart_clusters: np.ndarray
-    latent_mean: np.ndarray
-    features: Assignment
-    final: Assignment
-    test: Assignment | None
+    found: Findings
     workers: WorkerTable | None
     scores: dict[str, float | int]
     restart_scores: dict[str, np.ndarray]
@@ -178,10 +171,7 @@ def score(found: Findings, data: Dataset, annotations: PairAnnotations | None) -
         if found.workers is not None:
             workers = _worker_table(found.workers, annotations, found.best)
             scores |= _recovery(workers)
-    return Evaluation(
-        found.best, found.restart_clusters, found.latent_mean, found.features, found.final, found.test, workers, scores,
-        restart_scores,
-    )
+    return Evaluation(found, workers, scores, restart_scores)
 
 
 def _scores(split: str, labels: np.ndarray | None, clusters: np.ndarray) -> dict[str, float]:
@@ -220,11 +210,14 @@ def _worker_table(estimates: WorkerPosterior, annotations: PairAnnotations, best
 
 
 def _recovery(workers: WorkerTable) -> dict[str, float]:
-    pairs = {
-        "workers/sensitivity_mae": (workers.sensitivity, workers.true_sensitivity),
-        "workers/specificity_mae": (workers.specificity, workers.true_specificity),
-    }
-    return {
-        name: float(worker_recovery(estimated, true))
-        for name, (estimated, true) in pairs.items() if np.isfinite(true).any()
-    }
+    scores = {}
+    for name, estimated, true in (
+        ("sensitivity", workers.sensitivity, workers.true_sensitivity),
+        ("specificity", workers.specificity, workers.true_specificity),
+    ):
+        if np.isfinite(true).any():
+            scores[f"workers/{name}_mae"] = worker_recovery(estimated, true)
+        rank = worker_rank(estimated, true)
+        if rank is not None:
+            scores[f"workers/{name}_rank"] = rank
+    return scores

@@ -84,7 +84,7 @@ def _write_inputs(
 
 
 def load_inputs(cfg: DictConfig) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and annotations of a configuration; the seed is that of simulated answers."""
+    """Data and annotations of a configuration; the seed decides what is drawn of the answers."""
     root = data_root()
     data = load_dataset(cfg.data.name, root, seed=cfg.seed, **_options(cfg.data))
     return data, load_annotations(cfg.annotations.name, data, cfg.seed, root, **_options(cfg.annotations))

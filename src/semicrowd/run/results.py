@@ -15,12 +15,13 @@ _MOST_ITEMS = 10_000
 
 def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations | None) -> None:
     """Write assignments, workers and restarts; metrics.json is the caller's, who writes it last."""
-    annotated = np.zeros(len(result.final.cluster), bool)
+    final, test = result.found.final, result.found.test
+    annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_assignments(folder / "assignments.csv", result.final, annotated)
-    if result.test is not None:
-        write_assignments(folder / "test_assignments.csv", result.test, np.zeros(len(result.test.cluster), bool))
+    write_assignments(folder / "assignments.csv", final, annotated)
+    if test is not None:
+        write_assignments(folder / "test_assignments.csv", test, np.zeros(len(test.cluster), bool))
     if result.workers is not None:
         _write_workers(folder / "workers.csv", result.workers)
     if result.restart_scores:
@@ -68,9 +69,9 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     columns = [column.tolist() for column in result.restart_scores.values()]
     rows = [(restart, *values) for restart, values in enumerate(zip(*columns, strict=True))]
     write_csv(folder / "restarts.csv", ("restart", *result.restart_scores), rows)
-    restarts, items = result.restart_clusters.shape
+    restarts, items = result.found.restart_clusters.shape
     if restarts > 1 and items <= _MOST_ITEMS:
-        clusters = result.restart_clusters.astype(np.int16)
+        clusters = result.found.restart_clusters.astype(np.int16)
 
         def write(temporary: Path) -> None:
             with temporary.open("wb") as file:

@@ -49,5 +49,5 @@ class TrainedMethod(Method):
 
         number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
         samples = self.model.sample(number, torch_stream(self.cfg.seed, "evaluation", 1))
-        weights = self.model.cluster_weights()[result.best]
-        return ClusterPicture(weights.numpy(), samples[result.best].numpy())
+        weights = self.model.cluster_weights()[result.found.best]
+        return ClusterPicture(weights.numpy(), samples[result.found.best].numpy())

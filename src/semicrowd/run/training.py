@@ -139,7 +139,7 @@ def _trainer(cfg: DictConfig, callbacks: list[Callback], folder: Path) -> pl.Tra
     return pl.Trainer(
         accelerator=cfg.trainer.accelerator,
         devices=cfg.trainer.devices,
-        precision=cfg.trainer.precision,
+        precision="32-true",  # model.nets.precision is for the networks; all else needs float32
         max_epochs=cfg.epochs,
         callbacks=callbacks,
         default_root_dir=folder,
