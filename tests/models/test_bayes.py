@@ -82,7 +82,7 @@ def test_svi_and_full_differ_by_the_second_term_of_equation_17_alone(build: Buil
         model = build("model=bayes", "model.start=cold", f"model.natural_gradient={kind}")
         batch = full_batch(model)
         expected = model.globals.expected()
-        messages, leaves = model._message_statistics()
+        messages, leaves = model._message_statistics(expected)
         bound = model._batch_bound(batch, model.features[batch.items], expected, messages)
         (bound - sum(model.globals.kl_terms(expected).values())).sum().backward()
         gradients[kind] = {name: eta.grad for name, eta in model.globals.eta.items()}

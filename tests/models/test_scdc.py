@@ -1,17 +1,22 @@
 """SCDC: the sum over z by force, restricted sums, answers, and three readings of the first α and β."""
 
 from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import kstest
+from torch import Tensor
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
-from semicrowd.models.scdc import SCDC
+from semicrowd.models.scdc import SCDC, ItemTerms
 
 Build = Callable[..., SCDC]
+NOISE = 0.5
 
 
 def shaken(model: SCDC) -> SCDC:
@@ -23,59 +28,173 @@ def shaken(model: SCDC) -> SCDC:
     return model
 
 
+def restricted(build: Build, drop: float, limit: int | None, *overrides: str, **options: Any) -> SCDC:
+    limits = (f"model.drop_mass={drop}", f"model.max_clusters={'null' if limit is None else limit}")
+    return build("model=scdc", "model.start=cold", *limits, *overrides, **options)
+
+
 def components(model: SCDC, r: int, k: int) -> MultivariateNormal:
     return MultivariateNormal(model.location[r, k], scale_tril=model._scale()[r, k])
 
 
-def test_the_terms_of_an_item_are_sums_over_its_clusters(build: Build) -> None:
-    model = shaken(build("model=scdc", "model.K=4", "model.start=cold", restarts=2))
+def kept(q: Tensor, drop: float, limit: int | None) -> list[int]:
+    """The fewest clusters of q, [K], that leave out at most ``drop``, ``limit`` at most; likeliest first."""
+    order = sorted(range(len(q)), key=lambda k: -float(q[k]))
+    count = next(n for n in range(1, len(q) + 1) if sum(float(q[k]) for k in order[n:]) <= drop)
+    return order[: min(count, limit or count)]
+
+
+class Loop(NamedTuple):
+    """Terms of items by plain loops, [R, B, K]: of each cluster at its own x, and at that of the likeliest cluster."""
+
+    own: tuple[Tensor, ...]  # reconstruction and KL of x
+    shared: tuple[Tensor, ...]
+
+
+def terms_of_each_cluster(model: SCDC, items: Tensor) -> Loop:
+    """With the draws of :func:`terms_at_constant_noise`."""
+    R, B, K = model.num_restarts, len(items), model.num_clusters
+    q = model.classifier(items).detach()
+    cells: dict[str, list[Tensor]] = {"own": [], "shared": []}
+    for r, b, k in product(range(R), range(B), range(K)):
+        for name, source in (("own", k), ("shared", int(q[r, b].argmax()))):
+            mean, variance = model.encoder(items[b : b + 1], torch.zeros(1).long(), torch.full((R, 1), source))
+            copies = mean + NOISE * variance.sqrt()  # the decoder takes all restarts; this one is read
+            reconstruction = model.decoder.log_likelihood(copies, items[b : b + 1])[r, 0]
+            kl_x = kl_divergence(MultivariateNormal(mean[r, 0], variance[r, 0].diag()), components(model, r, k))
+            cells[name].append(torch.stack([reconstruction, kl_x]))
+    return Loop(*(torch.stack(cells[name]).reshape(R, B, K, 2).unbind(-1) for name in ("own", "shared")))
+
+
+def terms_at_constant_noise(model: SCDC, items: Tensor) -> ItemTerms:
+    """Every draw of x is mean + NOISE · standard deviation, whatever the number and order of draws."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "randn", lambda shape, **_: torch.full(tuple(shape), NOISE))
+        return model.item_terms(items, torch.Generator())
+
+
+RESTRICTIONS = [(0.0, None), (1e-9, None), (0.1, None), (0.0, 1), (0.02, 2), (0.3, 3)]
+
+
+@pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
+def test_the_terms_of_an_item_are_sums_over_its_clusters(
+    build: Build, drop: float, limit: int | None
+) -> None:
+    """Values and gradients; clusters that are left out take the x of the item's likeliest cluster."""
+    model = shaken(restricted(build, drop, limit, "model.K=4", restarts=2))
     items = model.features[:5]
-    terms = model.item_terms(items, torch.Generator().manual_seed(0))
-    noise = torch.randn(2, 5, 4, 2, generator=torch.Generator().manual_seed(0))
-    clusters = torch.arange(4).expand(2, 5, 4)
-    mean, variance = model.encoder(items, clusters)
+    terms = terms_at_constant_noise(model, items)
+    loop = terms_of_each_cluster(model, items)
     log_q = model.classifier(items)
-    for r in range(2):
-        for b in range(5):
-            reconstruction = kl_x = 0.0
-            for k in range(4):
-                q = MultivariateNormal(mean[r, b, k], variance[r, b, k].diag())
-                x = mean[r, b, k] + variance[r, b, k].sqrt() * noise[r, b, k]
-                copies = x.expand(2, 1, 2)  # the decoder takes all restarts; this one is read
-                weight = log_q[r, b, k].exp()
-                reconstruction += weight * model.decoder.log_likelihood(copies, items[b : b + 1])[r, 0]
-                kl_x += weight * kl_divergence(q, components(model, r, k))
-            kl_z = kl_divergence(Categorical(logits=log_q[r, b]), Categorical(logits=model.logits_pi[r]))
-            torch.testing.assert_close(terms.reconstruction[r, b], reconstruction, rtol=1e-4, atol=1e-4)
-            torch.testing.assert_close(terms.kl_x[r, b], kl_x, rtol=1e-4, atol=1e-4)
-            torch.testing.assert_close(terms.kl_z[r, b], kl_z, rtol=1e-4, atol=1e-4)
+    evaluated = torch.zeros(log_q.shape, dtype=torch.bool)
+    for r, b in product(range(2), range(5)):
+        evaluated[r, b, kept(log_q[r, b].exp(), drop, limit)] = True
+    q = log_q.exp()
+    reconstruction, kl_x = (
+        (q * torch.where(evaluated, own, shared)).sum(-1) for own, shared in zip(*loop, strict=True)
+    )
+    pi = model.logits_pi[:, None].expand(log_q.shape)
+    kl_z = kl_divergence(Categorical(logits=log_q), Categorical(logits=pi))
+    torch.testing.assert_close(terms.reconstruction, reconstruction, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(terms.kl_x, kl_x, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(terms.kl_z, kl_z, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(terms.log_z, log_q)
+    torch.testing.assert_close(terms.dropped, (q * ~evaluated).sum(-1).detach(), rtol=1e-4, atol=1e-12)
+    parameters = [p for name, p in model.named_parameters() if name != "logits_quality"]
+    bounds = (terms.reconstruction - terms.kl_x - terms.kl_z, reconstruction - kl_x - kl_z)
+    for actual, expected in zip(*(torch.autograd.grad(bound.sum(), parameters) for bound in bounds), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("drop", [0.02, 0.2])
-def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(build: Build, drop: float) -> None:
-    model = shaken(build("model=scdc", "model.start=cold", f"model.drop_mass={drop}", restarts=2))
-    full = model.classifier(model.features)
-    log_q, clusters = model._kept_clusters(full)
-    kept = full.exp().gather(-1, clusters).sum(-1)
-    assert clusters.shape[-1] < model.num_clusters
-    assert (kept >= 1 - drop - 1e-6).all()
-    torch.testing.assert_close(log_q.exp().sum(-1), torch.ones(2, model.num_items))
-    terms = model.item_terms(model.features, torch.Generator().manual_seed(0))
-    torch.testing.assert_close(terms.log_z.exp().sum(-1), torch.ones(2, model.num_items))
+def test_draws_of_x_are_independent_and_standard(build: Build) -> None:
+    """Of the exact sum's pairs every one has noise of its own."""
+    model = build("model=scdc", "model.K=4", "model.start=cold")
+    seen = []
+    model.decoder.log_likelihood = lambda x, observed: (seen.append(x), observed.sum(-1)[None])[1]  # type: ignore
+    model.item_terms(model.features, torch.Generator().manual_seed(0))
+    pairs = model._kept_clusters(model.classifier(model.features))
+    mean, variance = model.encoder(model.features, pairs.item, pairs.cluster)
+    noise = ((seen[0] - mean) / variance.sqrt()).detach()[0].flatten()
+    assert len(noise.unique()) > 0.99 * len(noise)
+    assert kstest(noise.numpy(), "norm").pvalue > 0.01
 
 
-def test_no_mass_to_drop_is_the_exact_sum(build: Build) -> None:
-    """With a vanishing δ the restricted sum keeps all clusters and agrees with the exact one in expectation."""
-    exact = shaken(build("model=scdc", "model.K=4", "model.start=cold"))
-    restricted = shaken(build("model=scdc", "model.K=4", "model.start=cold", "model.drop_mass=1e-9"))
+@pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
+def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(
+    build: Build, drop: float, limit: int | None
+) -> None:
+    """Each item on its own: the fewest clusters that do."""
+    model = shaken(restricted(build, drop, limit))
+    q = model.classifier(model.features)[0].exp().detach()
+    pairs = model._kept_clusters(q.log()[None])
+    expected = [(b, k) for b in range(len(q)) for k in kept(q[b], drop, limit)]
+    T = len(expected)
+    assert sorted(zip(pairs.item[:T].tolist(), pairs.cluster[0, :T].tolist(), strict=True)) == sorted(expected)
+    assert len(pairs.item) - T < 32
+    assert (pairs.share[:, T:] == 0).all()
+    torch.testing.assert_close(pairs.sum(pairs.share), q[None])
+    dropped = model.item_terms(model.features, torch.Generator().manual_seed(0)).dropped
+    assert limit is not None or (dropped <= drop * (1 + 1e-5)).all()
+    assert q.numel() > T or drop < 1e-6
+
+
+@pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS[2:])
+def test_the_distance_to_the_exact_sum_is_bounded_by_the_dropped_mass(
+    build: Build, drop: float, limit: int | None
+) -> None:
     values = []
-    for model in (exact, restricted):
-        generator = torch.Generator().manual_seed(0)
-        draws = [model.item_terms(model.features, generator) for _ in range(100)]
-        values.append(torch.stack([t.reconstruction - t.kl_z - t.kl_x for t in draws]).sum((1, 2)))
-    error = (values[0].var() / 100 + values[1].var() / 100).sqrt()
-    assert (values[0].mean() - values[1].mean()).abs() < 4 * error
+    for setting in ((0.0, None), (drop, limit)):
+        model = shaken(restricted(build, *setting, "model.K=4"))
+        with torch.no_grad():
+            terms = terms_at_constant_noise(model, model.features[:20])
+        values.append(terms.reconstruction - terms.kl_z - terms.kl_x)
+    with torch.no_grad():
+        own, shared = (a - b for a, b in terms_of_each_cluster(model, model.features[:20]))
+    limits = terms.dropped * (own - shared).abs().amax(-1)
+    distance = (values[0] - values[1]).abs()
+    assert (distance <= limits + 1e-3).all()
+    assert distance.max() > 0.01
+
+
+def test_restarts_together_are_as_many_single_runs(build: Build) -> None:
+    """Though each restart keeps other clusters, and another number of them."""
+    together = shaken(restricted(build, 0.05, 3, restarts=3))
+    values = terms_at_constant_noise(together, together.features)
+    latent = together.posterior(together.features).latent_mean
+    assert len({int((share > 0).any(-1).sum()) for share in together._kept_clusters(values.log_z).share}) > 1
+    for r in range(3):
+        alone = restricted(build, 0.05, 3)
+        alone.load_state_dict({name: value[r : r + 1] for name, value in together.state_dict().items()})
+        for name, value in terms_at_constant_noise(alone, alone.features)._asdict().items():
+            torch.testing.assert_close(getattr(values, name)[r : r + 1], value, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(latent[r : r + 1], alone.posterior(alone.features).latent_mean, rtol=1e-4, atol=1e-4)
+
+
+def test_the_latent_mean_is_that_under_q(build: Build) -> None:
+    model = shaken(restricted(build, 0.02, None, "model.K=4"))
+    q = model.classifier(model.features)[0].exp().detach()
+    expected = torch.zeros(model.num_items, 2)
+    for b in range(model.num_items):
+        own = kept(q[b], 0.02, None)
+        for k in range(4):
+            source = torch.tensor([[k if k in own else own[0]]])
+            expected[b] += q[b, k] * model.encoder(model.features[b : b + 1], torch.zeros(1).long(), source)[0][0, 0]
+    torch.testing.assert_close(model.posterior(model.features).latent_mean[0], expected.detach(), rtol=1e-4, atol=1e-4)
+
+
+def test_the_dropped_mass_of_an_epoch_is_logged(build: Build, fit: Callable[[SCDC, int], None]) -> None:
+    model = restricted(build, 0.0, 1, "model.learning_rate=0.0", "batch_size=30", with_answers=False)
+    shaken(model)
+    fit(model, 2)
+    expected = 1 - model.posterior(model.features).probabilities[0].amax(-1).mean()
+    assert expected > 0.01
+    torch.testing.assert_close(model.trainer.callback_metrics["clusters/dropped_mass"], expected)
+
+
+@pytest.mark.parametrize(("drop", "limit", "message"), [(1.0, 1, "drop_mass=1.0"), (-0.1, 1, "drop"), (0, 0, "max_cl")])
+def test_senseless_restrictions_are_named(build: Build, drop: float, limit: int, message: str) -> None:
+    with pytest.raises(UserError, match=f"model.{message}.*: expected"):
+        restricted(build, drop, limit)
 
 
 def test_answers_are_summed_over_all_pairs_of_clusters(build: Build) -> None:

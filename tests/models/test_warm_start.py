@@ -13,7 +13,8 @@ from torch.distributions import MultivariateNormal, Normal
 from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.models import ClusteringModule
-from semicrowd.models.warm_start import _evidence, partition_posterior, warm_start
+from semicrowd.models.partition import _evidence, partition_posterior
+from semicrowd.models.warm_start import warm_start
 
 Build = Callable[..., ClusteringModule]
 

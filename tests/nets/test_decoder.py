@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from semicrowd.nets import BernoulliDecoder, ClusterEncoder, GaussianDecoder, Recognition, build_decoder
+from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder, GaussianDecoder, Recognition, build_decoder
 from semicrowd.nets.recognition import MIN_VARIANCE
 
 
@@ -41,12 +41,13 @@ def test_a_gaussian_density_integrates_to_one() -> None:
 @pytest.mark.parametrize("initial", [0.1, 0.3, 1.0])
 def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> None:
     """All but the raw variance's zero bias is taken away: what is left is the setting itself."""
-    recognition = Recognition(4, (5, 7), 3, generators(1, 2), initial_variance=initial)
+    net = MLP(4, (5, 7), (3, 3), generators(1, 2))
+    recognition = Recognition(net, initial)
     encoder = ClusterEncoder(4, (5, 7), 3, 6, generators(1, 2), initial_variance=initial)
     decoder = build_decoder("gaussian", 3, (5, 7), 4, generators(1, 2), initial_variance=initial)
     with torch.no_grad():
-        for net in (recognition.net, encoder.rest, decoder.net):
-            list(net.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
+        for each in (net, encoder.rest, decoder.net):
+            list(each.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
     items, x = torch.randn(8, 4, generator=generators(3)[0]), torch.randn(2, 8, 3, generator=generators(4)[0])
     expected = initial + MIN_VARIANCE
     for _, variance in (recognition(items), encoder(items, torch.zeros(2, 8, 1, dtype=torch.long))):

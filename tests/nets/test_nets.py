@@ -9,7 +9,7 @@ from torch.distributions import Bernoulli, Independent, Normal
 
 from semicrowd.expfam import gaussian
 from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, GaussianDecoder, Recognition
-from semicrowd.nets.mlp import RestartLinear
+from semicrowd.nets.mlp import RestartLinear, set_precision
 
 D, d, K = 6, 3, 4
 
@@ -32,7 +32,7 @@ def shaken(net: nn.Module) -> nn.Module:
     [
         (lambda g: MLP(D, (5, 7), (2, 3), g), D),
         (lambda g: MLP(D, (5, 7), (2, 3), g, linear_skip=False), D),
-        (lambda g: Recognition(D, (5, 7), d, g), D),
+        (lambda g: Recognition(MLP(D, (5, 7), (d, d), g)), D),
         (lambda g: Classifier(D, (5, 7), K, g), D),
         (lambda g: ClusterEncoder(D, (5, 7), d, K, g), D),
         (lambda g: GaussianDecoder(d, (5, 7), D, g).net, d),
@@ -80,12 +80,12 @@ def test_the_skip_starts_as_a_partial_isometry() -> None:
 @pytest.mark.parametrize("initial", [0.03, 0.1, 1.0])
 def test_untrained_networks_have_about_the_initial_variance(initial: float) -> None:
     items = torch.randn(200, D, generator=torch.Generator().manual_seed(5))
-    _, variance = Recognition(D, (40, 40), d, generators(1), initial_variance=initial)(items)
+    _, variance = Recognition(MLP(D, (40, 40), (d, d), generators(1), head_gain=0.1), initial)(items)
     assert variance.median().item() == pytest.approx(initial, rel=0.25)
 
 
 def test_recognition_potentials_are_natural_parameters_of_its_gaussian() -> None:
-    net = shaken(Recognition(D, (5, 7), d, generators(1, 2)))
+    net = shaken(Recognition(MLP(D, (5, 7), (d, d), generators(1, 2))))
     items = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
     mean, variance = net(items)
     assert isinstance(net, Recognition)
@@ -97,24 +97,42 @@ def test_recognition_potentials_are_natural_parameters_of_its_gaussian() -> None
 def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> None:
     net = shaken(ClusterEncoder(D, (5, 7), d, K, generators(1, 2)))
     assert isinstance(net, ClusterEncoder)
-    items = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
-    clusters = torch.randint(K, (2, 8, 2), generator=torch.Generator().manual_seed(6))
-    mean, variance = net(items, clusters)
+    features = torch.randn(8, D, generator=torch.Generator().manual_seed(5))
+    items = torch.randint(8, (20,), generator=torch.Generator().manual_seed(6))
+    clusters = torch.randint(K, (2, 20), generator=torch.Generator().manual_seed(7))
+    mean, variance = net(features, items, clusters)
     assert net.skip is not None
     for r in range(2):
         first = torch.cat([net.first.weight[r], net.cluster[r]])
-        for b in range(8):
-            for position, k in enumerate(clusters[r, b]):
-                joined = torch.cat([items[b], nn.functional.one_hot(k, K).float()])
-                h = (joined @ first + net.first.bias[r]).relu()
-                (second,) = (layer for layer in net.rest.hidden if isinstance(layer, RestartLinear))
-                h = (h @ second.weight[r] + second.bias[r]).relu()
-                heads = [h @ x.weight[r] + x.bias[r] for x in net.rest.heads if isinstance(x, RestartLinear)]
-                expected = heads[0] + items[b] @ net.skip.weight[r] + net.skip.bias[r]
-                torch.testing.assert_close(mean[r, b, position], expected, atol=1e-5, rtol=1e-5)
-                shifted = heads[1] + torch.tensor(0.1).expm1().log()  # softplus of it at 0 is .1
-                softplus = nn.functional.softplus(shifted)
-                torch.testing.assert_close(variance[r, b, position], softplus, atol=2e-4, rtol=1e-4)
+        for t in range(20):
+            item = features[items[t]]
+            joined = torch.cat([item, nn.functional.one_hot(clusters[r, t], K).float()])
+            h = (joined @ first + net.first.bias[r]).relu()
+            (second,) = (layer for layer in net.rest.hidden if isinstance(layer, RestartLinear))
+            h = (h @ second.weight[r] + second.bias[r]).relu()
+            heads = [h @ x.weight[r] + x.bias[r] for x in net.rest.heads if isinstance(x, RestartLinear)]
+            expected = heads[0] + item @ net.skip.weight[r] + net.skip.bias[r]
+            torch.testing.assert_close(mean[r, t], expected, atol=1e-5, rtol=1e-5)
+            shifted = heads[1] + torch.tensor(0.1).expm1().log()  # softplus of it at 0 is .1
+            softplus = nn.functional.softplus(shifted)
+            torch.testing.assert_close(variance[r, t], softplus, atol=2e-4, rtol=1e-4)
+
+
+def test_the_cluster_encoder_in_bfloat16_is_near_that_in_float32_and_returns_float32() -> None:
+    features = torch.randn(40, D, generator=torch.Generator().manual_seed(5))
+    items = torch.arange(40).repeat(20)  # many pairs of one item and of one cluster: their gradients must not be lost
+    clusters = torch.arange(800).expand(2, -1) % K
+    results = []
+    for precision in ("float32", "bfloat16"):
+        net = shaken(ClusterEncoder(D, (50, 70), d, K, generators(1, 2)))
+        set_precision(net, precision)
+        mean, variance = net(features, items, clusters)
+        (mean.square().sum() + variance.sum()).backward()
+        results.append([mean, variance, *(parameter.grad for parameter in net.parameters())])
+    for exact, rounded in zip(*results, strict=True):
+        assert rounded.dtype == torch.float32
+        distance = (exact - rounded).norm() / exact.norm()
+        assert 0 < distance < 0.02
 
 
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:

@@ -50,6 +50,8 @@ def build_model(
             raise UserError(f"model.{name}={settings[name]}: expected {' or '.join(choices)}")
     if not 0 < settings.get("step_size", 1) <= 1:
         raise UserError(f"model.step_size={settings.step_size}: expected a number above 0, at most 1")
+    if settings.name == "scdc" and settings.nets.kind != "mlp":
+        raise UserError(f"model.nets.kind={settings.nets.kind}: model=scdc takes nets=mlp alone")
     if settings.likelihood == "bernoulli" and not (data.features.min() >= 0 and data.features.max() <= 1):
         raise UserError(f"model.likelihood=bernoulli: expected features between 0 and 1; those of {data.name} are not")
     features = torch.from_numpy(data.features)

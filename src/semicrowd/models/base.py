@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
@@ -164,6 +165,10 @@ class ClusteringModule(pl.LightningModule, ABC):
     @abstractmethod
     def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:
         """Set the mixture from E t(x) [R, N, d + d²] and hard assignments [R, N]."""
+
+    @abstractmethod
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """Believe the opposite of the annotators marked in ``reverse``, [M] bool."""
 
     @abstractmethod
     def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:

@@ -21,10 +21,10 @@ from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
 from semicrowd.models.links import link_moves
 from semicrowd.models.moves import SWEEPS, merge_moves, refit
+from semicrowd.models.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.views import graph_with_views
-from semicrowd.models.partition import partition_posterior
-from semicrowd.nets import Recognition, build_decoder
+from semicrowd.nets import build_decoder, build_recognition
 from semicrowd.random import stream, torch_stream
 
 
@@ -45,7 +45,7 @@ class BayesSCDC(ClusteringModule):
         generators = self.init_generators
         d, hidden, skip = settings.latent_dim, settings.hidden, settings.linear_skip
         D, variance = features.shape[1], settings.initial_variance
-        self.recognition = Recognition(D, hidden, d, generators, skip, variance)
+        self.recognition = build_recognition(settings, D, image_shape, generators)
         self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip, variance)
         num_annotators = 0 if annotations is None else annotations.num_annotators
         self.globals = GlobalPosterior(settings, num_annotators, generators)
@@ -171,6 +171,13 @@ class BayesSCDC(ClusteringModule):
         """q(π) and q(μ, Σ) as the exact posterior of the partition."""
         for name, eta in partition_posterior(self, t_x, clusters).items():
             self.globals.eta[name].copy_(eta)
+
+    @torch.no_grad()
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """Exchange the two shapes of q(α) and of q(β)."""
+        for name in ("sensitivity", "specificity"):
+            eta, marked = self.globals.eta[name], torch.from_numpy(reverse)
+            eta[restart, marked] = eta[restart, marked].flip(-1)
 
     def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
         """Under q(α) and q(β)."""

@@ -89,7 +89,7 @@ class GlobalPosterior(nn.Module):
 
     @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
-        """Give the items of cluster ``gone`` to ``keep``: the exact posterior of their union; ``gone`` gets the prior."""
+        """Give the items of ``gone`` to ``keep``, which gets the exact posterior of the union, ``gone`` the prior."""
         for name in ("pi", "components"):
             eta, prior = self.eta[name], self.prior(name)
             prior = prior[0, gone] if name == "pi" else prior[0, 0]

@@ -10,6 +10,7 @@ from sklearn.mixture import GaussianMixture
 from torch import Tensor
 
 from semicrowd.crowd.cells import join_cells, mixed_cells
+from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.inference.message_passing import unary_message
@@ -30,30 +31,29 @@ def best_partition(model: ClusteringModule, t_x: Tensor, t_views: Tensor | None,
     restart : which of the R
     """
     t_x, t_views = t_x[restart], None if t_views is None else t_views[restart]
-    candidates = []
-    for candidate in range(model.settings.warm.candidates):
-        rng = stream(model.seed, "init", restart, candidate)
-        if model.annotations is None and t_views is not None:
-            candidates.append(_by_views(model, t_x, t_views, rng))
-        else:
-            clusters = _by_kmeans(model, t_x, restart, rng)
-            candidates.append((_evidence(model, t_x, clusters, restart), clusters))
-    return max(candidates, key=lambda pair: pair[0])[1]
+    streams = [stream(model.seed, "init", restart, candidate) for candidate in range(model.settings.warm.candidates)]
+    if model.annotations is None and t_views is not None:
+        return max((_by_views(model, t_x, t_views, rng) for rng in streams), key=lambda pair: pair[0])[1]
+    candidates = [_kmeans(model, t_x, rng) for rng in streams]
+    if model.annotations is not None:
+        model.reverse_annotators(restart, reversed_annotators(candidates[0], model.annotations))
+        if model.settings.warm.cells is not None:
+            candidates = [_by_answers(model, t_x, cells, restart) for cells in candidates]
+    return max(candidates, key=lambda clusters: _evidence(model, t_x, clusters, restart))
 
 
 def _latent_means(model: ClusteringModule, t_x: Tensor) -> np.ndarray:
     return t_x[:, : model.settings.latent_dim].cpu().numpy()
 
 
-def _by_kmeans(model: ClusteringModule, t_x: Tensor, restart: int, rng: np.random.Generator) -> np.ndarray:
-    """With answers, ``warm.cells`` cells joined by them; without, K clusters."""
+def _kmeans(model: ClusteringModule, t_x: Tensor, rng: np.random.Generator) -> np.ndarray:
+    """``warm.cells`` cells where answers will join them, else K clusters, [N]."""
     settings, latent = model.settings.warm, _latent_means(model, t_x)
     subset = latent[rng.permutation(len(latent))[: settings.kmeans_items]]
     join = model.annotations is not None and settings.cells is not None
     number = max(settings.cells, model.num_clusters) if join else model.num_clusters
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31))).fit(subset)
-    clusters = kmeans.predict(latent)
-    return _by_answers(model, t_x, clusters, restart) if join else clusters
+    return kmeans.predict(latent)
 
 
 def _by_views(

@@ -17,9 +17,9 @@ from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.base import CHUNK, ClusteringModule
 from semicrowd.models.batches import Batch
+from semicrowd.models.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
-from semicrowd.models.partition import partition_posterior
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
 from semicrowd.random import stream, torch_stream
 
@@ -127,6 +127,11 @@ class SCDC(ClusteringModule):
         """Cholesky factors of Σ_k, [R, K, d, d]."""
         diagonal = softplus(self.raw_scale.diagonal(dim1=-2, dim2=-1)) + 1e-3
         return self.raw_scale.tril(-1) + diagonal.diag_embed()
+
+    @torch.no_grad()
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """α ← 1 − α and β ← 1 − β."""
+        self.logits_quality[restart, :, torch.from_numpy(reverse)] *= -1
 
     def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
         """Of the point estimates of α and β."""

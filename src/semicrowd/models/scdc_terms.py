@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-#: T is a multiple of it: the library of bfloat16 products compiles a kernel for every new size, slower than the product.
+#: T is a multiple of it: on a CPU bfloat16 products compile a kernel for every new size, which takes longer than they do.
 STRIDE = 32
 
 
@@ -17,8 +17,8 @@ class EvaluatedPairs(NamedTuple):
     ----------
     item : [T] position of the pair's item in the batch; the first B pairs are the B items with their likeliest cluster
     cluster : [R, T]
-    share : [R, T, K], q(z = k | o) of the clusters k whose x is this pair's, 0 elsewhere: a pair's own cluster, and with
-        an item's likeliest cluster all those that are not evaluated. The pairs of an item add up to its q(z | o)
+    share : [R, T, K], q(z = k | o) of the clusters k whose x is this pair's, 0 elsewhere: a pair's own cluster, and
+        with an item's likeliest cluster all those that are not evaluated. The pairs of an item add up to its q(z | o)
     dropped : [R, B], mass of q(z | o) on the clusters that are not evaluated, without gradient
     """
 
@@ -61,7 +61,7 @@ def evaluated_pairs(log_q: Tensor, drop_mass: float, max_clusters: int | None) -
 def kl_to_components(mean: Tensor, variance: Tensor, location: Tensor, scale: Tensor) -> Tensor:
     """KL(N(m, diag v)‖N(μ_k, L_k L_kᵀ)) in nats for all k; [R, T, d] twice, [R, K, d] and [R, K, d, d] → [R, T, K]."""
     d = mean.shape[-1]
-    whitening = torch.linalg.solve_triangular(scale, torch.eye(d, device=scale.device), upper=False)
+    whitening = torch.linalg.solve_triangular(scale, torch.eye(d, dtype=scale.dtype, device=scale.device), upper=False)
     offset = torch.einsum("rkij,rkj->rki", whitening, location)
     whitened = torch.einsum("rkij,rtj->rtki", whitening, mean) - offset[:, None]
     trace = variance @ whitening.square().sum(-2).mT

@@ -1,8 +1,8 @@
 """Views: every image beside a slightly moved copy of it, and the answer that the two are of one kind.
 
 The copy is one more item of the data set, drawn anew in every step; the answer is that of an annotator who is asked
-about nothing else and whose w_ij (SCDC paper, eq. 14) is given, not learned. What an image shows does not change when it is
-moved a little: this is knowledge about images in general, none about labels.
+about nothing else and whose w_ij (SCDC paper, eq. 14) is given, not learned. What an image shows does not change when
+it is moved a little: this is knowledge about images in general, none about labels.
 """
 
 import math
@@ -96,6 +96,6 @@ def build_views(settings: Any, image_shape: tuple[int, ...] | None) -> Views | N
         return None
     if settings.kind != "affine":
         raise UserError(f"model.views.kind={settings.kind}: expected none or affine")
-    if image_shape is None:
-        raise UserError("model.views.kind=affine: these data are no images; use model.views.kind=none")
+    if image_shape is None or len(image_shape) != 2:
+        raise UserError("model.views.kind=affine: these data are no grey images; use model.views.kind=none")
     return Views(settings, image_shape)

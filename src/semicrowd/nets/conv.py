@@ -9,13 +9,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d
 
-from semicrowd.nets.mlp import MLP, RestartLinear
+from semicrowd.nets.mlp import MLP, RestartLayer, RestartLinear
 
 #: Kernel of the layer that sees the pixels, and of all others.
 FIRST_KERNEL, KERNEL = 5, 3
 
 
-class RestartConv(nn.Module):
+class RestartConv(RestartLayer):
     """R convolutions at once; weight [R, out, in, k, k], bias [R, out], zeros outside the image, odd k.
 
     Weights start from N(0, gain²/(in k²)), biases at zero, each restart from a generator of its own. Computed in
@@ -24,8 +24,6 @@ class RestartConv(nn.Module):
     Maps are kept with the channels of all restarts innermost in memory: on a CPU that is up to twice as fast as the
     usual order, and from one layer to the next the restart axis is a view.
     """
-
-    compute_dtype = torch.float32
 
     def __init__(
         self,

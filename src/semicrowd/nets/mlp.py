@@ -10,14 +10,18 @@ from torch import Tensor, nn
 from semicrowd.errors import UserError
 
 
-class RestartLinear(nn.Module):
+class RestartLayer(nn.Module):
+    """A layer of R restarts; products are computed in ``compute_dtype`` (see :func:`set_precision`)."""
+
+    compute_dtype: torch.dtype = torch.float32
+
+
+class RestartLinear(RestartLayer):
     """R affine maps at once, x W_r + b_r; weight [R, in, out], bias [R, out].
 
     Weights start from N(0, gain²/in), biases at zero. Each restart draws from a generator of its own, so that restart r
-    starts the same whatever R is. Products are computed in ``compute_dtype`` (see :func:`set_precision`).
+    starts the same whatever R is.
     """
-
-    compute_dtype = torch.float32
 
     def __init__(
         self, in_features: int, out_features: int, generators: Sequence[torch.Generator], gain: float = 2**0.5
@@ -48,7 +52,7 @@ def set_precision(net: nn.Module, precision: str) -> None:
     if precision not in dtypes:
         raise UserError(f"model.nets.precision={precision}: expected {' or '.join(dtypes)}")
     for module in net.modules():
-        if hasattr(module, "compute_dtype"):
+        if isinstance(module, RestartLayer):
             module.compute_dtype = dtypes[precision]
 
 

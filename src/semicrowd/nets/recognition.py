@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from semicrowd.errors import UserError
+from semicrowd.nets.conv import ConvNet
 from semicrowd.nets.mlp import MLP
 
 #: Smallest variance of a potential: keeps its precision finite in float32.
@@ -23,20 +26,18 @@ def positive(raw: Tensor, initial: float = INITIAL_VARIANCE) -> Tensor:
 
 
 class Recognition(nn.Module):
-    """o → mean and diagonal variance of a Gaussian potential over x."""
+    """o → mean and diagonal variance of a Gaussian potential over x.
 
-    def __init__(
-        self,
-        num_features: int,
-        hidden: Sequence[int],
-        latent_dim: int,
-        generators: Sequence[torch.Generator],
-        linear_skip: bool = True,
-        initial_variance: float = INITIAL_VARIANCE,
-    ) -> None:
+    Parameters
+    ----------
+    net : from items [B, D] or [R, B, D] to the mean and the unconstrained variance, [R, B, d] each
+    initial_variance : where the unconstrained variance is 0
+    """
+
+    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE) -> None:
         super().__init__()
         self.initial_variance = initial_variance
-        self.net = MLP(num_features, hidden, (latent_dim, latent_dim), generators, linear_skip, head_gain=0.1)
+        self.net = net
 
     def forward(self, features: Float[Tensor, "*#R B D"]) -> tuple[Float[Tensor, "R B d"], Float[Tensor, "R B d"]]:
         """Mean and variance."""
@@ -48,3 +49,35 @@ class Recognition(nn.Module):
         mean, variance = self(features)
         precision = variance.reciprocal()
         return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
+
+
+def build_recognition(
+    settings: Any, num_features: int, image_shape: tuple[int, ...] | None, generators: Sequence[torch.Generator]
+) -> Recognition:
+    """The recognition network that the ``model`` configuration asks for: ``nets.kind`` is ``mlp`` or ``conv``.
+
+    Raises
+    ------
+    UserError
+        For another kind, a size that is none, or a convolutional network of features that are no images.
+    """
+    nets, heads = settings.nets, (settings.latent_dim, settings.latent_dim)
+    skip, gain = settings.linear_skip, 0.1
+    if nets.kind == "mlp":
+        net: nn.Module = MLP(num_features, settings.hidden, heads, generators, skip, gain)
+    elif nets.kind == "conv":
+        if image_shape is None or math.prod(image_shape) != num_features:
+            raise UserError(f"nets=conv: expected images, got {num_features} features without a shape; try nets=mlp")
+        _check_sizes(nets)
+        net = ConvNet(image_shape, nets.channels, nets.blocks, nets.width, heads, generators, skip, gain)
+    else:
+        raise UserError(f"model.nets.kind={nets.kind}: expected mlp or conv")
+    return Recognition(net, settings.initial_variance)
+
+
+def _check_sizes(nets: Any) -> None:
+    if not nets.channels or min(nets.channels) < 1:
+        raise UserError(f"model.nets.channels={list(nets.channels)}: expected one or more numbers from 1 on")
+    for name, least in (("blocks", 0), ("width", 1)):
+        if nets[name] < least:
+            raise UserError(f"model.nets.{name}={nets[name]}: expected a number from {least} on")

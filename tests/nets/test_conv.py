@@ -1,0 +1,170 @@
+"""Convolutional networks with a restart axis, against plain torch and against one restart at a time."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.functional import conv2d, linear
+
+from semicrowd.nets import ConvNet
+from semicrowd.nets.conv import ConvBody, RestartConv
+from semicrowd.nets.mlp import RestartLinear, set_precision
+
+
+def generators(*seeds: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def normal(*shape: int, seed: int = 5) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def shaken(net: nn.Module) -> None:
+    """Every parameter moved, so that no zero at the start hides an error."""
+    generator = torch.Generator().manual_seed(99)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+
+
+def in_float64(net: nn.Module) -> None:
+    net.double()
+    for module in net.modules():
+        if isinstance(module, RestartConv | RestartLinear):
+            module.compute_dtype = torch.float64
+
+
+def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
+    """Restart r's maps [B, C, h, w] of images [B, C, H, W], by torch's own convolutions."""
+
+    def conv(layer: nn.Module, maps: Tensor, stride: int) -> Tensor:
+        assert isinstance(layer, RestartConv)
+        return conv2d(maps, layer.weight[r], layer.bias[r], stride=stride, padding=layer.weight.shape[-1] // 2)
+
+    maps = images
+    for layer in net.down:
+        maps = conv(layer, maps, 2).relu()
+    for block in net.blocks:
+        first, second = block.children()
+        maps = (maps + conv(second, conv(first, maps, 1).relu(), 1)).relu()
+    return maps
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
+@pytest.mark.parametrize(("kernel", "stride"), [(1, 1), (3, 1), (3, 2), (5, 2)])
+@pytest.mark.parametrize("own_images", [False, True])
+def test_a_layer_is_one_convolution_for_each_restart(
+    seeds: tuple[int, ...], kernel: int, stride: int, own_images: bool
+) -> None:
+    layer = RestartConv(2, 4, kernel, generators(*seeds), stride)
+    shaken(layer)
+    images = normal(len(seeds), 6, 2, 9, 8) if own_images else normal(6, 2, 9, 8)
+    out = layer(images)
+    for r in range(len(seeds)):
+        alone = conv2d(
+            images[r] if own_images else images, layer.weight[r], layer.bias[r], stride=stride, padding=kernel // 2
+        )
+        torch.testing.assert_close(out[r], alone, atol=1e-5, rtol=1e-5)
+
+
+def test_images_with_a_restart_axis_of_one_are_shared() -> None:
+    layer = RestartConv(2, 4, 3, generators(1, 2))
+    images = normal(6, 2, 9, 8)
+    torch.testing.assert_close(layer(images[None]), layer(images))
+
+
+def test_untrained_layers_keep_the_scale_of_their_input() -> None:
+    layer = RestartConv(50, 80, 3, generators(1, 2), gain=1.0)
+    inner = layer(normal(20, 50, 9, 9))[..., 1:-1, 1:-1]  # at the border zeros take part
+    assert inner.square().mean((1, 2, 3, 4)).tolist() == pytest.approx([1, 1], rel=0.03)
+    assert layer.weight.std((1, 2, 3, 4)).tolist() == pytest.approx([450**-0.5] * 2, rel=0.02)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_restarts_in_one_network_are_as_many_single_networks(skip: bool) -> None:
+    def build(*seeds: int) -> ConvNet:
+        return ConvNet((9, 8), (3, 4), 1, 6, (2, 5), generators(*seeds), skip)
+
+    shared, own = normal(7, 72), normal(3, 7, 72, seed=6)
+    net = build(1, 2, 3)
+    for r, seed in enumerate((1, 2, 3)):
+        alone = build(seed)
+        for items, mine in ((shared, shared), (own, own[r])):
+            for together, single in zip(net(items), alone(mine), strict=True):
+                torch.testing.assert_close(together[r], single[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("image_shape", [(28, 28), (30, 32), (27, 33), (3, 9, 7), (1, 1)])
+def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple[int, ...]) -> None:
+    body = ConvBody(image_shape, (3, 4), 2, generators(1, 2))
+    shaken(body)
+    *_, height, width = image_shape
+    channels = 3 if len(image_shape) == 3 else 1
+    images = normal(6, channels, height, width)
+    features = body(images.flatten(1))
+    h, w = -(-height // 4), -(-width // 4)
+    assert features.shape == (2, 6, body.num_features) == (2, 6, 4 * h * w)
+    for r in range(2):
+        expected = body_of(body, r, images).permute(0, 2, 3, 1).flatten(1)
+        torch.testing.assert_close(features[r], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() -> None:
+    net = ConvNet((9, 8), (3, 4), 1, 6, (2, 5), generators(1, 2))
+    shaken(net)
+    items = normal(7, 72)
+    outputs, features = net(items), net.body(items)
+    (layer,), heads = net.top.hidden, net.top.heads
+    assert isinstance(layer, RestartLinear)
+    assert net.skip is not None
+    for r in range(2):
+        hidden = linear(features[r], layer.weight[r].T, layer.bias[r]).relu()
+        for index, head in enumerate(heads):
+            assert isinstance(head, RestartLinear)
+            expected = hidden @ head.weight[r] + head.bias[r]
+            if index == 0:
+                expected = expected + items @ net.skip.weight[r] + net.skip.bias[r]
+            torch.testing.assert_close(outputs[index][r], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    body = ConvBody((5, 6), (2, 3), 1, generators(1, 2))
+    shaken(body)
+    in_float64(body)
+    names, values = zip(*body.named_parameters(), strict=True)
+    items = normal(2, 3, 30).double().requires_grad_()
+
+    def features(items: Tensor, *values: Tensor) -> Tensor:
+        result = functional_call(body, dict(zip(names, values, strict=True)), (items,))
+        assert isinstance(result, Tensor)
+        return result
+
+    assert features(items, *values).dtype == torch.float64
+    assert torch.autograd.gradcheck(features, (items, *values))
+
+
+def test_bfloat16_is_close_to_float32() -> None:
+    """A rounding error of at most 2⁻⁹ in each of a few layers, in the outputs and in the gradient."""
+    net = ConvNet((28, 28), (16, 32), 1, 128, (8, 8), generators(1, 2))
+    items = torch.rand(32, 784, generator=torch.Generator().manual_seed(3))
+    results = {}
+    for precision in ("float32", "bfloat16"):
+        set_precision(net, precision)
+        net.zero_grad()
+        outputs = torch.cat(net(items), -1)
+        assert outputs.dtype == torch.float32
+        outputs.square().sum().backward()
+        gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
+        assert {gradient.dtype for gradient in gradients} == {torch.float32}
+        results[precision] = outputs.detach(), torch.cat([gradient.flatten() for gradient in gradients])
+    for exact, rounded in zip(results["float32"], results["bfloat16"], strict=True):
+        error = (rounded - exact).norm() / exact.norm()
+        assert 0 < error < 0.02
+
+
+def test_every_parameter_learns() -> None:
+    net = ConvNet((28, 28), (4, 6), 2, 16, (3, 3), generators(1, 2))
+    torch.cat(net(normal(16, 784)), -1).square().sum().backward()
+    for name, parameter in net.named_parameters():
+        assert parameter.grad is not None, name
+        assert (parameter.grad.flatten(1).norm(dim=1) > 0).all(), name

@@ -1,0 +1,58 @@
+"""Networks computed in bfloat16."""
+
+import pytest
+import torch
+from torch import nn
+
+from semicrowd.errors import UserError
+from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder
+from semicrowd.nets.mlp import RestartLinear, set_precision
+
+
+def generators(*seeds: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_bfloat16_outputs_are_float32_and_close(seeds: tuple[int, ...], skip: bool) -> None:
+    net = MLP(50, (40, 30), (4, 5), generators(*seeds), skip)
+    items = torch.randn(64, 50, generator=torch.Generator().manual_seed(5))
+    exact = torch.cat(net(items), -1)
+    set_precision(net, "bfloat16")
+    rounded = torch.cat(net(items), -1)
+    assert rounded.dtype == torch.float32
+    assert 0 < (rounded - exact).norm() / exact.norm() < 0.01  # a few roundings of at most 2⁻⁹ each
+    set_precision(net, "float32")
+    torch.testing.assert_close(torch.cat(net(items), -1), exact, atol=0, rtol=0)
+
+
+def test_likelihoods_and_encoders_of_bfloat16_networks_are_float32() -> None:
+    decoder, encoder = BernoulliDecoder(3, (5,), 6, generators(1, 2)), ClusterEncoder(6, (5, 7), 3, 4, generators(1, 2))
+    for net in (decoder, encoder):
+        set_precision(net, "bfloat16")
+    pixels, x = (torch.rand(shape, generator=torch.Generator().manual_seed(5)) for shape in ((8, 6), (2, 8, 3)))
+    mean, variance = encoder(pixels)
+    assert {mean.dtype, variance.dtype, decoder.log_likelihood(x, pixels).dtype} == {torch.float32}
+
+
+def test_parameters_and_their_gradients_stay_float32() -> None:
+    net = MLP(5, (4,), (3,), generators(1, 2))
+    set_precision(net, "bfloat16")
+    net(torch.randn(8, 5, generator=torch.Generator().manual_seed(5)))[0].sum().backward()
+    for parameter in net.parameters():
+        assert parameter.dtype == torch.float32
+        assert parameter.grad is not None
+        assert parameter.grad.dtype == torch.float32
+
+
+def test_only_networks_of_the_module_change() -> None:
+    one, other = (nn.ModuleList([RestartLinear(3, 2, generators(1))]) for _ in range(2))
+    set_precision(one, "bfloat16")
+    items = torch.randn(4, 3, generator=torch.Generator().manual_seed(5))
+    assert [net[0](items).dtype for net in (one, other)] == [torch.bfloat16, torch.float32]
+
+
+def test_another_precision_is_refused() -> None:
+    with pytest.raises(UserError, match=r"model\.nets\.precision=float16: expected float32 or bfloat16"):
+        set_precision(MLP(5, (4,), (3,), generators(1)), "float16")
