@@ -19,18 +19,21 @@ Build = Callable[..., SCDC]
 NOISE = 0.5
 
 
-def shaken(model: SCDC) -> SCDC:
+def shaken(model: SCDC, by: float = 0.3) -> SCDC:
     """Every parameter moved, so that q(z | o), the encoder and the scales are nothing special."""
     generator = torch.Generator().manual_seed(99)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+            parameter.add_(by * torch.randn(parameter.shape, generator=generator))
     return model
 
 
 def restricted(build: Build, drop: float, limit: int | None, *overrides: str, **options: Any) -> SCDC:
+    """Shaken gently and near the origin, where terms are tens of nats and float32 tells their differences apart."""
     limits = (f"model.drop_mass={drop}", f"model.max_clusters={'null' if limit is None else limit}")
-    return build("model=scdc", "model.start=cold", *limits, *overrides, **options)
+    model = build("model=scdc", "model.start=cold", "model.initial_variance=1.0", *limits, *overrides, **options)
+    model.features = 0.2 * model.features
+    return shaken(model, 0.1)
 
 
 def components(model: SCDC, r: int, k: int) -> MultivariateNormal:
@@ -77,18 +80,16 @@ RESTRICTIONS = [(0.0, None), (1e-9, None), (0.1, None), (0.0, 1), (0.02, 2), (0.
 
 
 @pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
-def test_the_terms_of_an_item_are_sums_over_its_clusters(
-    build: Build, drop: float, limit: int | None
-) -> None:
+def test_the_terms_of_an_item_are_sums_over_its_clusters(build: Build, drop: float, limit: int | None) -> None:
     """Values and gradients; clusters that are left out take the x of the item's likeliest cluster."""
-    model = shaken(restricted(build, drop, limit, "model.K=4", restarts=2))
+    model = restricted(build, drop, limit, "model.K=4", restarts=2)
     items = model.features[:5]
     terms = terms_at_constant_noise(model, items)
     loop = terms_of_each_cluster(model, items)
     log_q = model.classifier(items)
     evaluated = torch.zeros(log_q.shape, dtype=torch.bool)
     for r, b in product(range(2), range(5)):
-        evaluated[r, b, kept(log_q[r, b].exp(), drop, limit)] = True
+        evaluated[r, b, kept(log_q[r, b].detach().exp(), drop, limit)] = True
     q = log_q.exp()
     reconstruction, kl_x = (
         (q * torch.where(evaluated, own, shared)).sum(-1) for own, shared in zip(*loop, strict=True)
@@ -103,7 +104,7 @@ def test_the_terms_of_an_item_are_sums_over_its_clusters(
     parameters = [p for name, p in model.named_parameters() if name != "logits_quality"]
     bounds = (terms.reconstruction - terms.kl_x - terms.kl_z, reconstruction - kl_x - kl_z)
     for actual, expected in zip(*(torch.autograd.grad(bound.sum(), parameters) for bound in bounds), strict=True):
-        torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
+        assert (actual - expected).norm() < 1e-4 * expected.norm()
 
 
 def test_draws_of_x_are_independent_and_standard(build: Build) -> None:
@@ -112,7 +113,7 @@ def test_draws_of_x_are_independent_and_standard(build: Build) -> None:
     seen = []
     model.decoder.log_likelihood = lambda x, observed: (seen.append(x), observed.sum(-1)[None])[1]  # type: ignore
     model.item_terms(model.features, torch.Generator().manual_seed(0))
-    pairs = model._kept_clusters(model.classifier(model.features))
+    pairs = model._kept_clusters(model.classifier(model.features).detach())
     mean, variance = model.encoder(model.features, pairs.item, pairs.cluster)
     noise = ((seen[0] - mean) / variance.sqrt()).detach()[0].flatten()
     assert len(noise.unique()) > 0.99 * len(noise)
@@ -120,11 +121,9 @@ def test_draws_of_x_are_independent_and_standard(build: Build) -> None:
 
 
 @pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
-def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(
-    build: Build, drop: float, limit: int | None
-) -> None:
+def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(build: Build, drop: float, limit: int | None) -> None:
     """Each item on its own: the fewest clusters that do."""
-    model = shaken(restricted(build, drop, limit))
+    model = restricted(build, drop, limit)
     q = model.classifier(model.features)[0].exp().detach()
     pairs = model._kept_clusters(q.log()[None])
     expected = [(b, k) for b in range(len(q)) for k in kept(q[b], drop, limit)]
@@ -144,7 +143,7 @@ def test_the_distance_to_the_exact_sum_is_bounded_by_the_dropped_mass(
 ) -> None:
     values = []
     for setting in ((0.0, None), (drop, limit)):
-        model = shaken(restricted(build, *setting, "model.K=4"))
+        model = restricted(build, *setting, "model.K=4")
         with torch.no_grad():
             terms = terms_at_constant_noise(model, model.features[:20])
         values.append(terms.reconstruction - terms.kl_z - terms.kl_x)
@@ -158,7 +157,7 @@ def test_the_distance_to_the_exact_sum_is_bounded_by_the_dropped_mass(
 
 def test_restarts_together_are_as_many_single_runs(build: Build) -> None:
     """Though each restart keeps other clusters, and another number of them."""
-    together = shaken(restricted(build, 0.05, 3, restarts=3))
+    together = restricted(build, 0.05, 3, restarts=3)
     values = terms_at_constant_noise(together, together.features)
     latent = together.posterior(together.features).latent_mean
     assert len({int((share > 0).any(-1).sum()) for share in together._kept_clusters(values.log_z).share}) > 1
@@ -171,7 +170,7 @@ def test_restarts_together_are_as_many_single_runs(build: Build) -> None:
 
 
 def test_the_latent_mean_is_that_under_q(build: Build) -> None:
-    model = shaken(restricted(build, 0.02, None, "model.K=4"))
+    model = restricted(build, 0.02, None, "model.K=4")
     q = model.classifier(model.features)[0].exp().detach()
     expected = torch.zeros(model.num_items, 2)
     for b in range(model.num_items):
@@ -184,7 +183,6 @@ def test_the_latent_mean_is_that_under_q(build: Build) -> None:
 
 def test_the_dropped_mass_of_an_epoch_is_logged(build: Build, fit: Callable[[SCDC, int], None]) -> None:
     model = restricted(build, 0.0, 1, "model.learning_rate=0.0", "batch_size=30", with_answers=False)
-    shaken(model)
     fit(model, 2)
     expected = 1 - model.posterior(model.features).probabilities[0].amax(-1).mean()
     assert expected > 0.01
@@ -218,9 +216,7 @@ def test_the_total_is_the_signed_sum_of_the_named_terms(build: Build) -> None:
     torch.testing.assert_close(terms["total"], total)
 
 
-def test_a_step_climbs_the_gradient_of_the_whole_bound(
-    build: Build, fit: Callable[[SCDC, int], None]
-) -> None:
+def test_a_step_climbs_the_gradient_of_the_whole_bound(build: Build, fit: Callable[[SCDC, int], None]) -> None:
     """Every parameter moves, the annotators' too, and the exact bound rises."""
     model = build("model=scdc", "model.start=cold", "model.learning_rate=0.003", "model.elbo_samples=50")
     before, state = model.elbo()["total"], {name: p.detach().clone() for name, p in model.named_parameters()}

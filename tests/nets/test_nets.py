@@ -119,9 +119,9 @@ def test_the_cluster_encoder_is_an_mlp_of_the_item_and_its_one_hot_cluster() -> 
 
 
 def test_the_cluster_encoder_in_bfloat16_is_near_that_in_float32_and_returns_float32() -> None:
-    features = torch.randn(40, D, generator=torch.Generator().manual_seed(5))
-    items = torch.arange(40).repeat(20)  # many pairs of one item and of one cluster: their gradients must not be lost
-    clusters = torch.arange(800).expand(2, -1) % K
+    features = torch.randn(4, D, generator=torch.Generator().manual_seed(5))
+    items = torch.arange(8000) % 4  # many pairs of one item and of one cluster: sums of their gradients go on growing
+    clusters = (torch.arange(8000) // 4).expand(2, -1) % K
     results = []
     for precision in ("float32", "bfloat16"):
         net = shaken(ClusterEncoder(D, (50, 70), d, K, generators(1, 2)))
@@ -132,7 +132,7 @@ def test_the_cluster_encoder_in_bfloat16_is_near_that_in_float32_and_returns_flo
     for exact, rounded in zip(*results, strict=True):
         assert rounded.dtype == torch.float32
         distance = (exact - rounded).norm() / exact.norm()
-        assert 0 < distance < 0.02
+        assert 0 < distance < 0.04
 
 
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:

@@ -129,7 +129,12 @@ class ClusteringModule(pl.LightningModule, ABC):
         self._epoch_steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """Log the epoch's mean ELBO and the cluster count of the restart that is best by it."""
+        """A new partition every ``views.anew`` epochs; the mean ELBO and its best restart's clusters to the log."""
+        from semicrowd.models.warm_start import start_anew  # it works on this class
+
+        done, every = self.current_epoch + 1, self.settings.views.anew
+        if self.views is not None and every and done % every == 0 and done < (self.trainer.max_epochs or 0):
+            start_anew(self)
         bound = self._epoch_bound / max(self._epoch_steps, 1)
         best = int(bound.argmax())
         weights = self.cluster_weights()[best]

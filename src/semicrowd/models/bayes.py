@@ -13,13 +13,12 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, infer_local
+from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
-from semicrowd.models.links import link_moves
 from semicrowd.models.moves import SWEEPS, merge_moves, refit
 from semicrowd.models.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
@@ -112,6 +111,10 @@ class BayesSCDC(ClusteringModule):
         if graph is not None:
             evidence, pair_weight = self._step_evidence(batch, expected)
             bound = bound + (pair_weight * relational_term(local, graph, evidence)).double().sum(1)
+        if self.settings.amortisation:
+            alone = initial_z(recognition, messages)
+            agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
+            bound = bound + self.settings.amortisation * self.num_items * agreement
         return bound
 
     def _step_evidence(self, batch: Batch, expected: ExpectedGlobals) -> tuple[PairEvidence, Tensor]:
@@ -139,10 +142,10 @@ class BayesSCDC(ClusteringModule):
         return graph, evidence
 
     def on_train_epoch_end(self) -> None:
-        """Merges every ``moves.every`` epochs (with views by these), the annotators refitted at the end, the log."""
+        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then as every model."""
         every, done = self.settings.moves.every, self.current_epoch + 1
         if every and done % every == 0:
-            merge_moves(self) if self.views is None else link_moves(self)
+            merge_moves(self)
         if done == self.trainer.max_epochs:
             self._refit_annotators()
         super().on_train_epoch_end()

@@ -17,11 +17,17 @@ from semicrowd.inference.message_passing import unary_message
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.global_posterior import mixture_prior
-from semicrowd.models.links import count_links, join_by_links
+from semicrowd.models.links import count_links, evidence_with_links, join_by_links
 from semicrowd.random import stream
 
 
-def best_partition(model: ClusteringModule, t_x: Tensor, t_views: Tensor | None, restart: int) -> np.ndarray:
+def best_partition(
+    model: ClusteringModule,
+    t_x: Tensor,
+    t_views: Tensor | None,
+    restart: int,
+    now: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
     """Of ``warm.candidates`` partitions the one with the most evidence, [N].
 
     Parameters
@@ -29,11 +35,17 @@ def best_partition(model: ClusteringModule, t_x: Tensor, t_views: Tensor | None,
     t_x : [R, N, d + d²], E t(x) of every item
     t_views : the same of a view of every item, or None
     restart : which of the R
+    now : clusters of the items and of their views, [N] each, which are a candidate too
     """
     t_x, t_views = t_x[restart], None if t_views is None else t_views[restart]
-    streams = [stream(model.seed, "init", restart, candidate) for candidate in range(model.settings.warm.candidates)]
+    turn = () if now is None else (1 + model.current_epoch,)
+    numbers = range(model.settings.warm.candidates)
+    streams = [stream(model.seed, "init", restart, candidate, *turn) for candidate in numbers]
     if model.annotations is None and t_views is not None:
-        return max((_by_views(model, t_x, t_views, rng) for rng in streams), key=lambda pair: pair[0])[1]
+        joined = [_by_views(model, t_x, t_views, rng) for rng in streams]
+        if now is not None:
+            joined.append((evidence_with_links(*_summary(model, t_x, *now), model.settings.views.join_weight), now[0]))
+        return max(joined, key=lambda pair: pair[0])[1]
     candidates = [_kmeans(model, t_x, rng) for rng in streams]
     if model.annotations is not None:
         model.reverse_annotators(restart, reversed_annotators(candidates[0], model.annotations))
@@ -59,9 +71,8 @@ def _kmeans(model: ClusteringModule, t_x: Tensor, rng: np.random.Generator) -> n
 def _by_views(
     model: ClusteringModule, t_x: Tensor, t_views: Tensor, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """K Gaussian cells joined where views cross from one to another: evidence and clusters."""
-    latent, views = _latent_means(model, t_x), model.views
-    assert views is not None
+    """K Gaussian cells joined where views cross from one to another: evidence and clusters [N]."""
+    latent = _latent_means(model, t_x)
     subset = latent[rng.permutation(len(latent))[: model.settings.warm.kmeans_items]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # rough cells are all that is needed
@@ -69,13 +80,18 @@ def _by_views(
             model.num_clusters, reg_covar=1e-3, max_iter=60, random_state=int(rng.integers(2**31))
         ).fit(subset)
     cells, of_views = mixture.predict(latent), mixture.predict(_latent_means(model, t_views))
-    eta = partition_posterior(model, t_x[None], torch.from_numpy(cells)[None])
-    prior = mixture_prior(model.settings)
-    links = count_links(cells, of_views, model.num_clusters)
-    name, evidence = join_by_links(
-        eta["components"][0].cpu(), prior["components"][0, 0], links, views.settings.join_weight
-    )
-    return evidence, np.unique(name[cells], return_inverse=True)[1]
+    statistics, prior, links = _summary(model, t_x, cells, of_views)
+    name, evidence = join_by_links(statistics, prior, links, model.settings.views.join_weight)
+    return evidence, name[cells]
+
+
+def _summary(
+    model: ClusteringModule, t_x: Tensor, clusters: np.ndarray, of_views: np.ndarray
+) -> tuple[Tensor, Tensor, np.ndarray]:
+    """Statistics [K, F] of the clusters, the prior [F] and the links [K, K], as models/links.py has them."""
+    prior = mixture_prior(model.settings)["components"][0, 0]
+    eta = partition_posterior(model, t_x[None], torch.from_numpy(clusters)[None])["components"][0].cpu()
+    return eta - prior, prior, count_links(clusters, of_views, model.num_clusters)
 
 
 def _by_answers(model: ClusteringModule, t_x: Tensor, cells: np.ndarray, restart: int) -> np.ndarray:

@@ -23,6 +23,9 @@ from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_c
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
 from semicrowd.random import stream, torch_stream
 
+#: Least and largest α and β after a refit: their logits stay finite.
+QUALITY = (1e-3, 1 - 1e-3)
+
 
 class ItemTerms(NamedTuple):
     """Terms of L_local for B items, [R, B] each; ln q(z | o), [R, B, K]; mass of it without an x of its own, [R, B]."""
@@ -77,9 +80,15 @@ class SCDC(ClusteringModule):
         """One step on the unbiased estimate of L_local + L_rel."""
         optimizer: Any = self.optimizers()
         optimizer.zero_grad()
-        features = self.features[batch.items]
-        terms = self.item_terms(features, self.noise(batch.step))
-        bound = ((terms.reconstruction - terms.kl_z - terms.kl_x) * batch.weight).double().sum(1)
+        features, weight, noise = self.features[batch.items], batch.weight, self.noise(batch.step)
+        if self.views is not None:
+            features, weight = torch.cat([features, self.views.of(features, noise)]), weight.repeat(2)
+        terms = self.item_terms(features, noise)
+        bound = ((terms.reconstruction - terms.kl_z - terms.kl_x) * weight).double().sum(1)
+        if self.views is not None:
+            own, of_view = terms.log_z.exp().chunk(2, 1)
+            links = (own * of_view).sum(-1) * batch.weight
+            bound = bound + self.views.settings.weight * links.double().sum(1)
         if batch.relational is not None:
             graph, evidence = self._graph(batch.relational)
             agreement = graph.agreement(terms.log_z[:, : graph.num_nodes].exp())
@@ -87,16 +96,33 @@ class SCDC(ClusteringModule):
             bound = bound + batch.relational.pair_weight * relational
         self.manual_backward(-(bound / self.num_items).sum())
         self.record_bound(bound)
-        dropped = (terms.dropped * batch.weight).sum(1) / batch.weight.sum()
+        dropped = (terms.dropped * weight).sum(1) / weight.sum()
         self._epoch_dropped = self._epoch_dropped.to(dropped.device) + dropped
         optimizer.step()
 
     def on_train_epoch_end(self) -> None:
-        """The epoch's mean of the mass that the restricted sum over z leaves out, then the log of all models."""
+        """At the end the annotators, refitted; the mass that the restricted sum over z leaves out; the common log."""
+        if self.current_epoch + 1 == self.trainer.max_epochs and self.annotations is not None:
+            for _ in range(self.settings.final_refits):
+                self._refit_annotators(self.annotations)
         best = int(self._epoch_bound.argmax())
         self.log("clusters/dropped_mass", self._epoch_dropped[best] / max(self._epoch_steps, 1), sync_dist=True)
         self._epoch_dropped = torch.zeros_like(self._epoch_dropped)
         super().on_train_epoch_end()
+
+    @torch.no_grad()
+    def _refit_annotators(self, annotations: PairAnnotations) -> None:
+        """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
+        batch = whole_graph(annotations).to(self.device)
+        graph, _ = self._graph(batch)
+        log_z = infer_z(self.classifier(self.features[batch.items]), graph)
+        same, yes = graph.agreement(log_z.exp()).double(), batch.label.double()
+        for side, (chance, right) in enumerate(((same, yes), (1 - same, 1 - yes))):
+            counts = chance.new_zeros(2, self.num_restarts, annotations.num_annotators)
+            counts[0].index_add_(1, batch.worker, chance * right)
+            counts[1].index_add_(1, batch.worker, chance)
+            quality = torch.where(counts[1] > 0, counts[0] / counts[1], self.logits_quality[:, side].sigmoid())
+            self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
     def item_terms(self, features: Tensor, generator: torch.Generator) -> ItemTerms:
         """L_local of items [B, D] with the sum over z inside; x by one reparameterised draw for each cluster.
@@ -269,5 +295,3 @@ def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator)
         raise UserError(f"model.initial_quality={kind}: expected corrected, paper or released")
     draw = torch.rand(2, num_annotators if kind == "paper" else 1, generator=generator)
     return draw.clamp(0.01, 0.99).expand(2, num_annotators).clone()
-
-

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-#: T is a multiple of it: on a CPU bfloat16 products compile a kernel for every new size, which takes longer than they do.
+#: T is a multiple of it: on a CPU bfloat16 products compile a kernel for every new size, slower than the product is.
 STRIDE = 32
 
 

@@ -14,16 +14,30 @@ from semicrowd.random import stream, torch_stream
 
 
 def warm_start(model: ClusteringModule, progress: Callable[[str], None]) -> None:
-    """Set the networks and the mixture of ``model``; what it believes of the annotators keeps its initial value.
-
-    Of ``warm.candidates`` partitions of each restart, the one with the most evidence starts it.
-    """
+    """Set the networks and the mixture of ``model``; what it believes of the annotators keeps its initial value."""
     train_vae(model, progress)
     progress("warm start: partitions of the latent means")
-    t_x = _latent_statistics(model)
-    t_views = None if model.views is None else _latent_statistics(model, torch_stream(model.seed, "noise", 0, 0, 1))
+    t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
     clusters = [best_partition(model, t_x, t_views, restart) for restart in range(model.num_restarts)]
     model.start_from_partition(t_x, torch.from_numpy(np.stack(clusters)), progress)
+
+
+def start_anew(model: ClusteringModule) -> None:
+    """Partitions of the present latent means beside the present clusters; the mixture starts from the best of them.
+
+    Splits and merges of all clusters at once, for a model with views: what its networks have learned from a first
+    partition shows where that was wrong.
+    """
+    assert model.views is not None
+    t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
+    noise = torch_stream(model.seed, "noise", 0, 0, 2 + model.current_epoch, device=model.device)
+    pieces = [(piece, model.views.of(piece, noise)) for piece in model.chunks(model.features)]
+    own, of_views = (
+        torch.cat([model.posterior(piece[side]).probabilities.argmax(-1) for piece in pieces], 1).numpy()
+        for side in (0, 1)
+    )
+    clusters = [best_partition(model, t_x, t_views, r, (own[r], of_views[r])) for r in range(model.num_restarts)]
+    model.start_from_partition(t_x, torch.from_numpy(np.stack(clusters)), lambda _: None)
 
 
 def train_vae(model: ClusteringModule, progress: Callable[[str], None]) -> None:
@@ -70,3 +84,10 @@ def _latent_statistics(model: ClusteringModule, views: torch.Generator | None = 
         seen = features if views is None or model.views is None else model.views.of(features, views)
         statistics.append(gaussian.expected_statistics(model.vae_posterior(seen)))
     return torch.cat(statistics, 1)
+
+
+def _latent_statistics_of_views(model: ClusteringModule) -> Tensor | None:
+    """Of one view of every item, the same one each time; None without views."""
+    if model.views is None:
+        return None
+    return _latent_statistics(model, torch_stream(model.seed, "noise", 0, 0, 1, device=model.device))

@@ -1,0 +1,83 @@
+"""Views of images against scipy's affine maps; their graph against a dictionary of links."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+from scipy.ndimage import affine_transform
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.samplers import whole_graph
+from semicrowd.errors import UserError
+from semicrowd.models.views import affine_view, build_views, graph_with_views
+
+NONE = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
+
+
+def images(height: int, width: int) -> torch.Tensor:
+    """Three smooth images with empty margins."""
+    y, x = np.mgrid[:height, :width]
+    blobs = [np.exp(-((y - height / 2 - a) ** 2) / 4 - (x - width / 2 + a) ** 2 / 6) for a in (-1, 0, 2)]
+    return torch.from_numpy(np.stack(blobs).reshape(3, -1).astype(np.float32))
+
+
+def test_without_motion_a_view_is_the_image() -> None:
+    features = images(12, 16)
+    view = affine_view(features, (12, 16), SimpleNamespace(**NONE), torch.Generator().manual_seed(0))
+    torch.testing.assert_close(view, features, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["rotate", "shear", "scale", "shift"])
+def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
+    """Square images: rotation, shear, zoom and shift as a matrix on pixel coordinates about the centre."""
+    size, settings = 20, {"rotate": 25.0, "shear": 20.0, "scale": 0.2, "shift": 2.0}
+    features = images(size, size)
+    view = affine_view(features, (size, size), SimpleNamespace(**(NONE | {kind: settings[kind]})),
+                       torch.Generator().manual_seed(3))  # fmt: skip
+    draws = (2 * torch.rand(3, 6, generator=torch.Generator().manual_seed(3)) - 1).double().numpy()
+    centre = np.full(2, (size - 1) / 2)
+    for image, seen, draw in zip(features, view, draws, strict=True):
+        a, s = math.radians(settings["rotate"]) * draw[0], math.radians(settings["shear"]) * draw[1]
+        inverse = {  # of coordinates (x, y), from the view to the image
+            "rotate": np.array([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]]),
+            "shear": np.array([[1, math.tan(s)], [0, 1]]),
+            "scale": np.diag(1 + settings["scale"] * draw[2:4]),
+            "shift": np.eye(2),
+        }[kind]
+        moved = settings["shift"] * draw[4:6] if kind == "shift" else np.zeros(2)
+        matrix = inverse[::-1, ::-1]  # scipy's coordinates are (row, column)
+        expected = affine_transform(
+            image.reshape(size, size).numpy(), matrix, offset=centre - matrix @ centre + moved[::-1], order=1
+        )
+        assert_allclose(seen.reshape(size, size), expected, atol=2e-3)
+        assert np.abs(expected - image.reshape(size, size).numpy()).max() > 0.02  # it did move
+
+
+def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:
+    answers = PairAnnotations.from_arrays([4, 4, 9], [7, 9, 5], [0, 1, 0], [1, 0, 1], num_items=12)
+    batch = whole_graph(answers)  # nodes 4, 5, 7, 9
+    weight = torch.arange(1.0, 10.0)[None]  # three answers, six items
+    graph = graph_with_views(6, weight, batch)
+    q = torch.softmax(torch.randn(1, 12, 3, generator=torch.Generator().manual_seed(0)), -1)
+    links = {(0, 2): 1.0, (0, 3): 2.0, (1, 3): 3.0} | {(i, i + 6): 4.0 + i for i in range(6)}
+    expected = torch.zeros(12, 3)
+    for (i, j), w in links.items():
+        expected[i] += w * q[0, j]
+        expected[j] += w * q[0, i]
+    torch.testing.assert_close(graph.messages(q)[0], expected)
+    torch.testing.assert_close(graph.agreement(q)[0], torch.stack([(q[0, i] * q[0, j]).sum() for i, j in links]))
+    component = graph.component.tolist()
+    assert graph.num_components == 3
+    assert len({component[i] for i in (0, 1, 2, 3, 6, 7, 8, 9)}) == 1
+    assert component[4] == component[10] != component[5] == component[11]
+
+
+def test_views_of_what_is_no_image_are_refused() -> None:
+    with pytest.raises(UserError, match=r"model\.views\.kind=affine: these data are no grey images"):
+        build_views(SimpleNamespace(kind="affine"), None)
+    with pytest.raises(UserError, match=r"model\.views\.kind=other: expected none or affine"):
+        build_views(SimpleNamespace(kind="other"), (2, 2))
+    assert build_views(SimpleNamespace(kind="none"), None) is None
