@@ -85,7 +85,7 @@ def test_amortisation_is_a_cross_entropy_that_trains_the_recognition_network_alo
         messages, _ = model._message_statistics(expected)
         bounds[weight] = model._batch_bound(batch, features, expected, messages)
         bounds[weight].sum().backward()
-        gradients[weight] = {name: parameter.grad for name, parameter in model.named_parameters()}
+        gradients[weight] = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
     assert batch.relational is not None
     with torch.no_grad():
         local, _, _ = model.infer(features, batch.relational, model.settings.max_sweeps, model.settings.tolerance)

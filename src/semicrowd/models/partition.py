@@ -7,6 +7,7 @@ import torch
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from semicrowd.crowd.cells import join_cells, mixed_cells
@@ -17,7 +18,7 @@ from semicrowd.inference.message_passing import unary_message
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.global_posterior import mixture_prior
-from semicrowd.models.links import count_links, evidence_with_links, join_by_links
+from semicrowd.models.links import count_links, join_by_links
 from semicrowd.random import stream
 
 
@@ -35,16 +36,18 @@ def best_partition(
     t_x : [R, N, d + d²], E t(x) of every item
     t_views : the same of a view of every item, or None
     restart : which of the R
-    now : clusters of the items and of their views, [N] each, which are a candidate too
+    now : clusters of the items and of their views, [N] each: joined like cells, they are a candidate too
     """
     t_x, t_views = t_x[restart], None if t_views is None else t_views[restart]
     turn = () if now is None else (1 + model.current_epoch,)
     numbers = range(model.settings.warm.candidates)
     streams = [stream(model.seed, "init", restart, candidate, *turn) for candidate in numbers]
     if model.annotations is None and t_views is not None:
-        joined = [_by_views(model, t_x, t_views, rng) for rng in streams]
-        if now is not None:
-            joined.append((evidence_with_links(*_summary(model, t_x, *now), model.settings.views.join_weight), now[0]))
+        low, high = model.settings.views.join_weight
+        progress = 0.0 if now is None else (1 + model.current_epoch) / max(model.trainer.max_epochs or 1, 1)
+        weight = low + (high - low) * progress
+        joined = [_by_views(model, t_x, t_views, weight, rng) for rng in streams]
+        joined += [] if now is None else [_join(model, t_x, *now, weight)]
         return max(joined, key=lambda pair: pair[0])[1]
     candidates = [_kmeans(model, t_x, rng) for rng in streams]
     if model.annotations is not None:
@@ -69,29 +72,29 @@ def _kmeans(model: ClusteringModule, t_x: Tensor, rng: np.random.Generator) -> n
 
 
 def _by_views(
-    model: ClusteringModule, t_x: Tensor, t_views: Tensor, rng: np.random.Generator
+    model: ClusteringModule, t_x: Tensor, t_views: Tensor, weight: float, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """K Gaussian cells joined where views cross from one to another: evidence and clusters [N]."""
     latent = _latent_means(model, t_x)
     subset = latent[rng.permutation(len(latent))[: model.settings.warm.kmeans_items]]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):  # its many small products are slower on several threads
         warnings.simplefilter("ignore", ConvergenceWarning)  # rough cells are all that is needed
         mixture = GaussianMixture(
             model.num_clusters, reg_covar=1e-3, max_iter=60, random_state=int(rng.integers(2**31))
         ).fit(subset)
     cells, of_views = mixture.predict(latent), mixture.predict(_latent_means(model, t_views))
-    statistics, prior, links = _summary(model, t_x, cells, of_views)
-    name, evidence = join_by_links(statistics, prior, links, model.settings.views.join_weight)
-    return evidence, name[cells]
+    return _join(model, t_x, cells, of_views, weight)
 
 
-def _summary(
-    model: ClusteringModule, t_x: Tensor, clusters: np.ndarray, of_views: np.ndarray
-) -> tuple[Tensor, Tensor, np.ndarray]:
-    """Statistics [K, F] of the clusters, the prior [F] and the links [K, K], as models/links.py has them."""
+def _join(
+    model: ClusteringModule, t_x: Tensor, cells: np.ndarray, of_views: np.ndarray, weight: float
+) -> tuple[float, np.ndarray]:
+    """Cells [N] of the items, and of their views, joined by the links between them: evidence and clusters [N]."""
     prior = mixture_prior(model.settings)["components"][0, 0]
-    eta = partition_posterior(model, t_x[None], torch.from_numpy(clusters)[None])["components"][0].cpu()
-    return eta - prior, prior, count_links(clusters, of_views, model.num_clusters)
+    eta = partition_posterior(model, t_x[None], torch.from_numpy(cells)[None])["components"][0].cpu()
+    links = count_links(cells, of_views, model.num_clusters)
+    name, evidence = join_by_links(eta - prior, prior, links, weight)
+    return evidence, name[cells]
 
 
 def _by_answers(model: ClusteringModule, t_x: Tensor, cells: np.ndarray, restart: int) -> np.ndarray:
