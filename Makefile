@@ -34,7 +34,7 @@ lint: setup  ## ruff and mypy
 	$(PY) -m ruff check
 	$(PY) -m mypy
 
-bench: setup  ## measure speed: restarts, seconds an epoch
+bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks/run.py NAME (--help)
 	@$(PY) benchmarks/run.py
 
 clean:  ## delete the environment and the caches of tools; data, results and the tracking store stay

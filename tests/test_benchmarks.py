@@ -1,0 +1,46 @@
+"""The benchmarks run; what they measure is for ``make bench`` to say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def tables(*arguments: str) -> list[list[list[str]]]:
+    """Cells of the rows, header first, of every table that ``benchmarks/run.py --quick`` prints."""
+    command = [sys.executable, "benchmarks/run.py", "--quick", *arguments]
+    text = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    cells = [[[cell.strip() for cell in line.strip("| ").split(" | ")] for line in b.splitlines()] for b in blocks]
+    return [[header, *rows] for header, _, *rows in cells]
+
+
+def test_a_step_and_its_parts_take_time() -> None:
+    whole, parts = tables("floor")
+    flop, speed, floor = (float(cell) for cell in whole[1][1:4])
+    assert min(speed, floor) > 0
+    # Three products a layer of 784-500-500-(8, 8) and 8-500-500-784 and of their skips; none for the pixels' gradient.
+    of_pixels = 784 * (500 + 8)
+    weights = of_pixels + 500 * 500 + 2 * 500 * 8 + 8 * 500 + 500 * 500 + 500 * 784 + 8 * 784
+    match = re.search(r"(\d+) images", whole[0][0])
+    assert match is not None
+    assert flop == pytest.approx(int(match[1]) * (6 * weights - 2 * of_pixels) / 1e9, abs=0.006)
+    named = parts[1:-1]
+    assert len(named) >= 5
+    assert all(float(milliseconds) > 0 for _, milliseconds, _ in named)
+
+
+def test_curves_have_a_slope_each_and_a_figure(tmp_path: Path) -> None:
+    figure = tmp_path / "bench" / "curves.png"
+    (rows,) = tables("curves", "--figure", str(figure))
+    assert [row[0][0] for row in rows[1:]] == ["N", "P", "K", "R"]
+    for row in rows[1:]:
+        sizes, seconds = ([float(number) for number in cell.split(",")] for cell in row[1:3])
+        assert sizes == sorted(sizes)
+        assert len(seconds) == len(sizes) == 4
+        assert min(seconds) > 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
