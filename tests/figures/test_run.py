@@ -10,6 +10,7 @@ from matplotlib.image import imread
 from semicrowd.errors import UserError
 from semicrowd.figures import RunFigureData, run_figures
 from semicrowd.run.evaluate import WorkerTable
+from semicrowd.run.snapshots import Snapshots
 
 
 def planar() -> RunFigureData:
@@ -64,6 +65,14 @@ def test_planar_data(tmp_path: Path) -> None:
 def test_images_with_annotators(tmp_path: Path) -> None:
     names = [path.name for path in run_figures(images(), tmp_path)]
     assert names == ["samples.png", "workers.png", "curves.png"]
+
+
+def test_snapshots_of_images_are_drawn_and_those_of_points_are_not(tmp_path: Path) -> None:
+    snapshots = Snapshots(np.arange(2), np.full((2, 4), 0.25), np.random.default_rng(0).random((2, 4, 12)))
+    names = [path.name for path in run_figures(replace(images(), snapshots=snapshots), tmp_path)]
+    assert names == ["samples.png", "workers.png", "curves.png", "training_samples.png"]
+    drawn = run_figures(replace(planar(), snapshots=snapshots), tmp_path)
+    assert "training_samples.png" not in [path.name for path in drawn]
 
 
 def test_features_that_cannot_be_shown_have_no_samples(tmp_path: Path) -> None:

@@ -57,6 +57,19 @@ def test_infinite_weight_is_marked_at_the_edge() -> None:
     assert len(named["estimate"]) == 6
 
 
+def test_a_truth_of_minus_infinity_is_marked_at_the_lower_edge_and_an_undefined_one_nowhere() -> None:
+    data = table()
+    data.true_sensitivity[:3] = 0.0, 1.0, 0.0
+    data.true_specificity[:3] = 0.1, 0.0, 0.0  # turned round and once always right; always "same"; always wrong
+    panel = workers(data, "title").axes[2]
+    named = {str(collection.get_label()): np.asarray(collection.get_offsets()) for collection in panel.collections}
+    positions = np.argsort(np.argsort(-data.weight))
+    below = sorted([positions[0], positions[2]])
+    np.testing.assert_allclose(named["truth is minus infinity: never right"], [[x, 0.03] for x in below])
+    assert sorted(named["truth"][:, 0]) == sorted(positions[3:])
+    assert "truth is infinite: never wrong" not in named
+
+
 def test_without_truth_there_is_none() -> None:
     for panel in workers(table(truth=False), "title").axes:
         legend = panel.get_legend()

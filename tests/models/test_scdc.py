@@ -13,7 +13,7 @@ from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
-from semicrowd.models.scdc import SCDC, ItemTerms
+from semicrowd.models.scdc import QUALITY, SCDC, ItemTerms
 
 Build = Callable[..., SCDC]
 NOISE = 0.5
@@ -259,3 +259,32 @@ def test_answers_move_annotated_items(build: Build) -> None:
     gain = agreement(q) - agreement(alone)
     assert gain[same].mean() > 0.2
     assert gain[~same].mean() < 0
+
+
+def test_a_refit_of_the_annotators_is_the_ratio_of_expected_counts(build: Build) -> None:
+    """By loops over the answers; and no other α or β has a larger L_rel under the same q."""
+    model = build("model=scdc", restarts=2)
+    model.warm_up()
+    assert model.annotations is not None
+    a = model.annotations
+    q = model.annotated_posterior(model.features, a).probabilities.double().numpy()
+    position = {int(item): index for index, item in enumerate(a.annotated)}
+    right, all_ = np.zeros((2, 2, a.num_annotators)), np.zeros((2, 2, a.num_annotators))
+    for i, j, m, label in zip(a.i, a.j, a.worker, a.label, strict=True):
+        for r in range(2):
+            same = float(q[r, position[int(i)]] @ q[r, position[int(j)]])
+            for side, (chance, correct) in enumerate(((same, label), (1 - same, 1 - label))):
+                right[r, side, m] += chance * correct
+                all_[r, side, m] += chance
+    model._refit_annotators(a)
+    quality = model.logits_quality.detach().sigmoid().numpy()
+    np.testing.assert_allclose(quality, (right / all_).clip(*QUALITY), atol=2e-3)
+
+
+def test_annotators_are_reversed_for_one_restart(build: Build) -> None:
+    model = build("model=scdc", restarts=2)
+    reverse = np.array([True, False, False, True, False, False])
+    model.reverse_annotators(1, reverse)
+    quality = model.logits_quality.detach().sigmoid()
+    torch.testing.assert_close(quality[0], torch.full((2, 6), 0.9))
+    torch.testing.assert_close(quality[1], torch.tensor(np.where(reverse, 0.1, 0.9)).float().expand(2, 6))

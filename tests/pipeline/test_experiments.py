@@ -3,14 +3,43 @@
 from pathlib import Path
 
 import pytest
-from hydra import compose, initialize_config_dir
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import format_ranges, load_plan
+from semicrowd.pipeline.configurations import composed, run_settings
+from semicrowd.pipeline.experiments import Answers, Experiment, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
+from semicrowd.report import figure2, figure4a, table1, task_curve
 from semicrowd.run.settings import check
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
+NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))
+#: A profile with one experiment of each kind.
+TINY = """\
+profile: tiny
+jobs: 2
+groups:
+  both:
+    seeds: [0, 2]
+    threads: 1
+    needs: [mnist]
+    experiments: [one, other]
+experiments:
+  one: {overrides: [data=mnist], answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: [0.7, 1]}}}
+  other: {overrides: [data=mnist, "snapshots=[0,1]"]}
+  alone: {overrides: [data=pinwheel, annotations=none], seeds: [3]}
+  off: {overrides: [data=mnist]}
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "params.yaml"
+    path.write_text(TINY)
+    return path
+
+
+def experiments() -> list[tuple[str, Experiment]]:
+    return [(profile, e) for profile in NAMES for e in load_plan(PROFILES / f"{profile}.yaml").experiments.values()]
 
 
 @pytest.mark.parametrize(
@@ -20,14 +49,15 @@ def test_seeds_as_the_command_line_takes_them(seeds: list[int], text: str) -> No
     assert format_ranges(seeds) == text
 
 
-@pytest.mark.parametrize("profile", sorted(path.stem for path in PROFILES.glob("*.yaml")))
+@pytest.mark.parametrize("profile", NAMES)
 def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> None:
     params = tmp_path / "params.yaml"
     assert select_profile(profile, params, PROFILES)
     assert not select_profile(profile, params, PROFILES)
     plan = load_plan(params)
     assert plan.profile == profile
-    assert set(plan.experiments) == {"pinwheel_none", "pinwheel_two_coin", "mnist_crowd"}
+    shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
+    assert set(plan.experiments) == shown | {figure2.WITHOUT, figure2.WITH}
     assert drift(params, PROFILES) == ""
 
 
@@ -39,19 +69,41 @@ def test_an_edited_file_is_used_and_said_so(tmp_path: Path) -> None:
     assert "differs from" in drift(params, PROFILES)
 
 
-def test_command_by_hand(tmp_path: Path) -> None:
-    params = tmp_path / "params.yaml"
-    params.write_text(
-        "profile: tiny\nexperiments:\n"
-        "  one: {overrides: [data=mnist], seeds: [3], answers: {kind: crowd, fallback: tasks}}\n"
-        "  many: {overrides: [data=pinwheel, annotations=none], seeds: [0, 1]}\n"
-    )
-    plan = load_plan(params)
-    assert plan.experiment("one").command() == "python src/train.py data=mnist annotations=crowd seed=3"
-    assert plan.experiment("many").command() == "python src/train.py -m data=pinwheel annotations=none seed=0-1"
+def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_names_is_off(tiny: Path) -> None:
+    plan = load_plan(tiny)
+    assert (plan.profile, plan.jobs, list(plan.experiments)) == ("tiny", 2, ["one", "other", "alone"])
+    for name in ("one", "other"):
+        one = plan.experiment(name)
+        assert (one.seeds, one.threads, one.needs) == ((0, 2), 1, ("mnist",))
+    assert (plan.experiment("alone").seeds, plan.experiment("alone").needs) == ((3,), ())
     assert plan.experiment("one").option("data") == "mnist"
-    with pytest.raises(UserError, match="'two' is not in profile tiny: it has one, many"):
+    with pytest.raises(UserError, match="'two' is not in profile tiny: it has one, other, alone"):
         plan.experiment("two")
+
+
+@pytest.mark.parametrize("name", ["nobody", "alone"])
+def test_a_group_of_unknown_experiments_is_refused(tiny: Path, name: str) -> None:
+    tiny.write_text(TINY.replace("[one, other]", f"[one, {name}]"))
+    with pytest.raises(UserError, match=f"group both: .* found '{name}'"):
+        load_plan(tiny)
+
+
+def test_answers_have_their_options_and_those_of_their_fallback(tiny: Path) -> None:
+    answers = load_plan(tiny).experiment("one").answers
+    assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": [0.7, 1]}))
+    assert answers.overrides() == ["annotations=crowd", "annotations.num_tasks=5"]
+    assert answers.fallback is not None
+    assert composed(["data=mnist", *answers.fallback.overrides()]).annotations.sensitivity == [0.7, 1]
+
+
+def test_command_by_hand(tiny: Path) -> None:
+    plan = load_plan(tiny)
+    commands = [plan.experiment(name).command() for name in ("one", "other", "alone")]
+    assert commands == [
+        "python src/train.py -m data=mnist annotations=crowd annotations.num_tasks=5 seed=0,2",
+        "python src/train.py -m data=mnist 'snapshots=[0,1]' seed=0,2",
+        "python src/train.py data=pinwheel annotations=none seed=3",
+    ]
 
 
 def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
@@ -77,11 +129,21 @@ def test_bad_params_are_one_clear_line(content: str | None, message: str, tmp_pa
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("profile", sorted(path.stem for path in PROFILES.glob("*.yaml")))
-def test_every_experiment_is_a_configuration(profile: str) -> None:
-    plan = load_plan(PROFILES / f"{profile}.yaml")
-    with initialize_config_dir(str(PROFILES.parent), version_base="1.3"):
-        for experiment in plan.experiments.values():
-            config = compose("config", [*experiment.overrides, f"seed={experiment.seeds[0]}"])
-            check(config)
-            assert config.data.name == experiment.option("data")
+@pytest.mark.parametrize(("profile", "experiment"), experiments(), ids=lambda x: x if isinstance(x, str) else x.name)
+def test_every_experiment_is_a_configuration(profile: str, experiment: Experiment) -> None:
+    answers = experiment.answers.overrides() if experiment.answers else []
+    config = composed([*experiment.overrides, *answers])
+    check(config)
+    assert config.data.name == experiment.option("data")
+    assert (config.annotations.name == "none") == (experiment.answers is None)
+    assert (config.protocol == "paper") == ("_paper_" in experiment.name)
+    assert all(0 <= epoch <= config.epochs for epoch in config.snapshots)
+    if config.data.name != "pinwheel":
+        assert experiment.needs == (config.data.name,)
+    if experiment.answers and experiment.answers.fallback:
+        instead = composed([*experiment.overrides, *experiment.answers.fallback.overrides()]).annotations
+        options = experiment.answers.options
+        assert {name: instead[name] for name in options} == dict(options)
+    # The pipeline's answers come from a file: nothing but the answers may depend on it.
+    pipeline = {name: value for name, value in run_settings(experiment).items() if name != "annotations"}
+    assert pipeline == {name: config[name] for name in pipeline}

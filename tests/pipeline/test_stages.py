@@ -10,7 +10,7 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import load_dataset
 from semicrowd.pipeline import answers, experiment, fetch
-from semicrowd.pipeline.experiments import Experiment
+from semicrowd.pipeline.experiments import Answers, Experiment
 
 OVERRIDES = ("data=pinwheel", "model=bayes", "restarts=1", "epochs=1", "logger=none")
 
@@ -51,28 +51,45 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
 
 
 def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> None:
-    wanted = Experiment("some", OVERRIDES, (3,), answers="two_coin")
+    two_coin = Answers("two_coin")
+    wanted = Experiment("some", OVERRIDES, (3,), two_coin)
     answers.make_answers(wanted, 3)
     path = wanted.annotation_dir(3) / "answers.csv"
     read = PairAnnotations.from_csv(path, 500)
-    direct = answers._answers(wanted, "two_coin", 3)
+    direct = answers._draw(wanted, two_coin, 3)
     for name in ("i", "j", "worker", "label"):
         np.testing.assert_array_equal(getattr(read, name), getattr(direct, name))
     assert (read.num_pairs, read.num_annotators, len(read.annotated)) == (980, 20, 100)
     assert read.simulated
     np.testing.assert_array_equal(read.true_sensitivity, np.full(20, 0.9))
-    other = answers._answers(wanted, "two_coin", 4)
+    other = answers._draw(wanted, two_coin, 4)
     assert not np.array_equal(other.i, direct.i)
+
+
+def test_options_of_answers_reach_them(project: Path) -> None:
+    options = {"num_annotators": 3, "specificity": [0.7, 1, 0.8]}
+    wanted = Experiment("some", OVERRIDES, (0,), Answers("two_coin", options))
+    answers.make_answers(wanted, 0)
+    read = PairAnnotations.from_csv(wanted.annotation_dir(0) / "answers.csv", 500)
+    np.testing.assert_array_equal(read.true_specificity, [0.7, 1, 0.8])
+
+
+def test_an_experiment_without_answers_says_so(project: Path) -> None:
+    without = Experiment("some", (*OVERRIDES, "annotations=none"), (0,))
+    assert answers.make_answers(without, 0) == {"kind": "none"}
+    assert [path.name for path in without.annotation_dir(0).iterdir()] == ["about.json"]
 
 
 def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path) -> None:
     write_status(pinwheel_crowd="put them there")
-    wanted = Experiment("some", OVERRIDES, (0,), answers="crowd", fallback="tasks")
+    instead = Answers("tasks", {"num_tasks": 7, "num_annotators": 5, "sensitivity": 0.95})
+    wanted = Experiment("some", OVERRIDES, (0,), Answers("crowd", {"num_tasks": 7}, instead))
     about = answers.make_answers(wanted, 0)
     assert about == {"kind": "tasks", "instead_of": "crowd", "because": "put them there"}
     read = PairAnnotations.from_csv(wanted.annotation_dir(0) / "answers.csv", 500)
     assert read.simulated
-    assert read.num_tasks > 1
+    assert (read.num_tasks, read.num_annotators) == (7, 5)
+    np.testing.assert_array_equal(read.true_sensitivity, np.full(5, 0.95))
     labels = load_dataset("pinwheel", project).labels
     assert labels is not None
     assert (read.label == (labels[read.i] == labels[read.j])).mean() > 0.7
@@ -80,7 +97,7 @@ def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path)
 
 def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> None:
     write_status(mnist="put the files into data/mnist")
-    wanted = Experiment("some", ("data=mnist",), (0,), answers="crowd", fallback="tasks", needs=("mnist",))
+    wanted = Experiment("some", ("data=mnist",), (0,), Answers("crowd", {}, Answers("tasks")), needs=("mnist",))
     assert answers.make_answers(wanted, 0)["unavailable"] == "put the files into data/mnist"
     assert experiment.run(wanted, 0) == 0
     status = read_json(wanted.run_dir(0) / "status.json")
@@ -100,7 +117,7 @@ def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest
 def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
     plain = Experiment("a", ("data=pinwheel",), (0,))
     assert experiment.arguments_of(plain, 0) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
-    answered = Experiment("b", ("data=pinwheel",), (2,), answers="two_coin")
+    answered = Experiment("b", ("data=pinwheel",), (2,), Answers("two_coin"))
     assert experiment.arguments_of(answered, 2) == [
         "data=pinwheel",
         "seed=2",

@@ -54,4 +54,5 @@ def test_difference_needs_both_numbers() -> None:
 def test_value_text() -> None:
     assert format_value(0.81237, 0.021, "nmi") == "0.812 ± 0.021"
     assert format_value(8, None, "clusters") == "8"
+    assert format_value(-0.25, None, "sensitivity rank") == "−0.250"
     assert format_value(177.3, None, "seconds_per_epoch") == "177.3 s"

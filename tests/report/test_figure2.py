@@ -20,10 +20,10 @@ PARAMS = """\
 profile: tiny
 experiments:
   pinwheel_none:
-    overrides: [data=pinwheel, model=bayes, annotations=none, restarts=3, epochs=1, logger=none]
+    overrides: [data=pinwheel, model=bayes, annotations=none, restarts=3, epochs=1, model.warm.epochs=9, logger=none]
     seeds: [0]
   pinwheel_two_coin:
-    overrides: [data=pinwheel, model=bayes, epochs=1, logger=none]
+    overrides: [data=pinwheel, model=bayes, epochs=1, model.warm.epochs=9, logger=none]
     answers: {kind: two_coin}
     seeds: [0, 1]
 """
@@ -89,8 +89,9 @@ def test_panels_show_what_the_runs_found(collected: collect.Collected) -> None:
 def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: collect.Collected, tmp_path: Path) -> None:
     results = {result.exhibit.key: result for result in build(collected, tmp_path)}
     result = results[figure2.KEY]
-    assert result.figure is not None
-    image = mpimg.imread(tmp_path / result.figure)
+    (shown,) = result.images
+    assert "b: best of 3 starts by ELBO (seed 0)" in shown.caption
+    image = mpimg.imread(tmp_path / shown.path)
     assert image.shape[0] > 800
     assert image.std() > 0.05  # not an empty sheet
     cells = {(cell.cell[0], cell.quantity): cell for cell in result.cells}
@@ -109,6 +110,6 @@ def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: collec
 def test_without_runs_there_are_only_the_papers_numbers(tmp_path: Path) -> None:
     empty = collect.Collected("laptop", {}, {})
     result = figure2.build(empty, tmp_path)
-    assert result.figure is None
+    assert not result.images
     assert {cell.ours for cell in result.cells} == {None}
     assert result.status == "not yet done"

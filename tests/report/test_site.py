@@ -2,52 +2,33 @@
 
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from semicrowd.report import site, table1
+from semicrowd.report import site
 from semicrowd.report.build import build
 from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import EXHIBITS
-from semicrowd.report.protocols import PROTOCOLS
 from semicrowd.report.results import missing_remark
 
-METRICS = {
-    "test/acc": 0.93,
-    "test/nmi": 0.875,
-    "test/ami": 0.874,
-    "test/ami_max": 0.86,
-    "clusters/used": 12,
-    "workers/sensitivity_mae": 0.012,
-    "workers/specificity_mae": 0.006,
-    "seconds/fit": 620.0,
-    "epochs": 40,
-}
+from .conftest import collected, finished
 
-
-def config() -> dict[str, Any]:
-    """The paper's protocol but for the epochs."""
-    result: dict[str, Any] = {}
-    for setting in PROTOCOLS[table1.KEY]:
-        *groups, name = setting.key.split(".")
-        target = result
-        for group in groups:
-            target = target.setdefault(group, {})
-        target[name] = setting.paper
-    return result | {"epochs": 40}
-
-
-def collected(*runs: Run) -> Collected:
-    return Collected("laptop", {"mnist_crowd": "python src/train.py data=mnist seed=0"}, {"mnist_crowd": list(runs)})
-
-
-def finished(seed: int, **answers: Any) -> Run:
-    return Run(seed, f"results/mnist_crowd/seed-{seed}", "finished", metrics=METRICS, config=config(), answers=answers)
-
-
+NAME = "mnist_bayes_crowd"
+ROW = "BayesSCDC, with; protocol semicrowd |"
 REAL = {"simulated": False, "num_pairs": 57330, "num_annotators": 48}
 SIMULATED = {"simulated": True, "num_pairs": 57330, "num_annotators": 48, "kind": "tasks", "because": "no network"}
+
+
+def real(*seeds: int) -> list[Run]:
+    return [finished(NAME, seed, REAL) for seed in seeds]
+
+
+def stopped(seed: int, status: str, message: str) -> Run:
+    return Run(seed, f"results/{NAME}/seed-{seed}", status, message)
+
+
+def of(*runs: Run) -> Collected:
+    return collected(**{NAME: list(runs)})
 
 
 def row(text: str, *words: str) -> str:
@@ -58,31 +39,30 @@ def row(text: str, *words: str) -> str:
 
 
 def test_paper_and_ours_stand_side_by_side(tmp_path: Path) -> None:
-    build(collected(finished(0, **REAL), finished(1, **REAL)), tmp_path)
+    build(of(*real(0, 1)), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
-    cells = [cell.strip() for cell in row(text, "BayesSCDC, with |", "accuracy").strip("|").split("|")]
+    cells = [cell.strip() for cell in row(text, ROW, "accuracy").strip("|").split("|")]
     assert cells[2:7] == ["0.842 ± 0.055", "0.930 ± 0.000", "2", "0-1", "+0.088"]
-    assert "× 0.95" in row(text, "BayesSCDC, with |", "seconds an epoch")  # 620 s / 40 epochs against 16.4 s
-    assert "not yet done" in row(text, "SCDC, without", "0.659")
+    assert "× 0.95" in row(text, ROW, "seconds an epoch")  # 620 s / 40 epochs against 16.4 s
+    assert "not run in this profile" in row(text, "| SCDC, without; protocol paper |", "0.659")
     assert "epochs: 40 (paper: 200)" in text
     assert "2 runs (paper: 5)" in text
     assert "57330 answers of 48 annotators (real)" in text
-    assert "simulated" not in text.split("## Runs")[0]
+    assert "simulated answers" not in text.split("## Runs")[0].lower()
 
 
 def test_simulated_answers_are_said_in_the_cell_and_in_the_overview(tmp_path: Path) -> None:
-    build(collected(finished(0, **SIMULATED)), tmp_path)
+    build(of(finished(NAME, 0, SIMULATED)), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
-    assert "| simulated answers |" in row(text, "BayesSCDC, with |", "accuracy")
+    assert "| simulated answers |" in row(text, ROW, "accuracy")
     assert "answers simulated in place of the real ones: no network" in text
     assert "partly done, simulated answers" in text
 
 
 def test_missing_data_leave_a_row_that_says_how_to_get_them(tmp_path: Path) -> None:
-    run = Run(0, "results/mnist_crowd/seed-0", "unavailable", "put the files | into data/mnist")
-    build(collected(run), tmp_path)
+    build(of(stopped(0, "unavailable", "put the files | into data/mnist")), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
-    line = row(text, "BayesSCDC, with |", "accuracy")
+    line = row(text, ROW, "accuracy")
     assert r"data not available here: put the files \| into data/mnist" in line
     assert "0.842 ± 0.055 | – |" in line
 
@@ -100,17 +80,16 @@ def test_why_there_is_no_number(status: str, message: str, expected: str) -> Non
 
 
 def test_a_failed_run_is_named_beside_the_mean_of_the_others(tmp_path: Path) -> None:
-    build(collected(finished(0, **REAL), Run(1, "results/mnist_crowd/seed-1", "failed", "boom")), tmp_path)
+    build(of(*real(0), stopped(1, "failed", "boom")), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
-    line = row(text, "BayesSCDC, with |", "accuracy")
+    line = row(text, ROW, "accuracy")
     assert "| 1 | 0 |" in line
     assert "seed 1 failed: not in the mean" in line
     assert "boom" in text
 
 
 def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: Path) -> None:
-    run = Run(0, "results/mnist_crowd/seed-0", "failed", "<b>bold</b> & more")
-    build(collected(run), tmp_path)
+    build(of(stopped(0, "failed", "<b>bold</b> & more")), tmp_path)
     page = (tmp_path / "index.html").read_text()
     anchors: list[str] = []
 

@@ -27,7 +27,7 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     grid = figure.subplots(len(rows), columns, squeeze=False)
     for axes_row, k in zip(grid, rows, strict=True):
         for axes, flat in zip(axes_row, samples[k], strict=True):
-            axes.imshow(_image(flat, image_shape), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+            axes.imshow(as_image(flat, image_shape), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axes.set_xticks([])
             axes.set_yticks([])
             axes.spines[:].set_visible(False)
@@ -37,7 +37,8 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     return figure
 
 
-def _image(flat: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def as_image(flat: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A row of features as an image [height, width] or [height, width, 3], in [0, 1]."""
     image = flat.reshape(shape)
     if image.ndim == 3:
         image = np.moveaxis(image, 0, -1)

@@ -19,7 +19,8 @@ _MOST_NAMES = 60
 
 def workers(table: "WorkerTable", title: str) -> Figure:
     """Sensitivity, specificity and weight of every annotator, one column each; bars are 90 % intervals."""
-    with np.errstate(divide="ignore"):  # an annotator who is never wrong has infinite weight
+    # An annotator who is never wrong, or never right, has infinite weight; one who always gives the same answer none.
+    with np.errstate(divide="ignore", invalid="ignore"):
         true_weight = logit(table.true_sensitivity) + logit(table.true_specificity)
     order = np.argsort(-table.weight, kind="stable")
     columns = np.arange(len(order))
@@ -59,13 +60,16 @@ def _quality(
 
 
 def _truth(axes: Axes, values: np.ndarray) -> None:
-    """Diamonds; infinite values as arrow heads at the upper edge."""
-    finite, endless = np.flatnonzero(np.isfinite(values)), np.flatnonzero(np.isposinf(values))
+    """Diamonds; infinite values as arrow heads at the upper or lower edge; none for what is not defined or known."""
+    finite = np.flatnonzero(np.isfinite(values))
     if finite.size:
         _outline(axes, finite, values[finite], "D", "truth", axes.transData)
-    if endless.size:
-        top = np.full(endless.size, 0.97)
-        _outline(axes, endless, top, "^", "truth is infinite: never wrong", axes.get_xaxis_transform())
+    for endless, height, marker, label in (
+        (np.flatnonzero(np.isposinf(values)), 0.97, "^", "truth is infinite: never wrong"),
+        (np.flatnonzero(np.isneginf(values)), 0.03, "v", "truth is minus infinity: never right"),
+    ):
+        if endless.size:
+            _outline(axes, endless, np.full(endless.size, height), marker, label, axes.get_xaxis_transform())
 
 
 def _outline(axes: Axes, x: np.ndarray, y: np.ndarray, marker: str, label: str, transform: Transform) -> None:

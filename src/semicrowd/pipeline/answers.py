@@ -1,27 +1,23 @@
-"""Stages ``*_answers``: the answers of one run as a file, real or simulated."""
+"""Stages ``*_answers``: the answers of one run as a file, real or simulated, or the note that it has none."""
 
 import argparse
 import sys
 from typing import Any
 
-from hydra import compose, initialize_config_dir
-
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import PARAMS, Experiment, load_plan
+from semicrowd.pipeline.configurations import composed
+from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.run.cli import CONF
 from semicrowd.run.execute import load_inputs
 from semicrowd.run.files import write_json
 
 
-def _answers(experiment: Experiment, kind: str, seed: int) -> PairAnnotations:
-    """The answers that the run itself would get with ``annotations=<kind>``."""
-    overrides = [*experiment.overrides, f"annotations={kind}", f"seed={seed}"]
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        _, annotations = load_inputs(compose("config", overrides))
+def _draw(experiment: Experiment, wanted: Answers, seed: int) -> PairAnnotations:
+    """The answers that the run itself would get."""
+    _, annotations = load_inputs(composed([*experiment.overrides, *wanted.overrides(), f"seed={seed}"]))
     if annotations is None:
-        raise UserError(f"answers of kind {kind!r}: expected a kind that gives answers")
+        raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
     return annotations
 
 
@@ -30,23 +26,20 @@ def make_answers(experiment: Experiment, seed: int) -> dict[str, Any]:
 
     ``answers.csv`` (with the annotators' true quality beside it) and ``about.json``: ``kind``, and where the wanted
     answers cannot be had, ``instead_of`` and ``because``. Without the data themselves there is only ``about.json``,
-    with ``unavailable``.
+    with ``unavailable``; for an experiment without answers it says ``none``.
     """
-    folder = experiment.annotation_dir(seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    about: dict[str, Any] = {"kind": experiment.answers}
-    for name in experiment.needs:
-        if message := why_missing(name):
-            about |= {"unavailable": message}
-            write_json(folder / "about.json", about)
-            return about
-    assert experiment.answers is not None
-    kind = experiment.answers
-    if experiment.fallback and (message := why_missing(f"{experiment.option('data')}_{kind}")):
-        kind = experiment.fallback
-        about = {"kind": kind, "instead_of": experiment.answers, "because": message}
-    _answers(experiment, kind, seed).save(folder / "answers.csv")
-    write_json(folder / "about.json", about)
+    wanted = experiment.answers
+    about: dict[str, Any] = {"kind": wanted.kind if wanted else "none"}
+    missing = [message for name in experiment.needs if (message := why_missing(name))]
+    path = experiment.annotation_dir(seed) / "answers.csv"
+    if missing:
+        about |= {"unavailable": missing[0]}
+    elif wanted is not None:
+        if wanted.fallback and (message := why_missing(f"{experiment.option('data')}_{wanted.kind}")):
+            about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
+            wanted = wanted.fallback
+        _draw(experiment, wanted, seed).save(path)
+    write_json(path.with_name("about.json"), about)
     return about
 
 

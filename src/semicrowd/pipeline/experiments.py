@@ -1,6 +1,8 @@
 """What params.yaml asks for: experiments, their seeds, and where each run's files lie."""
 
-from collections.abc import Sequence
+import json
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from semicrowd.errors import UserError
 PARAMS = Path("params.yaml")
 #: The pipeline keeps its data in the project: its stages declare them.
 DATA = Path("data")
+CONFIGURATIONS = Path("configurations")
 ANNOTATIONS = Path("annotations")
 RESULTS = Path("results")
 
@@ -28,6 +31,30 @@ def format_ranges(numbers: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
+class Answers:
+    """Answers as a run would draw or read them by itself: ``annotations=<kind>`` with its options.
+
+    Attributes
+    ----------
+    kind
+        ``two_coin``, ``quota``, ``tasks`` or ``crowd``.
+    options
+        Of that kind, as ``conf/annotations`` has them; the others keep their defaults.
+    fallback
+        What to simulate where these cannot be had.
+    """
+
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fallback: "Answers | None" = None
+
+    def overrides(self) -> list[str]:
+        """Arguments of ``src/train.py``."""
+        options = [f"annotations.{name}={json.dumps(value)}" for name, value in self.options.items()]
+        return [f"annotations={self.kind}", *options]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One experiment of the selected profile: the same run with several seeds.
 
@@ -38,10 +65,7 @@ class Experiment:
     seeds
         One run each.
     answers
-        Kind of answers that the annotations stage writes (``two_coin``, ``quota``, ``tasks``, ``crowd``), None for an
-        experiment without.
-    fallback
-        Kind to simulate where the answers of ``answers`` cannot be had.
+        What the answers stage writes, None for an experiment without.
     needs
         Data sets without which there is nothing to run.
     threads
@@ -51,8 +75,7 @@ class Experiment:
     name: str
     overrides: tuple[str, ...]
     seeds: tuple[int, ...]
-    answers: str | None = None
-    fallback: str | None = None
+    answers: Answers | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
     threads: int | None = None
 
@@ -62,9 +85,10 @@ class Experiment:
 
     def command(self) -> str:
         """The same runs by hand; the answers are then drawn or read by the run itself."""
-        answers = [f"annotations={self.answers}"] if self.answers else []
+        answers = self.answers.overrides() if self.answers else []
         sweep = ["-m"] if len(self.seeds) > 1 else []
-        return " ".join(["python src/train.py", *sweep, *self.overrides, *answers, f"seed={format_ranges(self.seeds)}"])
+        seeds = f"seed={format_ranges(self.seeds)}"
+        return shlex.join(["python", "src/train.py", *sweep, *self.overrides, *answers, seeds])
 
     def annotation_dir(self, seed: int) -> Path:
         """Where the annotations stage writes this run's answers."""
@@ -77,10 +101,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Plan:
-    """The selected profile: its name and its experiments."""
+    """The selected profile: its name, its experiments, and how many runs there may be at once."""
 
     profile: str
     experiments: dict[str, Experiment]
+    jobs: int = 1
 
     def experiment(self, name: str) -> Experiment:
         """The experiment called ``name``.
@@ -97,17 +122,37 @@ class Plan:
         return self.experiments[name]
 
 
+def _answers(entry: dict[str, Any] | None) -> Answers | None:
+    if entry is None:
+        return None
+    options = {name: value for name, value in entry.items() if name not in ("kind", "fallback")}
+    return Answers(entry["kind"], options, _answers(entry.get("fallback")))
+
+
 def _experiment(name: str, entry: dict[str, Any]) -> Experiment:
-    answers = entry.get("answers") or {}
     return Experiment(
         name=name,
         overrides=tuple(entry["overrides"]),
         seeds=tuple(entry["seeds"]),
-        answers=answers.get("kind"),
-        fallback=answers.get("fallback"),
+        answers=_answers(entry.get("answers")),
         needs=tuple(entry.get("needs", ())),
         threads=entry.get("threads"),
     )
+
+
+def _with_groups(content: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
+    """The experiments' entries, those of a group with what it says for all of them.
+
+    An experiment without seeds of its own that no group names is switched off.
+    """
+    entries: dict[str, dict[str, Any]] = {**content["experiments"]}
+    for group, shared in content.get("groups", {}).items():
+        shared = {**shared}
+        for name in shared.pop("experiments"):
+            if name not in entries or "seeds" in entries[name]:
+                raise UserError(f"{path}: group {group}: expected names of experiments without seeds, found {name!r}")
+            entries[name] = {**shared, **entries[name]}
+    return {name: entry for name, entry in entries.items() if "seeds" in entry}
 
 
 def load_plan(path: Path = PARAMS) -> Plan:
@@ -120,11 +165,11 @@ def load_plan(path: Path = PARAMS) -> Plan:
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        experiments = {name: _experiment(name, entry) for name, entry in content["experiments"].items()}
-        return Plan(str(content["profile"]), experiments)
+        experiments = {name: _experiment(name, entry) for name, entry in _with_groups(content, path).items()}
+        return Plan(str(content["profile"]), experiments, int(content.get("jobs", 1)))
     except FileNotFoundError:
         raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
     except yaml.YAMLError as error:
         raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{path}: expected profile and experiments with overrides and seeds ({error})") from None

@@ -1,7 +1,8 @@
 """``make reproduce``: the whole pipeline, from data to reports/index.html.
 
-DVC decides what has to run again. A stage that fails does not stop the others; the report is then written from what is
-there, with the failed run's error in its place, and the exit code is 1.
+DVC decides what has to run again, and ``jobs`` of params.yaml how many experiments run at once. A stage that fails does
+not stop the others; the report is then written from what is there, with the failed run's error in its place, and the
+exit code is 1.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import sys
 from pathlib import Path
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
+from semicrowd.pipeline.parallel import run_ahead
 from semicrowd.pipeline.profile import drift, select_profile
 
 
@@ -31,6 +33,9 @@ def reproduce(root: Path) -> int:
     """Run what has changed; the exit code is that of the pipeline."""
     allow_missing_git(root)
     environment = _environment(root)
+    jobs = load_plan(root / PARAMS).jobs
+    if jobs > 1:
+        run_ahead(root, environment, jobs)
     done = subprocess.run(
         [sys.executable, "-m", "dvc", "repro", "--keep-going"], cwd=root, env=environment, check=False
     )

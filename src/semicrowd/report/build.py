@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from semicrowd.report import collect, figure2, site, table1
+from semicrowd.report import collect, figure2, figure4a, site, table1
 from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import EXHIBITS
 from semicrowd.report.results import Result, pending
@@ -14,11 +14,13 @@ REPORTS = Path("reports")
 BUILDERS: dict[str, Callable[[Collected, Path], Result]] = {
     figure2.KEY: figure2.build,
     table1.KEY: table1.build,
+    figure4a.KEY: figure4a.build,
 }
 
 
 def build(collected: Collected, folder: Path = REPORTS) -> list[Result]:
-    """Write the page and its figures into ``folder``."""
+    """Write the page and its figures into ``folder``; the folder of the figures is there even where there are none."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
     results = [
         BUILDERS[exhibit.key](collected, folder) if exhibit.key in BUILDERS else pending(exhibit)
         for exhibit in EXHIBITS

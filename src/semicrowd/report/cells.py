@@ -87,7 +87,8 @@ def format_number(value: float, quantity: str) -> str:
     """A number with as many digits as its kind deserves."""
     if quantity == "clusters":
         return f"{value:.1f}".removesuffix(".0")
-    return f"{value:.1f} s" if quantity == "seconds_per_epoch" else f"{value:.3f}"
+    text = f"{value:.1f} s" if quantity == "seconds_per_epoch" else f"{value:.3f}"
+    return text.replace("-", "−")
 
 
 def format_value(mean: float, sd: float | None, quantity: str) -> str:

@@ -11,7 +11,7 @@ from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import exhibit
 from semicrowd.report.panels import Panel, draw
 from semicrowd.report.paper_values import values_of
-from semicrowd.report.results import Measure, Result, cells_of_experiment, metric, worst_start
+from semicrowd.report.results import Image, Measure, Result, cells_of_experiment, metric, worst_start
 from semicrowd.report.runs import read_clusters, read_restart_clusters
 
 KEY = "scdc/figure-2"
@@ -54,8 +54,7 @@ def build(collected: Collected, folder: Path) -> Result:
             "and 980 answers of 20 annotators (sensitivity and specificity .9) about 100 of the items; panel d shows "
             "these 100 with their answers."
         ),
-        figure=IMAGE if panels else None,
-        caption=f"Pinwheel: {'; '.join(panel.title for panel in panels)}." if panels else "",
+        images=(Image(IMAGE, f"Pinwheel: {'; '.join(panel.title for panel in panels)}."),) if panels else (),
         commands=tuple(collected.commands[name] for name in (WITHOUT, WITH) if name in collected.commands),
     )
 

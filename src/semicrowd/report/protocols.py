@@ -20,6 +20,8 @@ class Setting:
         True for a setting that matters only to a run with answers.
     said
         How to print the paper's value, where the value itself is an option's name.
+    model
+        The only model that has it; empty for a setting of both.
     """
 
     key: str
@@ -27,20 +29,42 @@ class Setting:
     paper: Any
     with_answers: bool = False
     said: str = ""
+    model: str = ""
 
 
-# What both of the paper's BayesSCDC experiments share (App. B and section 3.2).
-_BAYES = (
+# What the paper's experiments share (App. B and sections 2.3 and 3.2).
+_COMMON = (
     Setting("model.start", "start", "cold"),
-    Setting("model.prior.concentration", "prior concentration of the mixing weights", "paper", said=".05/K"),
     Setting("model.linear_skip", "linear skip in the networks", False),
-    Setting("model.natural_gradient", "natural gradient", "full", said="with both terms of eq. 17"),
-    Setting("model.step_size", "step on the global posterior", 1e-4),
+    Setting("model.nets.kind", "networks", "mlp"),
+    Setting("model.nets.precision", "precision of the networks", "float32"),
+    Setting("model.views.kind", "views", "none"),
     Setting("model.learning_rate", "learning rate of the networks", 1e-3),
     Setting("model.schedule.final", "last step sizes as a fraction of the first", 1.0),
-    Setting("model.moves.every", "epochs between rounds of merges (0: none)", 0),
-    Setting("model.final_refits", "exact updates of the global posterior after training", 0),
     Setting("model.relational.sampler", "sampling of answers", "pairs", with_answers=True),
+    Setting("model.final_refits", "updates of the annotators from all answers after training", 0, with_answers=True),
+    Setting("model.prior.concentration", "prior concentration of the mixing weights", "paper", said=".05/K",
+            model="bayes"),
+    Setting("model.prior.annotators", "prior of the annotators", "fixed", with_answers=True, model="bayes"),
+    Setting("model.optimizer", "optimiser of the networks", "momentum", said="steps with momentum .9", model="bayes"),
+    Setting("model.natural_gradient", "natural gradient", "full", said="with both terms of eq. 17", model="bayes"),
+    Setting("model.step_size", "step on the global posterior", 1e-4, model="bayes"),
+    Setting("model.amortisation", "weight of the recognition network's cross-entropy", 0.0, model="bayes"),
+    Setting("model.moves.every", "epochs between rounds of merges (0: none)", 0, model="bayes"),
+    Setting("model.amortisation", "weight of the recognition network's own objective", 0.0, model="bayes"),
+    Setting("model.initial_quality", "first sensitivities and specificities", "paper", with_answers=True,
+            said="each from Beta(1, 1)", model="scdc"),
+    Setting("model.drop_mass", "mass of q(z | o) without an x of its own", 0.0, model="scdc"),
+)  # fmt: skip
+
+_MNIST = (
+    Setting("epochs", "epochs", 200),
+    Setting("batch_size", "batch", 128),
+    Setting("restarts", "initialisations a run, the best counts", 10),
+    Setting("model.K", "K", 50),
+    Setting("model.latent_dim", "latent dimensions", 8),
+    Setting("model.hidden", "hidden layers", [500, 500]),
+    *_COMMON,
 )
 
 PROTOCOLS: dict[str, tuple[Setting, ...]] = {
@@ -50,28 +74,21 @@ PROTOCOLS: dict[str, tuple[Setting, ...]] = {
         Setting("model.K", "K", 15),
         Setting("model.latent_dim", "latent dimensions", 2),
         Setting("model.hidden", "hidden layers", [40, 40]),
-        *_BAYES,
+        *_COMMON,
     ),
-    "scdc/table-1": (
-        Setting("epochs", "epochs", 200),
-        Setting("batch_size", "batch", 128),
-        Setting("restarts", "initialisations a run, the best counts", 10),
-        Setting("model.K", "K", 50),
-        Setting("model.latent_dim", "latent dimensions", 8),
-        Setting("model.hidden", "hidden layers", [500, 500]),
-        *_BAYES,
-    ),
+    "scdc/table-1": _MNIST,
+    "scdc/figure-4a": _MNIST,
 }
 
 # What no setting tells.
 NOTES: dict[str, tuple[str, ...]] = {
-    "scdc/figure-2": ("networks trained by Adam (paper: momentum .9)",),
+    "scdc/figure-2": (),
     "scdc/table-1": (
-        "networks trained by Adam (paper: momentum .9)",
         "the paper's NMI is adjusted mutual information with the 'max' average: compared with ours of the same kind",
         "on the test set (paper: not said)",
         "the best start is chosen by the ELBO (paper: not said)",
     ),
+    "scdc/figure-4a": ("with the crowd's answers (paper: not said)",),
 }
 
 
@@ -111,7 +128,7 @@ def deviations(exhibit: str, config: dict[str, Any], *, with_answers: bool, runs
     if runs != paper_runs:
         found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {paper_runs})")
     for setting in PROTOCOLS[exhibit]:
-        if setting.with_answers and not with_answers:
+        if (setting.with_answers and not with_answers) or setting.model not in ("", config["model"]["name"]):
             continue
         ours = _lookup(config, setting.key)
         if ours != setting.paper:

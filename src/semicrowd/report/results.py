@@ -13,13 +13,13 @@ from semicrowd.report.paper_values import paper_value, values_of
 from semicrowd.report.protocols import deviations
 
 NOT_YET_DONE = "not yet done"
-#: Reads one number off a finished run.
-Measure = Callable[[Run], float]
+#: Reads one number off a finished run; None where the run has none of the kind.
+Measure = Callable[[Run], float | None]
 
 
 def metric(name: str) -> Measure:
-    """The entry ``name`` of ``metrics.json``."""
-    return lambda run: run.metrics[name]
+    """The entry ``name`` of ``metrics.json``, which leaves out what is not defined."""
+    return lambda run: run.metrics.get(name)
 
 
 def seconds_per_epoch(run: Run) -> float:
@@ -33,6 +33,22 @@ def worst_start(column: str) -> Measure:
 
 
 @dataclass(frozen=True)
+class Image:
+    """An image of the report.
+
+    Attributes
+    ----------
+    path
+        Of its file, relative to the report's folder.
+    caption
+        What it shows; also its text for those who cannot see it.
+    """
+
+    path: Path
+    caption: str
+
+
+@dataclass(frozen=True)
 class Result:
     """One table or figure of a paper with its cells.
 
@@ -40,10 +56,8 @@ class Result:
     ----------
     text
         How to read it: which runs, which metric stands beside the paper's.
-    figure
-        Image file, relative to the report's folder.
-    caption
-        What the image shows; also its text for those who cannot see it.
+    images
+        Figures, in their order.
     commands
         Commands that give the runs again.
     """
@@ -51,8 +65,7 @@ class Result:
     exhibit: Exhibit
     cells: tuple[Cell, ...]
     text: str = ""
-    figure: Path | None = None
-    caption: str = ""
+    images: tuple[Image, ...] = ()
     commands: tuple[str, ...] = field(default_factory=tuple)
 
     @property
@@ -60,7 +73,9 @@ class Result:
         """``done``, ``partly done``, ``not yet done``, or that there is nothing to compute."""
         if not self.exhibit.computed:
             return "nothing to compute"
-        done = [cell.ours is not None for cell in self.cells if cell.paper is not None]
+        # Of what the paper prints; of a figure without printed numbers, of all that is shown.
+        printed = [cell for cell in self.cells if cell.paper is not None] or self.cells
+        done = [cell.ours is not None for cell in printed]
         if any(done):
             return "done" if all(done) else "partly done"
         return NOT_YET_DONE
@@ -87,6 +102,31 @@ def missing_remark(unfinished: Sequence[Run]) -> str:
     return "not run in this profile"
 
 
+def remarks_on(collected: Collected, experiment: str) -> list[str]:
+    """What is to be said beside an experiment's numbers, or in their place."""
+    runs, unfinished = collected.finished(experiment), collected.unfinished(experiment)
+    remarks = [] if runs else [missing_remark(unfinished)]
+    if runs and unfinished:
+        remarks.append("; ".join(f"seed {run.seed} {run.status}" for run in unfinished) + ": not in the mean")
+    if _replaced(runs):
+        remarks.append("simulated answers")
+    return remarks
+
+
+def _replaced(runs: Sequence[Run]) -> list[str]:
+    """Why the answers of runs are not the real ones that they should be."""
+    return [run.answers["because"] for run in runs if "because" in run.answers]
+
+
+def protocol_of(runs: Sequence[Run], exhibit: str, *, with_answers: bool, paper_runs: int) -> tuple[str, ...]:
+    """How the protocol of an experiment's finished runs differs from the paper's."""
+    if not runs:
+        return ()
+    found = deviations(exhibit, runs[0].config, with_answers=with_answers, runs=len(runs), paper_runs=paper_runs)
+    replaced = [f"answers simulated in place of the real ones: {reason}" for reason in _replaced(runs)]
+    return (*found, *replaced[:1])
+
+
 def cells_of_experiment(
     collected: Collected,
     experiment: str,
@@ -96,38 +136,38 @@ def cells_of_experiment(
     *,
     with_answers: bool,
     paper_runs: int,
+    label: str = "",
 ) -> tuple[Cell, ...]:
     """One cell for each quantity: the mean over the experiment's finished runs beside the paper's number.
 
     Parameters
     ----------
+    cell
+        The paper's name of the row; its numbers stand beside ours. Without any of that name, there is none beside.
     measures
         quantity → how it is read off a run. Quantities that the paper does not print get a cell without its number.
+        Where nothing has run, there are the quantities that the paper prints, or the first.
+    label
+        Name of the row here, where it is not the paper's.
     """
     runs = collected.finished(experiment)
-    unfinished = collected.unfinished(experiment)
-    remarks = [] if runs else [missing_remark(unfinished)]
-    if runs and unfinished:
-        remarks.append("; ".join(f"seed {run.seed} {run.status}" for run in unfinished) + ": not in the mean")
-    replaced = [run.answers["because"] for run in runs if "because" in run.answers]
-    if replaced:
-        remarks.append("simulated answers")
-    protocol = (
-        deviations(exhibit, runs[0].config, with_answers=with_answers, runs=len(runs), paper_runs=paper_runs)
-        if runs
-        else []
-    )
-    protocol += [f"answers simulated in place of the real ones: {reason}" for reason in replaced[:1]]
+    remarks = remarks_on(collected, experiment)
+    protocol = protocol_of(runs, exhibit, with_answers=with_answers, paper_runs=paper_runs)
     printed = {value.quantity for value in values_of(exhibit) if value.cell == cell}
-    return tuple(
-        Cell(
-            cell=cell,
-            quantity=quantity,
-            paper=paper_value(exhibit, cell, quantity) if quantity in printed else None,
-            ours=summarise([measure(run) for run in runs], [run.seed for run in runs]),
-            remark="; ".join(remarks),
-            deviations=tuple(protocol),
+    shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}
+    cells = []
+    for quantity, measure in shown.items():
+        numbers = [(value, run.seed) for run in runs if (value := measure(run)) is not None]
+        known = {seed for _, seed in numbers}
+        undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
+        cells.append(
+            Cell(
+                cell=label or cell,
+                quantity=quantity,
+                paper=paper_value(exhibit, cell, quantity) if quantity in printed else None,
+                ours=summarise([value for value, _ in numbers], [seed for _, seed in numbers]),
+                remark="; ".join([*remarks, *undefined]),
+                deviations=protocol,
+            )
         )
-        for quantity, measure in measures.items()
-        if runs or quantity in printed
-    )
+    return tuple(cells)

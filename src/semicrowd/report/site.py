@@ -23,6 +23,8 @@ _QUANTITIES = {
     "seconds_per_epoch": "seconds an epoch",
     "sensitivity error": "error of sensitivity",
     "specificity error": "error of specificity",
+    "sensitivity rank": "rank correlation of sensitivity",
+    "specificity rank": "rank correlation of specificity",
 }
 
 
@@ -56,8 +58,7 @@ def _section(result: Result) -> dict[str, Any]:
         "status": result.status + (", simulated answers" if result.simulated else ""),
         "state": result.status.replace(" ", "-"),
         "text": result.text,
-        "figure": result.figure.as_posix() if result.figure else None,
-        "caption": result.caption,
+        "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in result.images],
         "rows": rows,
         "notes": notes,
         "commands": result.commands,

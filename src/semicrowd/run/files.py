@@ -23,6 +23,7 @@ RUN_FILES = (
     "workers.csv",
     "restarts.csv",
     "restart_assignments.npz",
+    "snapshots.npz",
     "annotations.csv",
     "curves.csv",
     "checkpoints",

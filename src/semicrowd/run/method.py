@@ -10,6 +10,7 @@ import numpy as np
 
 from semicrowd.run.evaluate import Evaluation
 from semicrowd.run.files import RunDirectory
+from semicrowd.run.snapshots import Snapshots
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,13 @@ class Fit:
     seconds : spent on it, in earlier sessions of the run too
     epochs : 1 of a method that has none
     curves : rows of curves.csv
+    snapshots : of the clusters while training, None of a run without
     """
 
     seconds: float
     epochs: int
     curves: Sequence[Mapping[str, float]] = ()
+    snapshots: Snapshots | None = None
 
 
 @dataclass(frozen=True)

@@ -86,5 +86,6 @@ class Session:
             curves=fit.curves,
             restarts=result.restart_scores,
             best=result.found.best,
+            snapshots=fit.snapshots,
         )
         run_figures(figures, self.directory.path / "figures")

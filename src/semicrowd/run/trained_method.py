@@ -13,6 +13,7 @@ from semicrowd.random import torch_stream
 from semicrowd.run.evaluate import Evaluation, evaluate
 from semicrowd.run.files import RunDirectory
 from semicrowd.run.method import ClusterPicture, Fit, Method
+from semicrowd.run.snapshot_recorder import SnapshotRecorder, wanted_epochs
 from semicrowd.run.training import EpochRecorder, check_trainer, fit, read_checkpoint
 
 
@@ -22,6 +23,7 @@ class TrainedMethod(Method):
     def __init__(self, cfg: DictConfig, data: Dataset, annotations: PairAnnotations | None) -> None:
         self.cfg, self.data, self.annotations = cfg, data, annotations
         self.model = build_model(cfg, data, annotations, cfg.seed, cfg.restarts)
+        self.snapshot_epochs = wanted_epochs(cfg, data)
         check_trainer(cfg)
 
     def resume_point(self, directory: RunDirectory) -> Path | None:
@@ -36,8 +38,10 @@ class TrainedMethod(Method):
     ) -> Fit:
         """Warm start and training."""
         recorder = EpochRecorder(directory.checkpoint, directory.path / "curves.csv", log_epoch)
-        fit(self.model, self.cfg, recorder, resume_from)
-        return Fit(recorder.seconds, int(self.cfg.epochs), recorder.rows)
+        snapshots = SnapshotRecorder(self.snapshot_epochs, directory.path, self.cfg.seed)
+        fit(self.model, self.cfg, recorder, resume_from, [snapshots] if self.snapshot_epochs else [])
+        kept = snapshots.content() if self.snapshot_epochs else None
+        return Fit(recorder.seconds, int(self.cfg.epochs), recorder.rows, kept)
 
     def evaluate(self) -> Evaluation:
         """The fixed model on every item."""

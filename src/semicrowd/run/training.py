@@ -4,7 +4,7 @@ import logging
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +96,14 @@ def read_checkpoint(path: Path, model: ClusteringModule | None = None) -> dict[s
     return content
 
 
-def fit(model: ClusteringModule, cfg: DictConfig, recorder: EpochRecorder, resume_from: Path | None) -> None:
-    """Warm start and training, or training from a checkpoint on.
+def fit(
+    model: ClusteringModule,
+    cfg: DictConfig,
+    recorder: EpochRecorder,
+    resume_from: Path | None,
+    callbacks: Sequence[Callback] = (),
+) -> None:
+    """Warm start and training, or training from a checkpoint on; ``callbacks`` come before the recorder.
 
     Raises
     ------
@@ -105,7 +111,7 @@ def fit(model: ClusteringModule, cfg: DictConfig, recorder: EpochRecorder, resum
         After Ctrl-C or SIGTERM; the last finished epoch is in the checkpoint.
     """
     with ProgressBar(cfg.epochs, enabled=cfg.trainer.progress) as bar:
-        trainer = _trainer(cfg, [bar, recorder], recorder.curves.parent)
+        trainer = _trainer(cfg, [bar, *callbacks, recorder], recorder.curves.parent)
         if resume_from is None:
             model.warm_up(bar.say)
         handler = signal.getsignal(signal.SIGINT)

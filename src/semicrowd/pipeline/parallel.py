@@ -1,0 +1,59 @@
+"""Runs of the pipeline's experiments, several at once.
+
+DVC runs one stage after the other, and lets several of its processes work on different stages of one pipeline. The runs
+of the experiments need one core each and nothing of each other, so they go ahead of the rest in this way.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import yaml
+
+_EXPERIMENT = "semicrowd.pipeline.experiment"
+_PIPELINE = "semicrowd.pipeline."
+
+
+def stage_groups(dvc_yaml: Path) -> tuple[list[str], list[str]]:
+    """Names in dvc.yaml of the stages that prepare the experiments, and of those that run them.
+
+    Both are told by the module that they start; what comes after the experiments is of ``semicrowd.report``.
+    """
+    stages = yaml.safe_load(dvc_yaml.read_text(encoding="utf-8"))["stages"]
+    modules = {name: stage["cmd"].split()[2] for name, stage in stages.items()}
+    before = [name for name, module in modules.items() if module.startswith(_PIPELINE) and module != _EXPERIMENT]
+    return before, [name for name, module in modules.items() if module == _EXPERIMENT]
+
+
+def run_ahead(root: Path, environment: Mapping[str, str], jobs: int) -> None:
+    """Run the experiments that have to run, ``jobs`` at once; whatever fails here is left to the caller's own run."""
+    before, experiments = stage_groups(root / "dvc.yaml")
+    if not set(_changed(root, environment)) - {"fetch"}:
+        return
+    names = _output(root, environment, "stage", "list", "--name-only").split()
+    _dvc(root, environment, "repro", "--keep-going", *(name for name in names if name.split("@")[0] in before))
+    changed = [name for name in _changed(root, environment) if name.split("@")[0] in experiments]
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        list(pool.map(lambda name: _dvc(root, environment, "--wait-for-lock", "repro", "--single-item", name), changed))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _changed(root: Path, environment: Mapping[str, str]) -> list[str]:
+    """Stages that are not up to date, those that always run among them."""
+    return list(json.loads(_output(root, environment, "status", "--json") or "{}"))
+
+
+def _dvc(root: Path, environment: Mapping[str, str], *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "dvc", *arguments], cwd=root, env=environment, check=False)
+
+
+def _output(root: Path, environment: Mapping[str, str], *arguments: str) -> str:
+    """What a command of DVC prints; nothing where it fails."""
+    command = [sys.executable, "-m", "dvc", *arguments]
+    done = subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.PIPE, text=True)
+    return done.stdout if done.returncode == 0 else ""

@@ -1,0 +1,45 @@
+"""Composed configurations: what reaches them, and what does not."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from semicrowd.pipeline.configurations import answer_settings, run_settings, write_configurations
+from semicrowd.pipeline.experiments import Answers, Experiment
+
+CROWD = Answers("crowd", {"num_tasks": 10}, Answers("tasks", {"num_tasks": 10, "num_annotators": 9}))
+
+
+def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
+    return Experiment("some", ("data=mnist", *overrides), (0, 1), answers)
+
+
+def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
+    plain = run_settings(mnist("model=bayes", answers=CROWD))
+    assert plain["model"]["K"] == 50
+    assert plain["annotations"] == {"name": "file"}
+    assert run_settings(mnist("model=bayes", "epochs=3", answers=CROWD))["epochs"] == 3
+    for same in ("logger=none", "figures=false", "trainer.accelerator=cpu", "seed=7", "resume=true"):
+        assert run_settings(mnist("model=bayes", same, answers=CROWD)) == plain
+
+
+def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> None:
+    settings = answer_settings(mnist("model=bayes", answers=CROWD))
+    assert [(one["name"], one["num_tasks"]) for one in settings["answers"]] == [("crowd", 10), ("tasks", 10)]
+    assert settings["answers"][1]["num_annotators"] == 9
+    assert settings == answer_settings(mnist("model=scdc", "epochs=3", answers=CROWD))
+    assert answer_settings(mnist("model=bayes")) == {}
+
+
+def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(tmp_path: Path) -> None:
+    broken = Experiment("broken", ("data=mnist", "model=bias"), (0,), Answers("crowd", {"number": 3}))
+    write_configurations([mnist("model=scdc"), broken], tmp_path)
+
+    def read(name: str) -> Any:
+        return yaml.safe_load((tmp_path / name).read_text())
+
+    assert read("some/run.yaml") == run_settings(mnist("model=scdc"))
+    assert read("some/answers.yaml") == {}
+    assert "bias" in read("broken/run.yaml")["error"]
+    assert set(read("broken/answers.yaml")) == {"error"}
