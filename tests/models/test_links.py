@@ -66,13 +66,12 @@ def test_clusters_are_joined_while_a_link_costs_less_than_its_weight(weight: flo
     for a in range(4):
         for b in range(a):
             union = evidence_of_clusters(s[a] + s[b], PRIOR) - evidence_of_clusters(s[[a, b]], PRIOR).sum()
-            cost[a, b] = -union.item() / max(links[a, b], 1)
+            cost[a, b] = -union.item() / links[a, b] if links[a, b] else np.inf
     first = min(cost, key=lambda pair: cost[pair])
     assert (name[first[0]] == name[first[1]]) == (cost[first] < weight)
     if weight == 1e9:
-        assert len(groups) == 1
-    elif weight <= 2:
-        assert all(name[3] != name[k] for k in range(3))  # far away and without a link
+        assert len(groups) == 2
+    assert all(name[3] != name[k] for k in range(3))  # far away and without a link
     inside = sum(links[np.ix_(g, g)].sum() for g in groups) / 2
     total = sum(log_evidence(np.concatenate([points[k] for k in g])) for g in groups)
     sizes = np.array([40.0 * len(g) for g in groups])
@@ -82,6 +81,26 @@ def test_clusters_are_joined_while_a_link_costs_less_than_its_weight(weight: flo
 
 
 def test_clusters_without_links_stay_apart_at_any_price_but_their_gain() -> None:
-    s = statistics([np.zeros((5, 2)), np.zeros((4, 2)), np.full((5, 2), 40.0)])
-    name, _ = join_by_links(s, PRIOR, np.zeros((3, 3)), 1.0)
+    rng = np.random.default_rng(2)
+    s = statistics([np.zeros((5, 2)), np.zeros((4, 2)), rng.normal((4.0, 0), 0.3, size=(9, 2))])
+    union = evidence_of_clusters(s.sum(0), PRIOR) - evidence_of_clusters(torch.stack([s[0] + s[1], s[2]]), PRIOR).sum()
+    assert -50 < union < 0
+    name, _ = join_by_links(s, PRIOR, np.zeros((3, 3)), 100.0)
     assert_array_equal(name == name[0], [True, True, False])  # two of one place gain by their union
+
+
+def test_answers_join_and_part_clusters() -> None:
+    rng = np.random.default_rng(3)
+    s = statistics([rng.normal((x, 0), size=(30, 2)) for x in (0.0, 2.0, 4.0)])
+    links = np.full((3, 3), 10.0)
+    cost = -(evidence_of_clusters(s[0] + s[1], PRIOR) - evidence_of_clusters(s[:2], PRIOR).sum()).item()
+    odds = np.zeros((3, 3))
+    odds[0, 2] = odds[2, 0] = -1e4
+    odds[1, 2] = odds[2, 1] = -1e4
+    for extra, joined in ((cost - 10 * 0.5 + 1, True), (cost - 10 * 0.5 - 1, False)):
+        odds[0, 1] = odds[1, 0] = extra  # loss − odds against ten links of half a nat
+        name, evidence = join_by_links(s, PRIOR, links, 0.5, odds)
+        assert (name[0] == name[1]) == joined
+        assert name[2] == 2
+        apart = evidence_of_clusters(s, PRIOR).sum().item() + 0.5 * 15
+        assert (evidence > apart) == joined

@@ -24,7 +24,7 @@ def join_cells(
     -------
     [N], numbers 0 … at most K − 1
     """
-    odds = _between(cells, annotations, weight)
+    odds = odds_between(cells, annotations, weight)
     name = np.arange(len(odds))
     np.fill_diagonal(odds, -np.inf)
     left = len(odds)
@@ -59,9 +59,14 @@ def mixed_cells(
     return (annotated > 0) & (2 * leaving > annotated)
 
 
-def _between(cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64]) -> np.ndarray:
-    """Σ w_ij over the answers between any two cells, [C, C]."""
-    num_cells = int(cells.max()) + 1
+def odds_between(
+    cells: NDArray[np.int64],
+    annotations: PairAnnotations,
+    weight: NDArray[np.float64],
+    num_cells: int | None = None,
+) -> NDArray[np.float64]:
+    """Σ w_ij over the answers between any two cells, [C, C], symmetric; twice those within a cell on the diagonal."""
+    num_cells = int(cells.max()) + 1 if num_cells is None else num_cells
     odds = np.zeros((num_cells, num_cells))
     np.add.at(odds, (cells[annotations.i], cells[annotations.j]), weight)
     return odds + odds.T

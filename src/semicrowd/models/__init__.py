@@ -45,6 +45,8 @@ def build_model(
         raise UserError(f"model.K={settings.K}: more clusters than the {data.num_items} items of {data.name}")
     if restarts < 1:
         raise UserError(f"restarts={restarts}: expected at least 1")
+    if settings.warm.join not in ("answers", "both"):
+        raise UserError(f"model.warm.join={settings.warm.join}: expected answers or both")
     for name, choices in _CHOICES.items():
         if settings.get(name, choices[0]) not in choices:
             raise UserError(f"model.{name}={settings[name]}: expected {' or '.join(choices)}")

@@ -13,7 +13,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
+from semicrowd.inference.message_passing import LocalPosterior, infer_local, unary_message
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
@@ -70,11 +70,10 @@ class BayesSCDC(ClusteringModule):
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
         features = self.features[batch.items]
-        bound = self._batch_bound(batch, features, expected, messages)
-        terms = self.globals.kl_terms(expected)
-        objective = bound / self.num_items - sum(terms.values()) / self.num_items
-        self.manual_backward(-objective.sum())
-        self.record_bound(objective * self.num_items)
+        bound, amortisation = self._batch_bound(batch, features, expected, messages)
+        bound = bound - sum(self.globals.kl_terms(expected).values())
+        self.manual_backward(-((bound + amortisation) / self.num_items).sum())
+        self.record_bound(bound)
         nets.step()
         gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
         natural.step(corrections={self.globals.eta[name]: gradient for name, gradient in gradients.items()})
@@ -94,8 +93,8 @@ class BayesSCDC(ClusteringModule):
 
     def _batch_bound(
         self, batch: Batch, features: Tensor, expected: ExpectedGlobals, messages: ExpectedGlobals
-    ) -> Tensor:
-        """The batch's unbiased estimate of all local and relational terms, [R] in float64."""
+    ) -> tuple[Tensor, Tensor]:
+        """The batch's unbiased estimate of all local and relational terms, and the amortisation, [R] in float64."""
         expected = expected.cast(features.dtype)
         noise, weight = self.noise(batch.step), batch.weight
         if self.views is not None:
@@ -111,11 +110,17 @@ class BayesSCDC(ClusteringModule):
         if graph is not None:
             evidence, pair_weight = self._step_evidence(batch, expected)
             bound = bound + (pair_weight * relational_term(local, graph, evidence)).double().sum(1)
-        if self.settings.amortisation:
-            alone = initial_z(recognition, messages)
-            agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
-            bound = bound + self.settings.amortisation * self.num_items * agreement
-        return bound
+        return bound, self._amortisation(recognition, messages, local)
+
+    def _amortisation(self, recognition: Tensor, messages: ExpectedGlobals, local: LocalPosterior) -> Tensor:
+        """``model.amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z), [R].
+
+        It moves the recognition network alone.
+        """
+        fixed = ExpectedGlobals(*(statistics.detach() for statistics in messages))
+        alone = unary_message(gaussian.expected_statistics(recognition), fixed).log_softmax(-1)
+        agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
+        return self.settings.amortisation * self.num_items * agreement
 
     def _step_evidence(self, batch: Batch, expected: ExpectedGlobals) -> tuple[PairEvidence, Tensor]:
         """w_ij of the batch's answers and of its views, [R, P], and the weight of each in the bound, [P]."""

@@ -1,7 +1,8 @@
 """Clusters joined where views cross from one to another, against the evidence that the union loses.
 
 A link is an item with its view (models/views.py). Links inside a cluster cost nothing; one between two clusters speaks
-for their union with the log odds ``weight``. What the union loses is exact: the evidence of the conjugate mixture.
+for their union with the log odds ``weight``, and so do answers with theirs, for it or against it. What the union loses
+is exact: the evidence of the conjugate mixture.
 """
 
 import numpy as np
@@ -31,14 +32,8 @@ def evidence_of_clusters(statistics: Tensor, prior: Tensor) -> Tensor:
     return normal_inverse_wishart.log_partition(prior + statistics) - constant + shares
 
 
-def evidence_with_links(statistics: Tensor, prior: Tensor, links: np.ndarray, weight: float) -> float:
-    """Log evidence of a mixture and of the links within its clusters, up to a constant; see :func:`join_by_links`."""
-    used = statistics[:, -1] > 0
-    return float(evidence_of_clusters(statistics[used], prior).sum()) + weight * links.trace() / 2
-
-
 def join_by_links(
-    statistics: Tensor, prior: Tensor, links: np.ndarray, weight: float
+    statistics: Tensor, prior: Tensor, links: np.ndarray, weight: float, odds: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
     """Join clusters pair by pair, that first which pays least evidence for a link, while it pays less than ``weight``.
 
@@ -48,26 +43,33 @@ def join_by_links(
     prior : [F]
     links : [K, K], from :func:`count_links`
     weight : nats that a link between two clusters is worth
+    odds : [K, K], log odds of the answers between clusters (crowd/cells.py), or None
 
     Returns
     -------
     name : [K] int, the cluster that each belongs to now
-    evidence : see :func:`evidence_with_links`
+    evidence : log evidence of the mixture, of the links and of the answers within its clusters, up to a constant
     """
     statistics, links = statistics.clone(), links.copy()
+    odds = np.zeros_like(links) if odds is None else odds.copy()
     name, left = np.arange(len(statistics)), [int(k) for k in torch.nonzero(statistics[:, -1] > 0)]
     while len(left) > 1:
         single = evidence_of_clusters(statistics[left], prior)
         union = evidence_of_clusters(statistics[left][:, None] + statistics[left], prior)
-        price = (single[:, None] + single - union).numpy() / np.maximum(links[np.ix_(left, left)], 1)
+        loss = (single[:, None] + single - union).numpy() - odds[np.ix_(left, left)]
+        number = links[np.ix_(left, left)]
+        price = np.where(number > 0, loss / np.maximum(number, 1), np.where(loss < 0, loss, np.inf))
         np.fill_diagonal(price, np.inf)
         a, b = np.unravel_index(price.argmin(), price.shape)
         if price[a, b] >= weight:
             break
         keep, gone = left[a], left.pop(b)
         statistics[keep] += statistics[gone]
-        links[keep] += links[gone]
-        links[:, keep] += links[:, gone]
-        statistics[gone], links[gone], links[:, gone] = 0, 0, 0
+        statistics[gone] = 0
+        for between in (links, odds):
+            between[keep] += between[gone]
+            between[:, keep] += between[:, gone]
+            between[gone], between[:, gone] = 0, 0
         name[name == gone] = keep
-    return name, evidence_with_links(statistics, prior, links, weight)
+    mixture = evidence_of_clusters(statistics[statistics[:, -1] > 0], prior).sum()
+    return name, float(mixture) + (weight * links + odds).trace() / 2

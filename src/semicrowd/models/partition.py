@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from semicrowd.crowd.cells import join_cells, mixed_cells
+from semicrowd.crowd.cells import join_cells, mixed_cells, odds_between
 from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
@@ -42,19 +42,28 @@ def best_partition(
     turn = () if now is None else (1 + model.current_epoch,)
     numbers = range(model.settings.warm.candidates)
     streams = [stream(model.seed, "init", restart, candidate, *turn) for candidate in numbers]
-    if model.annotations is None and t_views is not None:
+    if t_views is not None and (model.annotations is None or model.settings.warm.join == "both"):
         low, high = model.settings.views.join_weight
         progress = 0.0 if now is None else (1 + model.current_epoch) / max(model.trainer.max_epochs or 1, 1)
         weight = low + (high - low) * progress
-        joined = [_by_views(model, t_x, t_views, weight, rng) for rng in streams]
-        joined += [] if now is None else [_join(model, t_x, *now, weight)]
+        cells = [_gaussian_cells(model, t_x, t_views, rng) for rng in streams]
+        if now is None:
+            _reverse_annotators(model, restart, cells[0][0])
+        joined = [_join(model, t_x, *c, weight, restart) for c in cells + ([] if now is None else [now])]
         return max(joined, key=lambda pair: pair[0])[1]
     candidates = [_kmeans(model, t_x, rng) for rng in streams]
     if model.annotations is not None:
-        model.reverse_annotators(restart, reversed_annotators(candidates[0], model.annotations))
+        if now is None:  # once: later they are what has been learned of them
+            _reverse_annotators(model, restart, candidates[0])
         if model.settings.warm.cells is not None:
             candidates = [_by_answers(model, t_x, cells, restart) for cells in candidates]
+    candidates += [] if now is None else [now[0]]
     return max(candidates, key=lambda clusters: _evidence(model, t_x, clusters, restart))
+
+
+def _reverse_annotators(model: ClusteringModule, restart: int, cells: np.ndarray) -> None:
+    if model.annotations is not None:
+        model.reverse_annotators(restart, reversed_annotators(cells, model.annotations))
 
 
 def _latent_means(model: ClusteringModule, t_x: Tensor) -> np.ndarray:
@@ -71,10 +80,10 @@ def _kmeans(model: ClusteringModule, t_x: Tensor, rng: np.random.Generator) -> n
     return kmeans.predict(latent)
 
 
-def _by_views(
-    model: ClusteringModule, t_x: Tensor, t_views: Tensor, weight: float, rng: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    """K Gaussian cells joined where views cross from one to another: evidence and clusters [N]."""
+def _gaussian_cells(
+    model: ClusteringModule, t_x: Tensor, t_views: Tensor, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """K Gaussian cells of the items [N] and of their views [N]."""
     latent = _latent_means(model, t_x)
     subset = latent[rng.permutation(len(latent))[: model.settings.warm.kmeans_items]]
     with warnings.catch_warnings(), threadpool_limits(1):  # its many small products are slower on several threads
@@ -82,18 +91,19 @@ def _by_views(
         mixture = GaussianMixture(
             model.num_clusters, reg_covar=1e-3, max_iter=60, random_state=int(rng.integers(2**31))
         ).fit(subset)
-    cells, of_views = mixture.predict(latent), mixture.predict(_latent_means(model, t_views))
-    return _join(model, t_x, cells, of_views, weight)
+    return mixture.predict(latent), mixture.predict(_latent_means(model, t_views))
 
 
 def _join(
-    model: ClusteringModule, t_x: Tensor, cells: np.ndarray, of_views: np.ndarray, weight: float
+    model: ClusteringModule, t_x: Tensor, cells: np.ndarray, of_views: np.ndarray, weight: float, restart: int
 ) -> tuple[float, np.ndarray]:
-    """Cells [N] of the items, and of their views, joined by the links between them: evidence and clusters [N]."""
+    """Cells [N] of items and of their views, joined by the links and answers between them: evidence, clusters [N]."""
     prior = mixture_prior(model.settings)["components"][0, 0]
     eta = partition_posterior(model, t_x[None], torch.from_numpy(cells)[None])["components"][0].cpu()
-    links = count_links(cells, of_views, model.num_clusters)
-    name, evidence = join_by_links(eta - prior, prior, links, weight)
+    links, odds = count_links(cells, of_views, model.num_clusters), None
+    if model.annotations is not None:
+        odds = odds_between(cells, model.annotations, _answer_weights(model, restart), model.num_clusters)
+    name, evidence = join_by_links(eta - prior, prior, links, weight, odds)
     return evidence, name[cells]
 
 

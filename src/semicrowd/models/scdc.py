@@ -189,6 +189,7 @@ class SCDC(ClusteringModule):
             factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
             diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
             self.location.copy_(location)
+            self.encoder.cluster.zero_()  # of the clusters before; t_x is that of the encoder without them
             self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
             counts = eta["pi"] + 1
             self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())

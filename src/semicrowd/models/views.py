@@ -6,6 +6,7 @@ it is moved a little: this is knowledge about images in general, none about labe
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -98,4 +99,16 @@ def build_views(settings: Any, image_shape: tuple[int, ...] | None) -> Views | N
         raise UserError(f"model.views.kind={settings.kind}: expected none or affine")
     if image_shape is None or len(image_shape) != 2:
         raise UserError("model.views.kind=affine: these data are no grey images; use model.views.kind=none")
+    for name in ("rotate", "shear", "scale", "shift", "weight"):
+        if not _is_number(settings[name]) or settings[name] < 0:
+            raise UserError(f"model.views.{name}={settings[name]}: expected a number from 0 on")
+    weights = settings.join_weight
+    if isinstance(weights, str) or not isinstance(weights, Sequence) or [_is_number(w) for w in weights] != [True] * 2:
+        raise UserError(f"model.views.join_weight={weights}: expected two numbers, as [1.0, 2.0]")
+    if isinstance(settings.anew, bool) or not isinstance(settings.anew, int) or settings.anew < 0:
+        raise UserError(f"model.views.anew={settings.anew}: expected a whole number from 0 on")
     return Views(settings, image_shape)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -14,7 +14,7 @@ from semicrowd.random import stream, torch_stream
 
 
 def warm_start(model: ClusteringModule, progress: Callable[[str], None]) -> None:
-    """Set the networks and the mixture of ``model``; what it believes of the annotators keeps its initial value."""
+    """Set the networks and the mixture of ``model``; of the annotators it believes what it did, or the opposite."""
     train_vae(model, progress)
     progress("warm start: partitions of the latent means")
     t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
@@ -30,7 +30,7 @@ def start_anew(model: ClusteringModule) -> None:
     """
     assert model.views is not None
     t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
-    noise = torch_stream(model.seed, "noise", 0, 0, 2 + model.current_epoch, device=model.device)
+    noise = _view_stream(model)
     pieces = [(piece, model.views.of(piece, noise)) for piece in model.chunks(model.features)]
     own, of_views = (
         torch.cat([model.posterior(piece[side]).probabilities.argmax(-1) for piece in pieces], 1).numpy()
@@ -87,7 +87,12 @@ def _latent_statistics(model: ClusteringModule, views: torch.Generator | None = 
 
 
 def _latent_statistics_of_views(model: ClusteringModule) -> Tensor | None:
-    """Of one view of every item, the same one each time; None without views."""
-    if model.views is None:
+    """Of one view of every item, the same one each time; None where no partition looks at views."""
+    if model.views is None or (model.annotations is not None and model.settings.warm.join != "both"):
         return None
-    return _latent_statistics(model, torch_stream(model.seed, "noise", 0, 0, 1, device=model.device))
+    return _latent_statistics(model, _view_stream(model))
+
+
+def _view_stream(model: ClusteringModule) -> torch.Generator:
+    """Of the views that partitions are judged by: the same for all of them, apart from those of training."""
+    return torch_stream(model.seed, "noise", 0, 0, 0, 0, 1, device=model.device)

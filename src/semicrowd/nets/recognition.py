@@ -71,13 +71,16 @@ def build_recognition(
         _check_sizes(nets)
         net = ConvNet(image_shape, nets.channels, nets.blocks, nets.width, heads, generators, skip, gain)
     else:
-        raise UserError(f"model.nets.kind={nets.kind}: expected mlp or conv")
+        raise UserError(f"model.nets.kind={nets.kind}: expected nets=mlp or nets=conv")
     return Recognition(net, settings.initial_variance)
 
 
 def _check_sizes(nets: Any) -> None:
-    if not nets.channels or min(nets.channels) < 1:
-        raise UserError(f"model.nets.channels={list(nets.channels)}: expected one or more numbers from 1 on")
+    if "channels" not in nets:
+        raise UserError("model.nets.kind=conv: choose the group, nets=conv")
+    channels = nets.channels if isinstance(nets.channels, Sequence) and not isinstance(nets.channels, str) else []
+    if not channels or not all(isinstance(number, int) and number >= 1 for number in channels):
+        raise UserError(f"model.nets.channels={nets.channels}: expected a list of whole numbers from 1 on, as [16, 32]")
     for name, least in (("blocks", 0), ("width", 1)):
         if nets[name] < least:
             raise UserError(f"model.nets.{name}={nets[name]}: expected a number from {least} on")

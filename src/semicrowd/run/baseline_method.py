@@ -44,8 +44,17 @@ class BaselineMethod(Method):
         if cfg.seed > _LARGEST_SEED:
             raise UserError(f"seed={cfg.seed}: expected at most {_LARGEST_SEED} with model={name}")
         self.estimator = build_baseline(cfg.model, cfg.seed)
-        if cfg.restarts > 1:
-            self.notes = (f"restarts={cfg.restarts}: model={name} is fitted once, with the starts of its own settings",)
+        if cfg.model.get("nets", {}).get("kind", "mlp") != "mlp":
+            raise UserError(f"nets={cfg.model.nets.kind}: model={name} has no such networks; leave nets out")
+        ignored = {
+            f"restarts={cfg.restarts}": cfg.restarts > 1,
+            f"protocol={cfg.get('protocol')}": cfg.get("protocol") == "paper",
+            f"snapshots={cfg.get('snapshots')}": bool(cfg.get("snapshots")),
+        }
+        self.notes = tuple(
+            f"{setting}: not for model={name}, which is fitted once, by its own settings"
+            for setting, given in ignored.items() if given
+        )
 
     def resume_point(self, directory: RunDirectory) -> Path | None:  # noqa: ARG002 - nothing is kept on the way
         """None: it begins again."""

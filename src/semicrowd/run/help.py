@@ -12,6 +12,8 @@ usage: python src/train.py [-m] [key=value ...]
 settings (default in brackets)
   data=<name>            what to cluster [{data}]
   model=<name>           how [{model}]
+  nets=<name>            its networks [{nets}]
+  protocol=<name>        how it is trained [{protocol}]
   annotations=<name>     answers of workers to "are these two the same kind of thing?" [{annotations}]
   annotations.path=<csv> with annotations=file: columns i,j,worker,label[,task]; label 1 same, 0 different
   data.path=<file>       with data=table: .csv with a header or .npy, one item a row
@@ -35,7 +37,7 @@ sweeps
 examples
   python src/train.py
   python src/train.py data=pinwheel annotations=two_coin seed=0
-  python src/train.py data=mnist model=bayes annotations=crowd seed=0
+  python src/train.py data=mnist model=bayes nets=conv annotations=crowd seed=0
   python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv model.K=20
   python src/train.py data=face model=mcvc annotations=quota annotations.pairs_per_annotator=1000
   python src/train.py -m model=scdc,bayes seed=0-9
@@ -45,7 +47,7 @@ A run leaves metrics.json, assignments.csv, workers.csv, restarts.csv, curves.cs
 directory. python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help is about Hydra.
 Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopped by Ctrl-C.
 """
-_GROUPS = ("data", "model", "annotations", "trainer", "logger")
+_GROUPS = ("data", "model", "nets", "protocol", "annotations", "trainer", "logger")
 
 
 def help_page(conf: Path) -> str:
@@ -60,7 +62,7 @@ def _choices(group: Path) -> list[str]:
     """A line for each choice of a group: its name and the comment that heads its file."""
     lines = []
     for path in sorted(group.glob("*.yaml")):
-        first = path.read_text().split("\n", 1)[0]
-        comment = first.lstrip("# ").strip() if first.startswith("#") else ""
-        lines.append(f"  {group.name}={path.stem}".ljust(25) + comment)
+        heading = next(line for line in path.read_text().splitlines() if not line.startswith("# @package"))
+        comment = heading.lstrip("# ").strip() if heading.startswith("#") else ""
+        lines.append(f"  {group.name}={path.stem}".ljust(27) + " " + comment)
     return [line.rstrip() for line in lines]

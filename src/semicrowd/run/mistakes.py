@@ -66,7 +66,7 @@ def explain(error: Exception, keys: Iterable[str], overrides: Sequence[str]) -> 
     if unknown:
         key = unknown[1].lstrip("+~")
         given = next((o for o in overrides if o.split("=")[0].lstrip("+~") == key), key)
-        alike = [k for k in keys if k.count(".") == key.count(".")]
+        alike = [k for k in keys if k.endswith(f".{key}")] or [k for k in keys if k.count(".") == key.count(".")]
         return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
     if "Ambiguous value for argument" in text:
         argument = re.search(r"argument '([^']+)'", text)
@@ -88,7 +88,10 @@ def known_keys(conf: Path) -> list[str]:
     keys = [*groups, *_dotted({key: value for key, value in config.items() if key not in ("defaults", "hydra")}, ())]
     for group in groups:
         for path in sorted((conf / group).glob("*.yaml")):
-            keys.extend(_dotted(yaml.safe_load(path.read_text()), (group,)))
+            text = path.read_text()
+            package = text.splitlines()[0].removeprefix("# @package ") if text.startswith("# @package ") else group
+            within = () if package == "_global_" else tuple(package.split("."))
+            keys.extend(_dotted(yaml.safe_load(text), within))
     return list(dict.fromkeys(keys))
 
 
