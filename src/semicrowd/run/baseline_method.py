@@ -52,7 +52,7 @@ class BaselineMethod(Method):
             f"snapshots={cfg.get('snapshots')}": bool(cfg.get("snapshots")),
         }
         self.notes = tuple(
-            f"{setting}: not for model={name}, which is fitted once, by its own settings"
+            f"{setting}: model={name} is fitted once, by its own settings"
             for setting, given in ignored.items() if given
         )
 
