@@ -27,13 +27,6 @@ def shaken(net: nn.Module) -> None:
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
 
 
-def in_float64(net: nn.Module) -> None:
-    net.double()
-    for module in net.modules():
-        if isinstance(module, RestartConv | RestartLinear):
-            module.compute_dtype = torch.float64
-
-
 def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
     """Restart r's maps [B, C, h, w] of images [B, C, H, W], by torch's own convolutions."""
 

@@ -50,7 +50,7 @@ def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> 
             list(each.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
     items, x = torch.randn(8, 4, generator=generators(3)[0]), torch.randn(2, 8, 3, generator=generators(4)[0])
     expected = initial + MIN_VARIANCE
-    for _, variance in (recognition(items), encoder(items, torch.zeros(2, 8, 1, dtype=torch.long))):
+    for _, variance in (recognition(items), encoder(items, torch.arange(8), torch.zeros(2, 8, dtype=torch.long))):
         torch.testing.assert_close(variance, torch.full_like(variance, expected))
     density = torch.distributions.Normal(decoder.mean(x), expected**0.5).log_prob(items).sum(-1)
     torch.testing.assert_close(decoder.log_likelihood(x, items), density, rtol=1e-4, atol=1e-3)

@@ -58,11 +58,11 @@ def test_the_skip_is_the_models_choice() -> None:
     [
         ("conv", {}, None, r"nets=conv: expected images, got 784 features"),
         ("conv", {}, (30, 28), r"nets=conv: expected images, got 784 features"),
-        ("conv", {"channels": []}, (28, 28), r"model\.nets\.channels=\[\]: expected one or more"),
-        ("conv", {"channels": [8, 0]}, (28, 28), r"model\.nets\.channels=\[8, 0\]: expected one or more"),
+        ("conv", {"channels": []}, (28, 28), r"model\.nets\.channels=\[\]: expected a list"),
+        ("conv", {"channels": [8, 0]}, (28, 28), r"model\.nets\.channels=\[8, 0\]: expected a list"),
         ("conv", {"blocks": -1}, (28, 28), r"model\.nets\.blocks=-1: expected a number from 0 on"),
         ("conv", {"width": 0}, (28, 28), r"model\.nets\.width=0: expected a number from 1 on"),
-        ("mlp", {"kind": "transformer"}, (28, 28), r"model\.nets\.kind=transformer: expected mlp or conv"),
+        ("mlp", {"kind": "transformer"}, (28, 28), r"model\.nets\.kind=transformer: expected nets=mlp or nets=conv"),
     ],
 )
 def test_what_cannot_be_built_is_refused(

@@ -56,8 +56,8 @@ class ClusterEncoder(nn.Module):
         clusters: Int[Tensor, "R T"] | None = None,
     ) -> tuple[Float[Tensor, "R T d"], Float[Tensor, "R T d"]]:
         """Mean and variance of the pairs (item, cluster); without pairs of each item by itself, W_z left out."""
-        hidden = self.first(features).float()
-        skip = None if self.skip is None else self.skip(features).float()
+        hidden = self.first(features).to(self.cluster.dtype)
+        skip = None if self.skip is None else self.skip(features).to(self.cluster.dtype)
         if items is not None and clusters is not None:
             cluster = self.cluster.gather(1, clusters[..., None].expand(-1, -1, self.cluster.shape[-1]))
             hidden = hidden.index_select(1, items) + cluster

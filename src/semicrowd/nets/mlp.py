@@ -13,7 +13,13 @@ from semicrowd.errors import UserError
 class RestartLayer(nn.Module):
     """A layer of R restarts; products are computed in ``compute_dtype`` (see :func:`set_precision`)."""
 
-    compute_dtype: torch.dtype = torch.float32
+    weight: nn.Parameter
+    reduced: torch.dtype | None = None
+
+    @property
+    def compute_dtype(self) -> torch.dtype:
+        """That of the parameters, unless reduced."""
+        return self.reduced or self.weight.dtype
 
 
 class RestartLinear(RestartLayer):
@@ -41,19 +47,19 @@ class RestartLinear(RestartLayer):
 
 
 def set_precision(net: nn.Module, precision: str) -> None:
-    """Compute the layers of ``net`` in ``float32`` or ``bfloat16``; parameters and outputs stay float32.
+    """Compute the layers of ``net`` in ``float32`` or ``bfloat16``; parameters and the outputs of whole networks stay float32.
 
     Raises
     ------
     UserError
         For another precision.
     """
-    dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    dtypes = {"float32": None, "bfloat16": torch.bfloat16}
     if precision not in dtypes:
         raise UserError(f"model.nets.precision={precision}: expected {' or '.join(dtypes)}")
     for module in net.modules():
         if isinstance(module, RestartLayer):
-            module.compute_dtype = dtypes[precision]
+            module.reduced = dtypes[precision]
 
 
 class MLP(nn.Module):
@@ -92,7 +98,7 @@ class MLP(nn.Module):
         h = x
         for layer in self.hidden:
             h = layer(h).relu()
-        outputs = [head(h).float() for head in self.heads]
+        outputs = [head(h).to(self.heads[0].weight.dtype) for head in self.heads]
         if self.skip is not None:
             outputs[0] = outputs[0] + x @ self.skip
         return outputs
