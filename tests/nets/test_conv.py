@@ -123,7 +123,7 @@ def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() ->
 def test_gradients_are_those_of_finite_differences() -> None:
     body = ConvBody((5, 6), (2, 3), 1, generators(1, 2))
     shaken(body)
-    in_float64(body)
+    body.double()
     names, values = zip(*body.named_parameters(), strict=True)
     items = normal(2, 3, 30).double().requires_grad_()
 

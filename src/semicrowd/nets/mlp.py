@@ -47,7 +47,7 @@ class RestartLinear(RestartLayer):
 
 
 def set_precision(net: nn.Module, precision: str) -> None:
-    """Compute the layers of ``net`` in ``float32`` or ``bfloat16``; parameters and the outputs of whole networks stay float32.
+    """Compute layers in ``float32`` or ``bfloat16``; parameters and the outputs of whole networks stay float32.
 
     Raises
     ------
