@@ -19,10 +19,10 @@ METRICS = {
 }
 
 
-def config(model: str = "bayes") -> dict[str, Any]:
-    """The paper's protocol on MNIST but for the epochs."""
+def paper_config(exhibit: str, model: str = "bayes") -> dict[str, Any]:
+    """A configuration that follows the paper to the letter."""
     result: dict[str, Any] = {"model": {"name": model}}
-    for setting in PROTOCOLS["scdc/table-1"]:
+    for setting in PROTOCOLS[exhibit]:
         if setting.model not in ("", model):
             continue
         *groups, name = setting.key.split(".")
@@ -30,7 +30,7 @@ def config(model: str = "bayes") -> dict[str, Any]:
         for group in groups:
             target = target.setdefault(group, {})
         target[name] = setting.paper
-    return result | {"epochs": 40}
+    return result
 
 
 def finished(experiment: str, seed: int = 0, answers: dict[str, Any] | None = None, **metrics: float) -> Run:
@@ -40,7 +40,7 @@ def finished(experiment: str, seed: int = 0, answers: dict[str, Any] | None = No
         f"results/{experiment}/seed-{seed}",
         "finished",
         metrics=METRICS | {name.replace("__", "/"): value for name, value in metrics.items()},
-        config=config("scdc" if "scdc" in experiment else "bayes"),
+        config=paper_config("scdc/table-1", "scdc" if "scdc" in experiment else "bayes") | {"epochs": 40},
         answers=answers or {},
     )
 

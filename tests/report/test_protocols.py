@@ -11,19 +11,7 @@ from semicrowd.models import MODELS
 from semicrowd.report.protocols import NOTES, PROTOCOLS, deviations
 from semicrowd.run.cli import CONF
 
-
-def paper_config(exhibit: str, model: str = "bayes") -> dict[str, Any]:
-    """A configuration that follows the paper to the letter."""
-    config: dict[str, Any] = {"model": {"name": model}}
-    for setting in PROTOCOLS[exhibit]:
-        if setting.model not in ("", model):
-            continue
-        *groups, name = setting.key.split(".")
-        target = config
-        for group in groups:
-            target = target.setdefault(group, {})
-        target[name] = setting.paper
-    return config
+from .conftest import paper_config
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, tidy
+from semicrowd.metrics import USED_SHARE
 
 #: Most points drawn: more only cover each other.
 _MOST = 3000
@@ -65,7 +66,7 @@ def sampled_points(
     ranks = ranks_by_size(clusters)
     for cluster in np.argsort(-weights, kind="stable"):
         ranks.setdefault(int(cluster), len(ranks))
-    used = [entry for entry in in_rank_order(ranks) if weights[entry[0]] >= 0.005]
+    used = [entry for entry in in_rank_order(ranks) if weights[entry[0]] >= USED_SHARE]
     for k, colour, marker in used:
         name = f"cluster {k}: {percent(weights[k])}"
         axes.scatter(*_xy(samples[k]), s=16, alpha=0.8, linewidths=0, label=name, color=colour, marker=marker)
@@ -122,7 +123,7 @@ def _draw(
         x, y = _xy(points[shown[groups[shown] == group]])
         label = f"{what} {group}: {percent(share)}"
         axes.scatter(x, y, s=size, alpha=0.7, linewidths=0, label=label, color=colour, marker=marker)
-        if share >= 0.005 and len(x):
+        if share >= USED_SHARE and len(x):
             middle = int(np.argmin(np.hypot(x - np.median(x), y - np.median(y))))  # a point: groups may be bent
             axes.annotate(
                 str(group), (x[middle], y[middle]), ha="center", va="center", fontsize=11, fontweight="bold",
@@ -143,6 +144,6 @@ def _legend(axes: Axes, num_groups: int) -> None:
 def _count(clusters: np.ndarray) -> str:
     """``7 clusters found, 6 with ≥ 0.5 % of the items``."""
     sizes = np.unique(clusters, return_counts=True)[1]
-    used = int((sizes >= 0.005 * len(clusters)).sum())
+    used = int((sizes >= USED_SHARE * len(clusters)).sum())
     note = "" if used == len(sizes) else f", {used} with ≥ 0.5 % of the items"
     return f"{len(sizes)} clusters found{note}"

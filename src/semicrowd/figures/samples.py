@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from semicrowd.figures.style import new_figure, percent
+from semicrowd.metrics import USED_SHARE
 
 _MOST_ROWS = 25
 
@@ -18,7 +19,7 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     image_shape : (height, width), or (channels, height, width) with one or three channels
     title : of the figure
     """
-    used = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] >= 0.005]
+    used = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] >= USED_SHARE]
     rows, columns = used[:_MOST_ROWS], samples.shape[1]
     left_out = f"; the {_MOST_ROWS} largest drawn" if len(used) > len(rows) else ""
     figure = new_figure(

@@ -5,13 +5,13 @@ from matplotlib.figure import Figure
 
 from semicrowd.figures.samples import as_image
 from semicrowd.figures.style import new_figure
+from semicrowd.metrics import USED_SHARE
 from semicrowd.run.snapshots import Snapshots
 
 #: Grey between the images.
 _GAP = 0.35
 #: A column's width in inches; the row labels take as much as eight.
 _COLUMN = 0.27
-_IN_USE = 0.005
 
 
 def training_samples(snapshots: Snapshots, image_shape: tuple[int, ...], title: str) -> Figure:
@@ -48,7 +48,7 @@ def training_samples(snapshots: Snapshots, image_shape: tuple[int, ...], title: 
 
 def in_use(weights: np.ndarray) -> int:
     """How many of [K] proportions are 0.5 % or more, the bound of metrics.json."""
-    return int((weights >= _IN_USE).sum())
+    return int((weights >= USED_SHARE).sum())
 
 
 def _name(epoch: int, weights: np.ndarray) -> str:

@@ -5,6 +5,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
+#: Share of the items, or proportion, from which on a cluster counts as in use.
+USED_SHARE = 0.005
+
 
 def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, float]:
     """All scores of one clustering.
@@ -57,7 +60,8 @@ def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float |
     Returns
     -------
     dict
-        ``used``: clusters with at least 0.5 % of the items. ``effective``: exp of the entropy of the cluster sizes.
+        ``used``: clusters with at least :data:`USED_SHARE` of the items. ``effective``: exp of the entropy of the
+        cluster sizes.
     """
     size = np.bincount(clusters, minlength=num_clusters)
     # In whole numbers: 200 · size >= N is exact where size / N >= .005 is not.

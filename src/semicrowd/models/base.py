@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import build_sampler
+from semicrowd.metrics import USED_SHARE
 from semicrowd.models.batches import Batch, TrainingBatches
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.views import build_views
@@ -140,7 +141,7 @@ class ClusteringModule(pl.LightningModule, ABC):
         weights = self.cluster_weights()[best]
         self.log("elbo/epoch", bound[best].float(), sync_dist=True)
         self.log("clusters/effective", torch.special.entr(weights).sum().exp().float())
-        self.log("clusters/used", (weights >= 0.005).sum().float())
+        self.log("clusters/used", (weights >= USED_SHARE).sum().float())
         workers = self.workers()
         if workers is not None:
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):

@@ -117,6 +117,8 @@ class BayesSCDC(ClusteringModule):
 
         It moves the recognition network alone.
         """
+        if self.settings.amortisation == 0:  # nothing to pay for in every step
+            return recognition.new_zeros(self.num_restarts, dtype=torch.float64)
         fixed = ExpectedGlobals(*(statistics.detach() for statistics in messages))
         alone = unary_message(gaussian.expected_statistics(recognition), fixed).log_softmax(-1)
         agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)

@@ -17,7 +17,8 @@ def warm_start(model: ClusteringModule, progress: Callable[[str], None]) -> None
     """Set the networks and the mixture of ``model``; of the annotators it believes what it did, or the opposite."""
     train_vae(model, progress)
     progress("warm start: partitions of the latent means")
-    t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
+    t_x, views = _latent_statistics(model, model.features), _views(model)
+    t_views = None if views is None else _latent_statistics(model, views)
     clusters = [best_partition(model, t_x, t_views, restart) for restart in range(model.num_restarts)]
     model.start_from_partition(t_x, torch.from_numpy(np.stack(clusters)), progress)
 
@@ -28,14 +29,9 @@ def start_anew(model: ClusteringModule) -> None:
     Splits and merges of all clusters at once, for a model with views: what its networks have learned from a first
     partition shows where that was wrong.
     """
-    assert model.views is not None
-    t_x, t_views = _latent_statistics(model), _latent_statistics_of_views(model)
-    noise = _view_stream(model)
-    pieces = [(piece, model.views.of(piece, noise)) for piece in model.chunks(model.features)]
-    own, of_views = (
-        torch.cat([model.posterior(piece[side]).probabilities.argmax(-1) for piece in pieces], 1).numpy()
-        for side in (0, 1)
-    )
+    t_x, views, own = _latent_statistics(model, model.features), _views(model), _clusters(model, model.features)
+    # Where no partition looks at views, nor does the comparison with the present one.
+    t_views, of_views = (None, own) if views is None else (_latent_statistics(model, views), _clusters(model, views))
     clusters = [best_partition(model, t_x, t_views, r, (own[r], of_views[r])) for r in range(model.num_restarts)]
     model.start_from_partition(t_x, torch.from_numpy(np.stack(clusters)), lambda _: None)
 
@@ -77,22 +73,23 @@ def _kl_to_prior(eta_x: Tensor, sd: float) -> Tensor:
 
 
 @torch.no_grad()
-def _latent_statistics(model: ClusteringModule, views: torch.Generator | None = None) -> Tensor:
-    """E t(x) of every item, or of a view of every item, [R, N, d + d²]."""
-    statistics = []
-    for features in model.chunks(model.features):
-        seen = features if views is None or model.views is None else model.views.of(features, views)
-        statistics.append(gaussian.expected_statistics(model.vae_posterior(seen)))
-    return torch.cat(statistics, 1)
+def _latent_statistics(model: ClusteringModule, features: Tensor) -> Tensor:
+    """E t(x) of every item, [R, N, d + d²]."""
+    return torch.cat([gaussian.expected_statistics(model.vae_posterior(piece)) for piece in model.chunks(features)], 1)
 
 
-def _latent_statistics_of_views(model: ClusteringModule) -> Tensor | None:
-    """Of one view of every item, the same one each time; None where no partition looks at views."""
+def _clusters(model: ClusteringModule, features: Tensor) -> np.ndarray:
+    """The present cluster of every item, [R, N]."""
+    pieces = [model.posterior(piece).probabilities.argmax(-1) for piece in model.chunks(features)]
+    return torch.cat(pieces, 1).numpy()
+
+
+def _views(model: ClusteringModule) -> Tensor | None:
+    """One view of every item, [N, D], the same for all partitions and apart from those of training.
+
+    None where no partition looks at views.
+    """
     if model.views is None or (model.annotations is not None and model.settings.warm.join != "both"):
         return None
-    return _latent_statistics(model, _view_stream(model))
-
-
-def _view_stream(model: ClusteringModule) -> torch.Generator:
-    """Of the views that partitions are judged by: the same for all of them, apart from those of training."""
-    return torch_stream(model.seed, "noise", 0, 0, 0, 0, 1, device=model.device)
+    noise = torch_stream(model.seed, "noise", 0, 0, 0, 0, 1, device=model.device)
+    return torch.cat([model.views.of(piece, noise) for piece in model.chunks(model.features)])
