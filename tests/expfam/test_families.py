@@ -164,6 +164,31 @@ def test_normal_inverse_wishart_density_against_scipy(d: int) -> None:
     assert float(ours) == pytest.approx(float(np.squeeze(theirs)))
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_location_and_root_against_finite_differences_and_autograd(d: int) -> None:
+    linear, factor, weight = normal(3, d), normal(3, d, d, seed=1), normal(3, d, d, seed=2)
+
+    def natural(linear: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+        precision = factor @ factor.mT + torch.eye(d, dtype=torch.float64)
+        return torch.cat([linear, -0.5 * precision.flatten(-2)], -1)
+
+    def moments(linear: torch.Tensor, factor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        mean, root = gaussian.location_and_root(natural(linear, factor))
+        return mean, (root * weight).sum(-1), root @ root.mT
+
+    inputs = linear.requires_grad_(), factor.requires_grad_()
+    assert torch.autograd.gradcheck(moments, inputs)
+    precision = -2 * natural(*inputs)[:, d:].unflatten(-1, (d, d))
+    mean, root = gaussian.location_and_root(natural(*inputs))
+    torch.testing.assert_close(root, torch.linalg.cholesky(precision).mT.inverse())
+    torch.testing.assert_close(mean, torch.linalg.solve(precision, linear))
+
+
+def test_location_and_root_of_an_indefinite_precision_is_nan() -> None:
+    eta = torch.cat([torch.ones(2, dtype=torch.float64), 0.5 * torch.eye(2, dtype=torch.float64).flatten()])
+    assert all(tensor.isnan().any() for tensor in gaussian.location_and_root(eta))
+
+
 def test_points_outside_the_domain_have_infinite_log_partition() -> None:
     assert in_domain(dirichlet, torch.tensor([0.5, -0.5]))
     assert not in_domain(dirichlet, torch.tensor([0.5, -1.5]))

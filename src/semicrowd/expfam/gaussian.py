@@ -4,10 +4,12 @@ t(x) = [x, vec(x xᵀ)], flat, of length F = d + d².
 """
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def dimension(num_statistics: int) -> int:
@@ -28,11 +30,49 @@ def precision_cholesky(eta: Float[Tensor, "*batch F"]) -> tuple[Float[Tensor, "*
     return eta[..., :d], torch.where((info == 0)[..., None, None], factor, torch.nan)
 
 
+class _LocationAndRoot(torch.autograd.Function):
+    """(Λμ, Λ) → (μ, R). Its backward pass needs three small products; autograd would solve through the Cholesky."""
+
+    @staticmethod
+    def forward(ctx: Any, linear: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
+        factor, info = torch.linalg.cholesky_ex(precision)
+        eye = torch.eye(linear.shape[-1], dtype=linear.dtype, device=linear.device).expand_as(factor)
+        solved = torch.linalg.solve_triangular(factor, torch.cat([eye, linear[..., None]], -1), upper=False)
+        solved = torch.where((info == 0)[..., None, None], solved, torch.nan)
+        inverse = solved[..., :-1]
+        mean = (inverse.mT @ solved[..., -1:])[..., 0]
+        ctx.save_for_backward(mean, inverse)
+        return mean, inverse.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_mean: Tensor, grad_root: Tensor) -> tuple[Tensor, Tensor]:
+        mean, inverse = ctx.saved_tensors
+        # Λ = LLᵀ and R = L⁻ᵀ: with P the lower triangle of LᵀL̄ = −R̄ᵀR, its diagonal halved, Λ̄ is the symmetric part
+        # of R P Rᵀ.
+        lower = (inverse @ grad_root.triu()).mT.tril()
+        lower.diagonal(dim1=-2, dim2=-1).mul_(0.5)
+        grad_linear = (inverse.mT @ (inverse @ grad_mean[..., None]))[..., 0]
+        half = inverse.mT @ (lower @ inverse) + grad_linear[..., :, None] * mean[..., None, :]
+        return grad_linear, -0.5 * (half + half.mT)
+
+
+def location_and_root(
+    eta: Float[Tensor, "*batch F"],
+) -> tuple[Float[Tensor, "*batch d"], Float[Tensor, "*batch d d"]]:
+    """Mean μ and upper triangular R with Σ = R Rᵀ, so that μ + R ε is a draw where ε is one of N(0, I).
+
+    NaN where Λ is not positive definite; differentiable once.
+    """
+    d = dimension(eta.shape[-1])
+    mean, root = _LocationAndRoot.apply(eta[..., :d], -2 * eta[..., d:].unflatten(-1, (d, d)))
+    return mean, root
+
+
 def to_standard(eta: Float[Tensor, "*batch F"]) -> tuple[Float[Tensor, "*batch d"], Float[Tensor, "*batch d d"]]:
     """Mean and covariance."""
-    d = dimension(eta.shape[-1])
-    linear, covariance = eta[..., :d], torch.linalg.inv_ex(-2 * eta[..., d:].unflatten(-1, (d, d)))[0]
-    return (covariance @ linear[..., None])[..., 0], covariance
+    mean, root = location_and_root(eta)
+    return mean, root @ root.mT
 
 
 def log_partition(eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch"]:
@@ -56,8 +96,13 @@ def expected_statistics(eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch
 
 
 def sample(eta: Float[Tensor, "*batch F"], generator: torch.Generator) -> Float[Tensor, "*batch d"]:
-    """One reparameterised draw x = μ + L⁻ᵀε for each batch element, Λ = LLᵀ."""
-    linear, factor = precision_cholesky(eta)
-    noise = torch.randn(linear.shape, generator=generator, dtype=eta.dtype, device=eta.device)
-    whitened = torch.linalg.solve_triangular(factor, linear[..., None], upper=False)
-    return torch.linalg.solve_triangular(factor.mT, whitened + noise[..., None], upper=True)[..., 0]
+    """One reparameterised draw for each batch element."""
+    return draw(*location_and_root(eta), generator)
+
+
+def draw(
+    mean: Float[Tensor, "*batch d"], root: Float[Tensor, "*batch d d"], generator: torch.Generator
+) -> Float[Tensor, "*batch d"]:
+    """x = μ + R ε, from what :func:`location_and_root` gives."""
+    noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+    return mean + (root @ noise[..., None])[..., 0]

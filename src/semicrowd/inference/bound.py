@@ -1,13 +1,11 @@
 """The terms of the surrogate bound (SCDC paper, eq. 10) and of the ELBO (eqs. 8 and 19–22), each by name, in nats."""
 
-import math
 from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import PairEvidence
-from semicrowd.expfam import gaussian
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import LocalPosterior
 from semicrowd.inference.statistics import ExpectedGlobals
@@ -25,10 +23,12 @@ def local_terms(local: LocalPosterior, expected: ExpectedGlobals) -> LocalTerms:
     probabilities = local.probabilities
     kl_z = (probabilities * (local.log_z - expected.log_pi[:, None])).sum(-1)
     message = probabilities @ expected.components
-    d = gaussian.dimension(local.eta_x.shape[-1])
-    inner = ((local.eta_x - message[..., :-2]) * local.t_x).sum(-1)
-    # The family's log Z has (d/2) ln 2π; the expected log Z of p(x | z), as statistics of the NIW, does not.
-    log_partition = gaussian.log_partition(local.eta_x) - 0.5 * d * math.log(2 * math.pi)
+    # The gradient of log Z(η) is E t(x), so that of ⟨η, E t(x)⟩ − log Z(η) is that of ⟨η, E t(x)⟩ with this η fixed.
+    eta_x, mean, root = (tensor.detach() for tensor in (local.eta_x, local.mean, local.root))
+    inner = ((eta_x - message[..., :-2]) * local.t_x).sum(-1)
+    # Without its (d/2) ln 2π, which the expected log Z of p(x | z), as statistics of the NIW, lacks too.
+    log_partition = 0.5 * (eta_x[..., : mean.shape[-1]] * mean).sum(-1)
+    log_partition = log_partition + root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     kl_x = inner - log_partition - message[..., -2:].sum(-1)
     return LocalTerms(kl_z, kl_x)
 

@@ -30,12 +30,19 @@ class LocalPosterior(NamedTuple):
     ----------
     eta_x : [R, B, d + d²], natural parameter of q(x_i)
     t_x : [R, B, d + d²], E t(x_i)
+    root : [R, B, d, d], upper triangular, root · rootᵀ is the covariance of q(x_i)
     log_z : [R, B, K], ln q(z_i = k)
     """
 
     eta_x: Tensor
     t_x: Tensor
+    root: Tensor
     log_z: Tensor
+
+    @property
+    def mean(self) -> Tensor:
+        """E x_i, shape [R, B, d]."""
+        return self.t_x[..., : self.root.shape[-1]]
 
     @property
     def probabilities(self) -> Tensor:
@@ -66,7 +73,7 @@ def unary_message(t_x: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Flo
 
 def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Float[Tensor, "R B K"]:
     """ln q(z) given x as the recognition network alone sees it: a deterministic start."""
-    return _log_softmax(unary_message(gaussian.expected_statistics(recognition), expected))
+    return unary_message(gaussian.expected_statistics(recognition), expected).log_softmax(-1)
 
 
 def infer_local(
@@ -97,19 +104,20 @@ def infer_local(
             if state.change <= tolerance:
                 break
     eta_x = update_x(state.z, recognition, expected)
-    t_x = gaussian.expected_statistics(eta_x)
+    mean, root = gaussian.location_and_root(eta_x)
+    t_x = gaussian.statistics(mean, root @ root.mT)
     target = unary_message(t_x, expected)
     if graph is not None:
         messages = graph.messages(state.z[:, : graph.num_nodes])
         target = torch.cat([target[:, : graph.num_nodes] + messages, target[:, graph.num_nodes :]], 1)
     log_z = (state.log_z + target - target.detach()).log_softmax(-1)
-    return LocalPosterior(eta_x, t_x, log_z)
+    return LocalPosterior(eta_x, t_x, root, log_z)
 
 
 def _first(
     recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None
 ) -> _Sweep:
-    log_z = initial_z(recognition, expected) if start is None else start
+    log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=_LEAST)
     return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)
 
 

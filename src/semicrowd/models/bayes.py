@@ -13,7 +13,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, infer_local, unary_message
+from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import ClusteringModule
@@ -102,25 +102,26 @@ class BayesSCDC(ClusteringModule):
             weight = weight.repeat(2)
         recognition = self.recognition.potentials(features)
         graph = self._step_graph(batch, messages)
-        local = infer_local(recognition, messages, graph, self.settings.max_sweeps, self.settings.tolerance)
-        x = gaussian.sample(local.eta_x, noise)
+        alone = initial_z(recognition, ExpectedGlobals(*(statistics.detach() for statistics in messages)))
+        local = infer_local(
+            recognition, messages, graph, self.settings.max_sweeps, self.settings.tolerance, alone.detach()
+        )
+        x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected)
         per_item = self.decoder.log_likelihood(x, features) - terms.kl_z - terms.kl_x
         bound = (per_item * weight).double().sum(1)
         if graph is not None:
             evidence, pair_weight = self._step_evidence(batch, expected)
             bound = bound + (pair_weight * relational_term(local, graph, evidence)).double().sum(1)
-        return bound, self._amortisation(recognition, messages, local)
+        return bound, self._amortisation(alone, local)
 
-    def _amortisation(self, recognition: Tensor, messages: ExpectedGlobals, local: LocalPosterior) -> Tensor:
+    def _amortisation(self, alone: Tensor, local: LocalPosterior) -> Tensor:
         """``model.amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z), [R].
 
-        It moves the recognition network alone.
+        It moves the recognition network alone. ``alone`` : ln q(z | features alone), [R, B, K].
         """
-        if self.settings.amortisation == 0:  # nothing to pay for in every step
-            return recognition.new_zeros(self.num_restarts, dtype=torch.float64)
-        fixed = ExpectedGlobals(*(statistics.detach() for statistics in messages))
-        alone = unary_message(gaussian.expected_statistics(recognition), fixed).log_softmax(-1)
+        if self.settings.amortisation == 0:  # nothing to pay for in the backward pass
+            return alone.new_zeros(self.num_restarts, dtype=torch.float64)
         agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
         return self.settings.amortisation * self.num_items * agreement
 
@@ -240,7 +241,7 @@ class BayesSCDC(ClusteringModule):
             terms = local_terms(local, expected.cast(features.dtype))
             samples = self.settings.elbo_samples
             for _ in range(samples):
-                log_likelihood = self.decoder.log_likelihood(gaussian.sample(local.eta_x, generator), features)
+                log_likelihood = self.decoder.log_likelihood(gaussian.draw(local.mean, local.root, generator), features)
                 totals["reconstruction"] += weight / samples * log_likelihood.double().sum(1).cpu()
             totals["kl_z"] += weight * terms.kl_z.double().sum(1).cpu()
             totals["kl_x"] += weight * terms.kl_x.double().sum(1).cpu()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import softplus
 
 from semicrowd.nets.mlp import MLP
 from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
@@ -68,7 +68,7 @@ class BernoulliDecoder(Decoder):
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
         """Σ o ln p + (1 − o) ln(1 − p) in nats, from the logits."""
         logits = self.net(x)[0]
-        return -binary_cross_entropy_with_logits(logits, observed.expand_as(logits), reduction="none").sum(-1)
+        return (observed * logits - softplus(logits)).sum(-1)  # torch's cross-entropy takes three times as long
 
 
 def build_decoder(
