@@ -55,7 +55,7 @@ def test_kinds_are_found_where_cells_cut_them_in_pieces(
 
 def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
     """Views that do not move, x at its mean: twice the bound of the items, and w for each link at equal q(z)."""
-    monkeypatch.setattr(gaussian, "draw", lambda mean, root, generator: mean)
+    monkeypatch.setattr(gaussian, "draw", lambda mean, *_: mean)
     data = strokes(60, np.random.default_rng(1))
     still = [f"model.views.{motion}=0" for motion in ("rotate", "shear", "scale", "shift")]
     bounds = {}
