@@ -11,6 +11,8 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
+from mpckmeans import mpckmeans
+from pairs import pairs
 from scdc import scdc
 from semicrowd.errors import UserError
 from steps import threads
@@ -25,7 +27,9 @@ SUBJECTS = {
     "precision": "a step in float32 against bfloat16",
     "scdc": "SCDC against BayesSCDC, and its growth with the number of clusters",
     "curves": "seconds an epoch against numbers of images, answers, clusters and restarts",
+    "pairs": "seconds an epoch and memory against numbers of pairs and items",
     "time_to": "seconds until a test accuracy of .84",
+    "mpckmeans": "MPCK-means against a published implementation",
 }
 
 
@@ -49,7 +53,9 @@ def main() -> None:
         "precision": partial(precision, bench),
         "scdc": partial(scdc, bench),
         "curves": partial(curves, bench, arguments.figure),
+        "pairs": partial(pairs, arguments.quick),
         "time_to": partial(time_to, bench),
+        "mpckmeans": partial(mpckmeans, arguments.quick),
     }
     if arguments.quick:
         print("--quick: random images, few steps; the figures mean nothing")

@@ -44,3 +44,22 @@ def test_curves_have_a_slope_each_and_a_figure(tmp_path: Path) -> None:
         assert len(seconds) == len(sizes) == 4
         assert min(seconds) > 0
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_growth_with_pairs_and_items_has_time_and_memory() -> None:
+    (rows,) = tables("pairs")
+    assert [(row[0][0], row[2]) for row in rows[1:]] == [
+        (axis, what) for axis in "PN" for what in ("s an epoch", "MiB at the peak")
+    ]
+    for row in rows[1:]:
+        sizes, values = ([float(number) for number in cell.split(",")] for cell in (row[1], row[3]))
+        assert sizes == sorted(sizes)
+        assert len(values) == len(sizes)
+        assert min(values) > 0
+
+
+def test_mpckmeans_stands_against_the_published_implementation() -> None:
+    pytest.importorskip("active_semi_clustering")
+    (rows,) = tables("mpckmeans")
+    for _, theirs, ours, ratio, _ in rows[1:]:
+        assert min(float(theirs), float(ours), float(ratio)) > 0

@@ -32,6 +32,23 @@ def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> Non
     assert answer_settings(mnist("model=bayes")) == {}
 
 
+def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(tmp_path: Path) -> None:
+    shared = Answers("quota", shared="set")
+    sweeps = [
+        Experiment(f"set_{model}", ("data=pinwheel", f"model={model}"), (0, 1), shared, sweep={"num_annotated": of})
+        for model, of in (("mcvc", [7]), ("itml", [7, 9]))
+    ]
+    write_configurations(sweeps, tmp_path)
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.yaml")) == [
+        "set/answers.yaml", "set_itml/run.yaml", "set_mcvc/run.yaml",
+    ]  # fmt: skip
+    of_seven = [f"num_annotated-7_seed-{seed}" for seed in (0, 1)]
+    assert yaml.safe_load((tmp_path / "set_mcvc" / "run.yaml").read_text())["runs"] == of_seven
+    answers = yaml.safe_load((tmp_path / "set" / "answers.yaml").read_text())
+    assert answers["runs"] == [*of_seven, *(f"num_annotated-9_seed-{seed}" for seed in (0, 1))]
+    assert answers["answers"][0]["name"] == "quota"
+
+
 def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(tmp_path: Path) -> None:
     broken = Experiment("broken", ("data=mnist", "model=bias"), (0,), Answers("crowd", {"number": 3}))
     write_configurations([mnist("model=scdc"), broken], tmp_path)

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from semicrowd.pipeline.experiments import Plan, load_plan
+from semicrowd.data.public import PUBLIC
+from semicrowd.models import MODELS
+from semicrowd.pipeline.experiments import Job, Plan, load_plan
 from semicrowd.pipeline.parallel import stage_groups
 
 ROOT = Path(__file__).parents[2]
 PROFILES = sorted(path.stem for path in (ROOT / "conf" / "profile").glob("*.yaml"))
+BASELINES = "src/semicrowd/baselines"
 RUN, ANSWERS = "semicrowd.pipeline.experiment", "semicrowd.pipeline.answers"
 
 
@@ -39,13 +42,13 @@ def stages(profile: str) -> tuple[Plan, list[dict[str, Any]]]:
     return load_plan(path), found
 
 
-def of_module(all_stages: list[dict[str, Any]], module: str) -> dict[tuple[str, int], dict[str, Any]]:
-    """Stages that start a module, by experiment and seed; none twice."""
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+def of_module(all_stages: list[dict[str, Any]], module: str) -> dict[tuple[str, int | None], dict[str, Any]]:
+    """Stages that start a module, by experiment and seed (None: all of a sweep); none twice."""
+    found: dict[tuple[str, int | None], dict[str, Any]] = {}
     for stage in all_stages:
-        match = re.fullmatch(rf"python -m {re.escape(module)} (\w+) --seed (\d+)", stage["cmd"])
+        match = re.fullmatch(rf"python -m {re.escape(module)} (\w+)(?: --seed (\d+))?", stage["cmd"])
         if match:
-            address = match[1], int(match[2])
+            address = match[1], int(match[2]) if match[2] else None
             assert address not in found
             found[address] = stage
     return found
@@ -55,19 +58,29 @@ def of_module(all_stages: list[dict[str, Any]], module: str) -> dict[tuple[str, 
 def test_every_run_of_the_profile_is_one_stage_and_depends_on_its_configuration_and_answers(profile: str) -> None:
     plan, all_stages = stages(profile)
     runs, answers = of_module(all_stages, RUN), of_module(all_stages, ANSWERS)
-    assert set(runs) == {(name, seed) for name, one in plan.experiments.items() for seed in one.seeds}
+    assert set(runs) == {
+        (name, seed)
+        for name, one in plan.experiments.items()
+        for seed in (one.seeds if one.sweep is None else [None])
+    }
     for (name, seed), stage in runs.items():
         experiment = plan.experiments[name]
-        written = experiment.annotation_dir(seed).as_posix()
-        assert stage["outs"] == [experiment.run_dir(seed).as_posix()]
+        of_answers = (experiment.answers_name, seed)
+        written, results = f"annotations/{experiment.answers_name}", f"results/{name}"
+        if seed is None:
+            # A sweep that was stopped goes on: DVC must not remove what it has done.
+            assert stage["outs"] == [{results: {"persist": True}}]
+        else:
+            written, results = experiment.annotation_dir(Job(seed)).as_posix(), experiment.run_dir(Job(seed)).as_posix()
+            assert stage["outs"] == [results]
         assert f"configurations/{name}/run.yaml" in stage["deps"]
-        assert (written in stage["deps"]) == ((name, seed) in answers)
-        assert {f"data/{needed}" for needed in experiment.needs} <= set(stage["deps"])
+        assert (written in stage["deps"]) == (of_answers in answers)
+        assert {f"data/{PUBLIC[needed].folder.parts[0]}" for needed in experiment.needs} <= set(stage["deps"])
         if experiment.answers:
-            assert answers[name, seed]["outs"] == [written]
-            assert f"configurations/{name}/answers.yaml" in answers[name, seed]["deps"]
+            assert answers[of_answers]["outs"] == [written]
+            assert f"configurations/{experiment.answers_name}/answers.yaml" in answers[of_answers]["deps"]
         if experiment.answers and experiment.answers.fallback:
-            assert "data/status.json" in answers[name, seed]["deps"]
+            assert "data/status.json" in answers[of_answers]["deps"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -88,9 +101,13 @@ def test_a_run_depends_on_all_code_that_decides_its_numbers() -> None:
     package = ROOT / "src" / "semicrowd"
     folders = {f"src/semicrowd/{path.parent.name}" for path in package.glob("*/__init__.py")}
     others = {f"src/semicrowd/{name}" for name in ("baselines", "figures", "pipeline", "report", "run", "tracking")}
-    of_run = {f"src/semicrowd/run/{name}.py" for name in ("evaluate", "results", "trained_method", "training")}
-    for stage in of_module(all_stages, RUN).values():
+    of_model = {f"src/semicrowd/run/{name}.py" for name in ("evaluate", "results", "trained_method", "training")}
+    of_baseline = {f"src/semicrowd/run/{name}.py" for name in ("evaluate", "results", "baseline_method")}
+    plan = load_plan(ROOT / "conf" / "profile" / "laptop.yaml")
+    for (name, _), stage in of_module(all_stages, RUN).items():
+        of_run = of_model if plan.experiment(name).option("model") in MODELS else of_baseline | {BASELINES}
         assert folders - others | of_run <= set(stage["deps"])
+        assert (BASELINES in stage["deps"]) == (BASELINES in of_run)
 
 
 def test_every_folder_of_settings_reaches_the_configurations() -> None:
@@ -100,10 +117,14 @@ def test_every_folder_of_settings_reaches_the_configurations() -> None:
     others = {"profile", "logger", "trainer", "hydra"}
     folders = {f"conf/{path.name}" for path in (ROOT / "conf").iterdir() if path.name not in others}
     assert folders == {dependency for dependency in stage["deps"] if dependency.startswith("conf/")}
-    assert set(stage["params"]) == {"experiments", "groups"}
+    assert set(stage["params"]) == {"answers", "experiments", "groups"}
 
 
 def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
     before, experiments = stage_groups(ROOT / "dvc.yaml")
-    assert set(before) == {"fetch", "configurations", "pinwheel_two_coin_answers", "mnist_answers"}
-    assert set(experiments) == {"pinwheel_none", "pinwheel_two_coin", "mnist"}
+    assert set(before) == {
+        "fetch", "configurations", "pinwheel_two_coin_answers", "face_features", "face_answers", "mnist_answers",
+    }  # fmt: skip
+    assert set(experiments) == {
+        "pinwheel_none", "pinwheel_two_coin", "face_models", "face_baselines", "face_alone", "mnist",
+    }  # fmt: skip

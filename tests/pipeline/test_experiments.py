@@ -6,9 +6,9 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import composed, run_settings
-from semicrowd.pipeline.experiments import Answers, Experiment, format_ranges, load_plan
+from semicrowd.pipeline.experiments import Answers, Experiment, Job, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
-from semicrowd.report import figure2, figure4a, table1, task_curve
+from semicrowd.report import face_curves, figure2, figure3, figure4a, table1, task_curve
 from semicrowd.run.settings import check
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
@@ -28,6 +28,23 @@ experiments:
   other: {overrides: [data=mnist, "snapshots=[0,1]"]}
   alone: {overrides: [data=pinwheel, annotations=none], seeds: [3]}
   off: {overrides: [data=mnist]}
+"""
+#: Two experiments that share two sets of answers, at three points.
+SWEEP = """\
+profile: tiny
+groups:
+  face:
+    seeds: [0, 4]
+    sweep: {num_annotated: [7, 9, 30]}
+    answers: [few, many]
+    experiments: [one, other]
+answers:
+  few: {kind: quota}
+  many: {kind: quota, pairs_per_annotator: 60}
+experiments:
+  one: {overrides: [data=pinwheel, model=mcvc]}
+  other: {overrides: [data=pinwheel, model=itml]}
+  alone: {overrides: [data=pinwheel, model=kmeans, annotations=none], seeds: [0, 1], sweep: {}}
 """
 
 
@@ -57,7 +74,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     plan = load_plan(params)
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
-    assert set(plan.experiments) == shown | {figure2.WITHOUT, figure2.WITH}
+    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in face_curves.MODELS} | {*face_curves.ALONE}
+    assert set(plan.experiments) == shown | face | {figure2.WITHOUT, figure2.WITH}
     assert drift(params, PROFILES) == ""
 
 
@@ -94,6 +112,29 @@ def test_answers_have_their_options_and_those_of_their_fallback(tiny: Path) -> N
     assert answers.overrides() == ["annotations=crowd", "annotations.num_tasks=5"]
     assert answers.fallback is not None
     assert composed(["data=mnist", *answers.fallback.overrides()]).annotations.sensitivity == [0.7, 1]
+
+
+def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(tiny: Path) -> None:
+    tiny.write_text(SWEEP)
+    plan = load_plan(tiny)
+    assert list(plan.experiments) == ["few_one", "many_one", "few_other", "many_other", "alone"]
+    assert plan.experiment("alone").jobs == [Job(0), Job(1)]
+    many = plan.experiment("many_one")
+    assert many.jobs == [Job(seed, {"num_annotated": number}) for number in (7, 9, 30) for seed in (0, 4)]
+    assert many.annotation_dir(many.jobs[1]) == Path("annotations/many/num_annotated-7_seed-4")
+    assert many.run_dir(many.jobs[1]) == Path("results/many_one/num_annotated-7_seed-4")
+    assert many.annotation_dir(many.jobs[1]) == plan.experiment("many_other").annotation_dir(many.jobs[1])
+    assert [experiment.name for experiment in plan.with_answers("many")] == ["many_one", "many_other"]
+    assert plan.with_answers("alone") == [plan.experiment("alone")]
+    with pytest.raises(UserError, match="'none' is not in profile"):
+        plan.with_answers("none")
+    assert many.answers is not None
+    point = composed(["data=pinwheel", *many.answers.overrides(many.jobs[1].point)]).annotations
+    assert (point.num_annotated, point.pairs_per_annotator) == (7, 60)
+    assert many.command() == (
+        "python src/train.py -m data=pinwheel model=mcvc annotations=quota annotations.pairs_per_annotator=60 "
+        "annotations.num_annotated=7,9,30 seed=0,4"
+    )
 
 
 def test_command_by_hand(tiny: Path) -> None:

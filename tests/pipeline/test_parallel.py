@@ -75,12 +75,21 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
     (tmp_path / ".dvc" / "config").write_text("[core]\n    analytics = false\n    check_update = false\n")
     (tmp_path / "params.yaml").write_text(
         "profile: tiny\njobs: 2\n"
-        "groups: {mnist: {seeds: [0], needs: [mnist], experiments: [mnist_bayes_crowd, mnist_scdc_none]}}\n"
+        "answers: {face_all: {kind: quota}}\n"
+        "groups:\n"
+        "  mnist: {seeds: [0], needs: [mnist], experiments: [mnist_bayes_crowd, mnist_scdc_none]}\n"
+        "  face_models: &face {seeds: [0], needs: [face], sweep: {pairs_per_annotator: [200]}, answers: [face_all],\n"
+        "                      experiments: [scdc]}\n"
+        "  face_baselines: {<<: *face, experiments: [mcvc]}\n"
+        "  face_alone: {seeds: [0], needs: [face], sweep: {}, experiments: [face_kmeans]}\n"
         "experiments:\n"
         "  pinwheel_none: {overrides: [data=pinwheel], seeds: []}\n"
         "  pinwheel_two_coin: {overrides: [data=pinwheel], answers: {kind: two_coin}, seeds: []}\n"
         "  mnist_bayes_crowd: {overrides: [data=mnist, model=bayes], answers: {kind: crowd}}\n"
         "  mnist_scdc_none: {overrides: [data=mnist, model=scdc]}\n"
+        "  scdc: {overrides: [data=face, model=scdc]}\n"
+        "  mcvc: {overrides: [data=face, model=mcvc]}\n"
+        "  face_kmeans: {overrides: [data=face, model=kmeans, annotations=none]}\n"
     )
     monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
     monkeypatch.setenv("SEMICROWD_MIRROR", str(tmp_path / "nowhere"))
@@ -90,5 +99,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
     for row in ("BayesSCDC, with; protocol semicrowd", "SCDC, without; protocol semicrowd"):
         (line,) = (line for line in report.splitlines() if line.startswith(f"| {row} | accuracy"))
         assert "data not available here" in line
+    for row in ("SCDC, 200 answers each", "MCVC, 200 answers each", "k-means, no answers"):
+        assert any(line.startswith(f"| {row} | NMI") and "data not available" in line for line in report.splitlines())
     status = json.loads((tmp_path / "results" / "mnist_scdc_none" / "seed-0" / "status.json").read_text())
     assert status["status"] == "unavailable"

@@ -1,6 +1,7 @@
 """What the stages leave behind when data can and cannot be had, and when a run fails."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import load_dataset
+from semicrowd.errors import UserError
 from semicrowd.pipeline import answers, experiment, fetch
-from semicrowd.pipeline.experiments import Answers, Experiment
+from semicrowd.pipeline.configurations import write_configurations
+from semicrowd.pipeline.experiments import Answers, Experiment, Job
 
 OVERRIDES = ("data=pinwheel", "model=bayes", "restarts=1", "epochs=1", "logger=none")
 
@@ -43,50 +46,51 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     monkeypatch.setenv("SEMICROWD_MIRROR", str(project / "nowhere"))
     fetch.main([])
     status = read_json(fetch.STATUS)
-    assert set(status) == {"mnist", "mnist_crowd"}
+    assert set(status) == {"mnist", "mnist_crowd", "face"}
     assert not any(entry["available"] for entry in status.values())
     assert "crowd_annotations_mnist.npy" in fetch.why_missing("mnist_crowd")
     assert "not available here" in capsys.readouterr().out
     assert (project / "data" / "mnist").is_dir()  # the pipeline declares it
+    assert (project / "data" / "cmu_faces").is_dir()
 
 
 def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> None:
     two_coin = Answers("two_coin")
     wanted = Experiment("some", OVERRIDES, (3,), two_coin)
-    answers.make_answers(wanted, 3)
-    path = wanted.annotation_dir(3) / "answers.csv"
+    answers.make_answers(wanted, Job(3))
+    path = wanted.annotation_dir(Job(3)) / "answers.csv"
     read = PairAnnotations.from_csv(path, 500)
-    direct = answers._draw(wanted, two_coin, 3)
+    direct = answers._draw(wanted, two_coin, Job(3))
     for name in ("i", "j", "worker", "label"):
         np.testing.assert_array_equal(getattr(read, name), getattr(direct, name))
     assert (read.num_pairs, read.num_annotators, len(read.annotated)) == (980, 20, 100)
     assert read.simulated
     np.testing.assert_array_equal(read.true_sensitivity, np.full(20, 0.9))
-    other = answers._draw(wanted, two_coin, 4)
+    other = answers._draw(wanted, two_coin, Job(4))
     assert not np.array_equal(other.i, direct.i)
 
 
 def test_options_of_answers_reach_them(project: Path) -> None:
     options = {"num_annotators": 3, "specificity": [0.7, 1, 0.8]}
     wanted = Experiment("some", OVERRIDES, (0,), Answers("two_coin", options))
-    answers.make_answers(wanted, 0)
-    read = PairAnnotations.from_csv(wanted.annotation_dir(0) / "answers.csv", 500)
+    answers.make_answers(wanted, Job(0))
+    read = PairAnnotations.from_csv(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
     np.testing.assert_array_equal(read.true_specificity, [0.7, 1, 0.8])
 
 
 def test_an_experiment_without_answers_says_so(project: Path) -> None:
     without = Experiment("some", (*OVERRIDES, "annotations=none"), (0,))
-    assert answers.make_answers(without, 0) == {"kind": "none"}
-    assert [path.name for path in without.annotation_dir(0).iterdir()] == ["about.json"]
+    assert answers.make_answers(without, Job(0)) == {"kind": "none"}
+    assert [path.name for path in without.annotation_dir(Job(0)).iterdir()] == ["about.json"]
 
 
 def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path) -> None:
     write_status(pinwheel_crowd="put them there")
     instead = Answers("tasks", {"num_tasks": 7, "num_annotators": 5, "sensitivity": 0.95})
     wanted = Experiment("some", OVERRIDES, (0,), Answers("crowd", {"num_tasks": 7}, instead))
-    about = answers.make_answers(wanted, 0)
+    about = answers.make_answers(wanted, Job(0))
     assert about == {"kind": "tasks", "instead_of": "crowd", "because": "put them there"}
-    read = PairAnnotations.from_csv(wanted.annotation_dir(0) / "answers.csv", 500)
+    read = PairAnnotations.from_csv(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
     assert read.simulated
     assert (read.num_tasks, read.num_annotators) == (7, 5)
     np.testing.assert_array_equal(read.true_sensitivity, np.full(5, 0.95))
@@ -98,16 +102,16 @@ def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path)
 def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> None:
     write_status(mnist="put the files into data/mnist")
     wanted = Experiment("some", ("data=mnist",), (0,), Answers("crowd", {}, Answers("tasks")), needs=("mnist",))
-    assert answers.make_answers(wanted, 0)["unavailable"] == "put the files into data/mnist"
+    assert answers.make_answers(wanted, Job(0))["unavailable"] == "put the files into data/mnist"
     assert experiment.run(wanted, 0) == 0
-    status = read_json(wanted.run_dir(0) / "status.json")
+    status = read_json(wanted.run_dir(Job(0)) / "status.json")
     assert (status["status"], status["error"]) == ("unavailable", "put the files into data/mnist")
 
 
 def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     broken = Experiment("some", (*OVERRIDES, "annotations=none", "model.K=1"), (0,))
     assert experiment.run(broken, 0) == 2
-    status = read_json(broken.run_dir(0) / "status.json")
+    status = read_json(broken.run_dir(Job(0)) / "status.json")
     assert status["status"] == "failed"
     assert "model.K" in status["error"]
     assert "Traceback" not in capfd.readouterr().err
@@ -116,12 +120,86 @@ def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest
 @pytest.mark.usefixtures("project")
 def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
     plain = Experiment("a", ("data=pinwheel",), (0,))
-    assert experiment.arguments_of(plain, 0) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
+    assert experiment.arguments_of(plain, Job(0)) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
     answered = Experiment("b", ("data=pinwheel",), (2,), Answers("two_coin"))
-    assert experiment.arguments_of(answered, 2) == [
+    assert experiment.arguments_of(answered, Job(2)) == [
         "data=pinwheel",
         "seed=2",
         "annotations=file",
         "annotations.path=annotations/b/seed-2/answers.csv",
         "hydra.run.dir=results/b/seed-2",
     ]
+
+
+@pytest.fixture
+def sweep(project: Path) -> Experiment:
+    """k-means with two seeds and two sets of answers, which are there."""
+    (project / "conf").symlink_to(Path(__file__).parents[2] / "conf")
+    overrides = ("data=pinwheel", "model=kmeans", "model.K=5", "logger=none")
+    shared = Answers("quota", {"num_annotated": 30}, shared="set")
+    wanted = Experiment("set_kmeans", overrides, (0, 2), shared, sweep={"pairs_per_annotator": [20]})
+    for job in wanted.jobs:
+        answers.make_answers(wanted, job)
+    write_configurations([wanted])
+    return wanted
+
+
+def test_a_sweep_runs_all_its_jobs_with_their_answers_and_goes_on_where_it_was_stopped(
+    sweep: Experiment, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert experiment.run(sweep) == 0
+    first, other = (sweep.run_dir(job) for job in sweep.jobs)
+    for job in sweep.jobs:
+        folder = sweep.run_dir(job)
+        own = PairAnnotations.from_csv(folder / "annotations.csv", 500)
+        wanted = PairAnnotations.from_csv(sweep.annotation_dir(job) / "answers.csv", 500)
+        np.testing.assert_array_equal(own.i, wanted.i)
+        assert own.num_pairs == 100
+        assert "final/nmi" in read_json(folder / "metrics.json")
+    # As if it had been killed in its second run.
+    kept = (first / "metrics.json").stat().st_mtime_ns
+    (other / "status.json").write_text('{"status": "running"}')
+    capfd.readouterr()
+    assert experiment.run(sweep) == 0
+    assert (first / "metrics.json").stat().st_mtime_ns == kept
+    assert read_json(other / "status.json")["status"] == "finished"
+    # With other answers nothing of it counts.
+    path = sweep.annotation_dir(sweep.jobs[0]) / "answers.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
+    assert experiment.run(sweep) == 0
+    assert (first / "metrics.json").stat().st_mtime_ns != kept
+    assert PairAnnotations.from_csv(first / "annotations.csv", 500).num_pairs == 99
+
+
+def test_a_sweep_that_cannot_start_says_why_in_every_run(sweep: Experiment) -> None:
+    broken = replace(sweep, overrides=(*sweep.overrides, "model.K=1"))
+    assert experiment.run(broken) != 0
+    for job in broken.jobs:
+        status = read_json(broken.run_dir(job) / "status.json")
+        assert status["status"] == "failed"
+        assert "model.K" in status["error"]
+
+
+def test_a_sweep_without_its_data_or_answers_says_so(sweep: Experiment) -> None:
+    write_status(face="put it there")
+    assert experiment.run(replace(sweep, needs=("face",))) == 0
+    states = [read_json(sweep.run_dir(job) / "status.json") for job in sweep.jobs]
+    assert [(state["status"], state["error"]) for state in states] == [("unavailable", "put it there")] * 2
+    (sweep.annotation_dir(sweep.jobs[0]) / "answers.csv").unlink()
+    with pytest.raises(UserError, match=r"answers.csv: not there"):
+        experiment.run(sweep)
+
+
+def test_shared_answers_are_made_once_for_all_who_share_them(project: Path) -> None:
+    (project / "params.yaml").write_text(
+        "profile: tiny\n"
+        "answers: {set: {kind: quota, num_annotated: 30}}\n"
+        "groups: {all: {seeds: [0, 1], sweep: {pairs_per_annotator: [20, 40]}, answers: [set], experiments: [a, b]}}\n"
+        "experiments: {a: {overrides: [data=pinwheel, model=mcvc]}, b: {overrides: [data=pinwheel, model=itml]}}\n"
+    )
+    assert answers.main(["set"]) == 0
+    made = sorted(path.parent.name for path in Path("annotations").rglob("answers.csv"))
+    assert made == [f"pairs_per_annotator-{number}_seed-{seed}" for number in (20, 40) for seed in (0, 1)]
+    assert [path.name for path in Path("annotations").iterdir()] == ["set"]
+    read = PairAnnotations.from_csv(Path("annotations/set/pairs_per_annotator-40_seed-1/answers.csv"), 500)
+    assert (read.num_pairs, len(read.annotated) <= 30) == (200, True)

@@ -45,6 +45,32 @@ def finished(experiment: str, seed: int = 0, answers: dict[str, Any] | None = No
     )
 
 
+def on_face(model: str, answers: str, nmi: dict[int, list[float]], exhibit: str = "scdc/figure-3a") -> list[Run]:
+    """Finished runs of a sweep on Face: for each number of answers the NMI of seeds 0, 1, …"""
+    name = f"{answers}_{model}"
+    return [
+        Run(
+            seed,
+            f"results/{name}/pairs_per_annotator-{number}_seed-{seed}",
+            "finished",
+            metrics={"final/nmi": value, "seconds/fit": 1.0, "epochs": 20},
+            config=paper_config(exhibit, model) if model in ("scdc", "bayes") else {"model": {"name": model}},
+            point={"pairs_per_annotator": number},
+        )
+        for number, values in nmi.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def kmeans_on_face(nmi: list[float]) -> list[Run]:
+    """Finished runs of k-means on Face, which has no answers."""
+    config = {"model": {"name": "kmeans"}}
+    return [
+        Run(seed, f"results/face_kmeans/seed-{seed}", "finished", metrics={"final/nmi": value}, config=config)
+        for seed, value in enumerate(nmi)
+    ]
+
+
 def collected(**runs: list[Run]) -> Collected:
     """The runs of experiments by name."""
     return Collected("laptop", {name: f"python src/train.py {name}" for name in runs}, runs)

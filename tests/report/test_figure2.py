@@ -11,7 +11,7 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import answers, experiment
-from semicrowd.pipeline.experiments import load_plan
+from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.report import collect, figure2
 from semicrowd.report.build import build
 from semicrowd.report.runs import read_clusters, read_restart_clusters
@@ -38,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         plan = load_plan()
-        answers.make_answers(plan.experiment("pinwheel_two_coin"), 0)
+        answers.make_answers(plan.experiment("pinwheel_two_coin"), Job(0))
         for one in plan.experiments.values():
             assert experiment.run(one, 0) == 0
     return root

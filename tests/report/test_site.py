@@ -1,5 +1,6 @@
 """The page: what is there, what is missing and why, in both forms."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import EXHIBITS
 from semicrowd.report.results import missing_remark
 
-from .conftest import collected, finished
+from .conftest import collected, finished, kmeans_on_face, on_face
 
 NAME = "mnist_bayes_crowd"
 ROW = "BayesSCDC, with; protocol semicrowd |"
@@ -107,3 +108,18 @@ def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: P
 def test_answers_in_words() -> None:
     assert site.answers_text({}) == "none"
     assert site.answers_text(SIMULATED) == "57330 answers of 48 annotators (simulated)"
+
+
+def test_runs_of_a_sweep_share_a_row_unless_they_ended_differently() -> None:
+    runs = on_face("mcvc", "face_all", {200: [0.6, 0.7, 0.8], 400: [0.9]})
+    runs[1] = replace(runs[1], status="failed", message="no memory")
+    rows = site._runs(collected(face_all_mcvc=runs, face_kmeans=kmeans_on_face([0.1, 0.11])))
+    assert [(row["experiment"], row["seed"], row["status"]) for row in rows] == [
+        ("face_all_mcvc pairs_per_annotator=200", "0,2", "finished"),
+        ("face_all_mcvc pairs_per_annotator=200", "1", "failed"),
+        ("face_all_mcvc pairs_per_annotator=400", "0", "finished"),
+        ("face_kmeans", "0", "finished"),
+        ("face_kmeans", "1", "finished"),
+    ]
+    assert rows[0]["directory"] == "results/face_all_mcvc/…"
+    assert rows[1]["directory"] == "results/face_all_mcvc/pairs_per_annotator-200_seed-1"

@@ -30,6 +30,7 @@ def test_a_range_needs_a_sweep() -> None:
 def test_folders_tell_their_arguments_and_leave_out_how_to_run() -> None:
     assert folder_name(["data=mnist", "seed=0", "resume=true", "hydra/launcher=joblib"]) == "data-mnist_seed-0"
     assert folder_name(["resume=true"]) == folder_name([]) == "default"
+    assert folder_name(["+note=a", "seed=0"]) == "note-a_seed-0"
     assert folder_name(["model=scdc,bayes", "seed=0-9"]) == "model-scdc+bayes_seed-0-9"
 
 

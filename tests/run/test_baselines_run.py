@@ -26,7 +26,8 @@ from .conftest import Command
 QUICK = (
     "model=mcvc", "model.n_restarts=2", "model.n_steps=60", "model.K=5", "annotations=two_coin", "hydra.run.dir=run",
 )  # fmt: skip
-SCORES = [f"{split}/{name}" for split in ("train", "annotated") for name in ("acc", "nmi", "ami", "ami_max", "ari")]
+_NAMES = ("acc", "nmi", "ami", "ami_max", "ari")
+SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
 ENDS = ["seconds/fit", "epochs", "restart/best"]
 
 
@@ -111,7 +112,7 @@ def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_p
     ]  # fmt: skip
     assert "note: restarts=3: model=kmeans is fitted once" in done.stderr
     run = tmp_path / "sweep" / "model-kmeans"
-    assert list(metrics_of(run)) == [*SCORES[:5], "clusters/used", "clusters/effective", *ENDS]
+    assert list(metrics_of(run)) == [*SCORES[:5], *SCORES[10:], "clusters/used", "clusters/effective", *ENDS]
     assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
     assert not (run / "workers.csv").exists()
     assert not (tmp_path / "sweep" / "model-mcvc").exists()

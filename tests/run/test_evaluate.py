@@ -96,6 +96,7 @@ def test_annotated_items_are_those_of_the_posterior_with_answers() -> None:
     assert result.found.final.probability == pytest.approx([0.8, 0.96, 0.96, 0.96, 0.8, 0.8])
     assert result.scores["annotated/acc"] == 1
     assert result.scores["train/acc"] == pytest.approx(5 / 6)  # from the features alone
+    assert result.scores["final/acc"] == 1  # with all that is known of each
 
 
 def test_workers_are_those_of_the_best_restart_and_unknown_truth_is_left_out() -> None:

@@ -32,7 +32,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert not done.stderr  # no banner, no warning, no progress bar without a terminal
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
-    splits = [f"{split}/{name}" for split in ("train", "annotated") for name in ("acc", "nmi", "ami", "ami_max", "ari")]
+    splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
+              for name in ("acc", "nmi", "ami", "ami_max", "ari")]  # fmt: skip
     others = ["clusters/used", "clusters/effective", "elbo/train", "seconds/fit", "epochs", "restart/best",
               "restart/oracle_acc"]  # fmt: skip
     assert list(metrics) == splits + others
@@ -48,6 +49,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     annotated = np.array([int(item["cluster"]) for item in items if item["annotated"] == "1"])
     labels = np.repeat([0, 1], 6)
     assert metrics["annotated/nmi"] == pytest.approx(normalized_mutual_info_score(labels, annotated), abs=1e-9)
+    every = normalized_mutual_info_score(np.repeat([0, 1], 20), [int(item["cluster"]) for item in items])
+    assert metrics["final/nmi"] == pytest.approx(every, abs=1e-9)
     table = np.zeros((2, 4))
     np.add.at(table, (labels, annotated), 1)
     assert metrics["annotated/acc"] == pytest.approx(table[linear_sum_assignment(-table)].sum() / 12)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from semicrowd.data.components import SCALINGS, principal_components
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.face_archive import FACE_SHAPE, POSES, faces_of_archive
 from semicrowd.data.fetch import fetch
@@ -18,8 +19,8 @@ from semicrowd.errors import UserError
 
 #: Name of UCI's archive; one that was downloaded by hand belongs beside the table.
 ARCHIVE = "cmu+face+images.zip"
-#: Option ``standardize`` → whether pixels, and whether principal components, get mean 0 and variance 1.
-SCALINGS = {"none": (False, False), "before": (True, False), "after": (False, True), "both": (True, True)}
+#: Folder below the data root where the pipeline keeps the components.
+FEATURES = "face_features"
 
 
 def load_face(root: Path, *, pca: int | None = 20, standardize: str = "none") -> Dataset:
@@ -45,35 +46,26 @@ def load_face(root: Path, *, pca: int | None = 20, standardize: str = "none") ->
     UserError
         If the table cannot be had, and for options that do not go together.
     """
-    before, after = choose("data.standardize", standardize, SCALINGS)
+    choose("data.standardize", standardize, SCALINGS)
     limit = FACE_SHAPE[0] * FACE_SHAPE[1]
     if pca is not None and (isinstance(pca, bool) or not isinstance(pca, int) or not 1 <= pca <= 600):
         raise UserError(f"data.pca={pca}: expected a whole number from 1 to 600, or null for the {limit} pixels")
     if pca is None and standardize != "none":
         raise UserError(f"data.standardize={standardize}: expected none with data.pca=null (the pixels as they are)")
-    path = fetch_faces(root)
-    with np.load(path, allow_pickle=False) as table:
-        pixels = table["images"].reshape(-1, limit) / 255
-        pose = table["pose"]
+    pixels, pose = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)
     if pca is None:
         features, shape = pixels, FACE_SHAPE
     else:
-        features, shape = _components(pixels, pca, before, after), None
+        features, shape = principal_components(pixels, pca, standardize, root / FEATURES), None
     hashes = {file.name: file.sha256 for file in PUBLIC["face"].files}
     return Dataset("face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes)
 
 
-def _components(pixels: np.ndarray, num: int, before: bool, after: bool) -> np.ndarray:
-    # Imported here: the other data sets do without, and it takes half a second.
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import StandardScaler
-
-    if before:
-        pixels = StandardScaler().fit_transform(pixels)
-    # The exact decomposition, whose signs scikit-learn fixes: no draw is involved.
-    scores = PCA(num, svd_solver="full").fit_transform(pixels)
-    return StandardScaler().fit_transform(scores) if after else scores
+def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels / 255 [624, 960] and names of the poses [624] of the table, fetched where it is not there."""
+    with np.load(fetch_faces(root), allow_pickle=False) as table:
+        return table["images"].reshape(-1, FACE_SHAPE[0] * FACE_SHAPE[1]) / 255, table["pose"]
 
 
 def fetch_faces(root: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Stages ``*_answers``: the answers of one run as a file, real or simulated, or the note that it has none."""
+"""Stages ``*_answers``: the answers of runs as files, real or simulated, or the note that they have none."""
 
 import argparse
 import sys
@@ -7,21 +7,22 @@ from typing import Any
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import composed
-from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, load_plan
+from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.run.execute import load_inputs
 from semicrowd.run.files import write_json
 
 
-def _draw(experiment: Experiment, wanted: Answers, seed: int) -> PairAnnotations:
+def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
     """The answers that the run itself would get."""
-    _, annotations = load_inputs(composed([*experiment.overrides, *wanted.overrides(), f"seed={seed}"]))
+    overrides = [*experiment.overrides, *wanted.overrides(job.point), f"seed={job.seed}"]
+    _, annotations = load_inputs(composed(overrides))
     if annotations is None:
         raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
     return annotations
 
 
-def make_answers(experiment: Experiment, seed: int) -> dict[str, Any]:
+def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
     """Write the answers of one run and what is to be said about them.
 
     ``answers.csv`` (with the annotators' true quality beside it) and ``about.json``: ``kind``, and where the wanted
@@ -31,32 +32,41 @@ def make_answers(experiment: Experiment, seed: int) -> dict[str, Any]:
     wanted = experiment.answers
     about: dict[str, Any] = {"kind": wanted.kind if wanted else "none"}
     missing = [message for name in experiment.needs if (message := why_missing(name))]
-    path = experiment.annotation_dir(seed) / "answers.csv"
+    path = experiment.annotation_dir(job) / "answers.csv"
     if missing:
         about |= {"unavailable": missing[0]}
     elif wanted is not None:
         if wanted.fallback and (message := why_missing(f"{experiment.option('data')}_{wanted.kind}")):
             about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
             wanted = wanted.fallback
-        _draw(experiment, wanted, seed).save(path)
+        _draw(experiment, wanted, job).save(path)
     write_json(path.with_name("about.json"), about)
     return about
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.answers <experiment> --seed <seed>``."""
-    parser = argparse.ArgumentParser(description="write the answers of one run of an experiment of params.yaml")
+    """``python -m semicrowd.pipeline.answers <experiment or shared set> [--seed <seed>]``."""
+    parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
     parser.add_argument("name")
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=int, help="for one run of an experiment that is no sweep")
     options = parser.parse_args(arguments)
     try:
-        about = make_answers(load_plan(PARAMS).experiment(options.name), options.seed)
+        for experiment, job in _wanted(options.name, options.seed):
+            about = make_answers(experiment, job)
+            print(f"{job.folder}:", ", ".join(f"{key}: {value}" for key, value in about.items()))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    for key, value in about.items():
-        print(f"{key}: {value}")
     return 0
+
+
+def _wanted(name: str, seed: int | None) -> list[tuple[Experiment, Job]]:
+    """Each set of answers once, with one of the experiments that share it."""
+    sharing = load_plan(PARAMS).with_answers(name)
+    if seed is not None:
+        return [(sharing[0], Job(seed))]
+    wanted = {job.folder: (experiment, job) for experiment in sharing for job in experiment.jobs}
+    return list(wanted.values())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ runs the experiments that it reaches and no others.
 """
 
 import argparse
+from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from semicrowd.pipeline.experiment import arguments_of
-from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, load_plan
+from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.run.cli import CONF
 from semicrowd.run.files import write_atomic
 from semicrowd.run.mistakes import is_mistake
@@ -32,7 +34,7 @@ def composed(overrides: list[str]) -> DictConfig:
 
 def run_settings(experiment: Experiment) -> dict[str, Any]:
     """Settings of an experiment's runs, all but seed and place of the answers."""
-    overrides = [a for a in arguments_of(experiment, 0) if not a.startswith("hydra.")]
+    overrides = [a for a in arguments_of(experiment, Job(0)) if not a.startswith("hydra.")]
     settings = {name: value for name, value in resolved(composed(overrides)).items() if name not in _LEFT_OUT}
     settings["annotations"].pop("path", None)
     return settings
@@ -46,20 +48,33 @@ def answer_settings(experiment: Experiment) -> dict[str, Any]:
 
 
 def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURATIONS) -> None:
-    """Write ``<experiment>/run.yaml`` and ``<experiment>/answers.yaml``.
+    """Write ``<experiment>/run.yaml`` and ``<answers>/answers.yaml``, of a sweep with the names of its runs.
 
     What cannot be composed leaves its error there: the experiment's own stage fails with it, and no other.
     """
     for experiment in experiments:
-        for name, settings in (("run", run_settings), ("answers", answer_settings)):
-            try:
-                content = settings(experiment)
-            except Exception as error:
-                if not is_mistake(error):
-                    raise
-                content = {"error": str(error)}
-            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-            write_atomic(folder / experiment.name / f"{name}.yaml", partial(Path.write_text, data=text))
+        runs = {} if experiment.sweep is None else {"runs": [job.folder for job in experiment.jobs]}
+        _write(folder / experiment.name / "run.yaml", partial(run_settings, experiment), runs)
+    for name, sharing in groupby(sorted(experiments, key=_answers_name), _answers_name):
+        one, *others = sharing
+        swept = [e for e in (one, *others) if e.sweep is not None]
+        runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
+        _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
+
+
+def _answers_name(experiment: Experiment) -> str:
+    return experiment.answers_name
+
+
+def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, Any]) -> None:
+    try:
+        content = settings() | more
+    except Exception as error:
+        if not is_mistake(error):
+            raise
+        content = {"error": str(error)}
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    write_atomic(path, partial(Path.write_text, data=text))
 
 
 def main(arguments: list[str] | None = None) -> None:

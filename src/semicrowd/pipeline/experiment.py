@@ -1,61 +1,128 @@
-"""Stages ``experiments``: one run of ``src/train.py``, or a note that its data cannot be had."""
+"""Stages of the experiments: runs of ``src/train.py``, or a note that their data cannot be had."""
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
+import semicrowd
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import PARAMS, Experiment, load_plan
+from semicrowd.pipeline.experiments import ANNOTATIONS, CONFIGURATIONS, PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.run.files import read_status, write_json
+from semicrowd.run.files import read_status, write_atomic, write_json
+
+#: File of a sweep: of what its runs are made.
+INPUTS = "inputs.sha256"
 
 
-def arguments_of(experiment: Experiment, seed: int) -> list[str]:
-    """What the run's ``src/train.py`` gets: overrides, seed, answers as a file, run directory."""
-    answers = experiment.annotation_dir(seed) / "answers.csv"
+def arguments_of(experiment: Experiment, job: Job) -> list[str]:
+    """What one run's ``src/train.py`` gets: overrides, seed, answers as a file, run directory."""
+    answers = experiment.annotation_dir(job) / "answers.csv"
     files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
-    return [*experiment.overrides, f"seed={seed}", *files, f"hydra.run.dir={experiment.run_dir(seed)}"]
+    return [*experiment.overrides, f"seed={job.seed}", *files, f"hydra.run.dir={experiment.run_dir(job)}"]
 
 
-def run(experiment: Experiment, seed: int) -> int:
-    """Run one seed; the exit code is that of the run, 0 where its data cannot be had.
+def sweep_arguments(experiment: Experiment) -> list[str]:
+    """What ``src/train.py`` gets for all runs of a sweep at once.
 
-    Missing data are no failure: the run directory then says ``unavailable`` and how to get them. A run that fails
+    A run finds its answers by its seed and by its point, which is a setting of its own here; its folder is
+    :attr:`Job.folder`. What has finished before is not run again.
+    """
+    values = {**(experiment.sweep or {}), "seed": experiment.seeds}
+    answers = ANNOTATIONS / experiment.answers_name / "_".join(f"{name}-${{{name}}}" for name in values) / "answers.csv"
+    files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
+    # choice(): a single value is a sweep too, so that it names the folder.
+    swept = [f"{'' if name == 'seed' else '+'}{name}=choice({','.join(map(str, of))})" for name, of in values.items()]
+    how = ["resume=true", "figures=false", f"hydra.sweep.dir={RESULTS / experiment.name}"]
+    return ["-m", *experiment.overrides, *files, *swept, *how]
+
+
+def run(experiment: Experiment, seed: int | None = None) -> int:
+    """Run one seed, or the whole sweep; the exit code is that of the runs, 0 where their data cannot be had.
+
+    Missing data are no failure: the run directories then say ``unavailable`` and how to get them. A run that fails
     leaves its status too, and its exit code stops what depends on it.
     """
-    directory = experiment.run_dir(seed)
+    jobs = experiment.jobs if seed is None else [Job(seed)]
     for name in experiment.needs:
         if message := why_missing(name):
-            write_json(directory / "status.json", {"status": "unavailable", "error": message, "seconds": 0.0})
-            print(f"{experiment.name} seed {seed}: {name} is not available here: {message}")
+            _note(experiment, jobs, "unavailable", message)
+            print(f"{experiment.name}: {name} is not available here: {message}")
             return 0
-    command = [sys.executable, "src/train.py", *arguments_of(experiment, seed)]
+    if seed is None:
+        _forget_other_inputs(experiment)
+    arguments = sweep_arguments(experiment) if seed is None else arguments_of(experiment, jobs[0])
+    code, last = _train(arguments, experiment.threads)
+    if code:
+        states = [read_status(experiment.run_dir(job)).get("status") for job in jobs]
+        lost = [job for job, state in zip(jobs, states, strict=True) if state == "running" or not any(states)]
+        _note(experiment, lost, "failed", last.removeprefix("error: "))
+    return code
+
+
+def _train(arguments: list[str], threads: int | None) -> tuple[int, str]:
+    """Exit code of ``src/train.py`` and the last line of what it says on stderr, which is passed on."""
+    command = [sys.executable, "src/train.py", *arguments]
     print("$ python", *command[1:], flush=True)
     last = ""
-    threads = {"OMP_NUM_THREADS": str(experiment.threads)} if experiment.threads else {}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | threads) as process:
+    environment = os.environ | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         for line in process.stderr:
             sys.stderr.write(line)
             last = line.strip() or last
-    if process.returncode and read_status(directory).get("status") not in ("failed", "interrupted"):
-        write_json(
-            directory / "status.json", {"status": "failed", "error": last.removeprefix("error: "), "seconds": 0.0}
-        )
-    return process.returncode
+    return process.returncode, last
+
+
+def _note(experiment: Experiment, jobs: list[Job], status: str, error: str) -> None:
+    for job in jobs:
+        content = {"status": status, "error": error, "seconds": 0.0}
+        write_json(experiment.run_dir(job) / "status.json", content)
+
+
+def _forget_other_inputs(experiment: Experiment) -> None:
+    """Keep what a sweep that was stopped has finished if it goes on with the same code, settings and answers."""
+    folder, made_of = RESULTS / experiment.name, inputs_of(experiment)
+    note = folder / INPUTS
+    if not note.is_file() or note.read_text(encoding="utf-8") != made_of:
+        shutil.rmtree(folder, ignore_errors=True)
+        write_atomic(note, partial(Path.write_text, data=made_of))
+
+
+def inputs_of(experiment: Experiment) -> str:
+    """sha256 over the package, the experiment's configuration and its answers; the data are checked when loaded.
+
+    Raises
+    ------
+    UserError
+        Where one of the files is not there.
+    """
+    package = Path(semicrowd.__file__).parent
+    answers = [experiment.annotation_dir(job) / "answers.csv" for job in experiment.jobs] if experiment.answers else []
+    digest = sha256()
+    for path in (*sorted(package.rglob("*.py")), CONFIGURATIONS / experiment.name / "run.yaml", *answers):
+        if not path.is_file():
+            raise UserError(f"{path}: not there; an earlier stage of the pipeline writes it")
+        digest.update(sha256(path.read_bytes()).digest())
+    return f"{digest.hexdigest()}\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.experiment <name> --seed <seed>``."""
-    parser = argparse.ArgumentParser(description="run one seed of an experiment of params.yaml")
+    """``python -m semicrowd.pipeline.experiment <name> [--seed <seed>]``."""
+    parser = argparse.ArgumentParser(description="run an experiment of params.yaml: one seed, or a whole sweep")
     parser.add_argument("name")
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=int, help="of an experiment that is no sweep")
     parser.add_argument("--params", type=Path, default=PARAMS)
     options = parser.parse_args(arguments)
     try:
-        return run(load_plan(options.params).experiment(options.name), options.seed)
+        experiment = load_plan(options.params).experiment(options.name)
+        if (options.seed is None) != (experiment.sweep is not None):
+            raise UserError(f"{options.name}: expected --seed for one run, and none for a sweep")
+        return run(experiment, options.seed)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

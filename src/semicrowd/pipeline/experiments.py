@@ -4,12 +4,14 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from semicrowd.errors import UserError
+from semicrowd.run.arguments import folder_name
 
 PARAMS = Path("params.yaml")
 #: The pipeline keeps its data in the project: its stages declare them.
@@ -31,6 +33,27 @@ def format_ranges(numbers: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
+class Job:
+    """One run of an experiment.
+
+    Attributes
+    ----------
+    seed
+        Of the run and of its answers.
+    point
+        Where in the experiment's sweep it is: option of the answers → value; empty without a sweep.
+    """
+
+    seed: int
+    point: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Its folder within the experiment's, as ``src/train.py -m`` names it."""
+        return folder_name([*(f"{option}={value}" for option, value in self.point.items()), f"seed={self.seed}"])
+
+
+@dataclass(frozen=True)
 class Answers:
     """Answers as a run would draw or read them by itself: ``annotations=<kind>`` with its options.
 
@@ -42,30 +65,37 @@ class Answers:
         Of that kind, as ``conf/annotations`` has them; the others keep their defaults.
     fallback
         What to simulate where these cannot be had.
+    shared
+        Name of the set, where several experiments share these answers.
     """
 
     kind: str
     options: Mapping[str, Any] = field(default_factory=dict)
     fallback: "Answers | None" = None
+    shared: str | None = None
 
-    def overrides(self) -> list[str]:
-        """Arguments of ``src/train.py``."""
-        options = [f"annotations.{name}={json.dumps(value)}" for name, value in self.options.items()]
-        return [f"annotations={self.kind}", *options]
+    def overrides(self, point: Mapping[str, Any] | None = None) -> list[str]:
+        """Arguments of ``src/train.py``, at a point of a sweep over options."""
+        options = {**self.options, **(point or {})}
+        return [f"annotations={self.kind}", *(f"annotations.{n}={json.dumps(value)}" for n, value in options.items())]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the selected profile: the same run with several seeds.
+    """One experiment of the selected profile: the same run with several seeds, perhaps with several sets of answers.
 
     Attributes
     ----------
     overrides
         Arguments of ``src/train.py``, without seed, answers and run directory.
     seeds
-        One run each.
+        One run each, at every point of the sweep.
     answers
         What the answers stage writes, None for an experiment without.
+    sweep
+        Option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
+        stage and one process for all runs: for runs that take less time than a start of Python. None: a stage for each
+        seed.
     needs
         Data sets without which there is nothing to run.
     threads
@@ -78,6 +108,7 @@ class Experiment:
     answers: Answers | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
     threads: int | None = None
+    sweep: Mapping[str, Sequence[Any]] | None = None
 
     def option(self, key: str) -> str | None:
         """Value of the override ``key=value``; None where it is left at its default."""
@@ -86,17 +117,30 @@ class Experiment:
     def command(self) -> str:
         """The same runs by hand; the answers are then drawn or read by the run itself."""
         answers = self.answers.overrides() if self.answers else []
-        sweep = ["-m"] if len(self.seeds) > 1 else []
+        points = [f"annotations.{option}={','.join(map(str, of))}" for option, of in (self.sweep or {}).items()]
+        sweep = ["-m"] if len(self.jobs) > 1 else []
         seeds = f"seed={format_ranges(self.seeds)}"
-        return shlex.join(["python", "src/train.py", *sweep, *self.overrides, *answers, seeds])
+        return shlex.join(["python", "src/train.py", *sweep, *self.overrides, *answers, *points, seeds])
 
-    def annotation_dir(self, seed: int) -> Path:
+    @property
+    def jobs(self) -> list[Job]:
+        """Its runs, seed after seed at each point of the sweep."""
+        options = self.sweep or {}
+        points = [dict(zip(options, values, strict=True)) for values in product(*options.values())]
+        return [Job(seed, point) for point in points for seed in self.seeds]
+
+    @property
+    def answers_name(self) -> str:
+        """Name of its answers among those of the profile: the experiment's, or that of the set that it shares."""
+        return (self.answers and self.answers.shared) or self.name
+
+    def annotation_dir(self, job: Job) -> Path:
         """Where the annotations stage writes this run's answers."""
-        return ANNOTATIONS / self.name / f"seed-{seed}"
+        return ANNOTATIONS / self.answers_name / job.folder
 
-    def run_dir(self, seed: int, results: Path = RESULTS) -> Path:
+    def run_dir(self, job: Job, results: Path = RESULTS) -> Path:
         """Where this run writes."""
-        return results / self.name / f"seed-{seed}"
+        return results / self.name / job.folder
 
 
 @dataclass(frozen=True)
@@ -121,23 +165,44 @@ class Plan:
             )
         return self.experiments[name]
 
+    def with_answers(self, name: str) -> list[Experiment]:
+        """The experiments with the answers called ``name``.
 
-def _answers(entry: dict[str, Any] | None) -> Answers | None:
+        Raises
+        ------
+        UserError
+            If there are none.
+        """
+        found = [experiment for experiment in self.experiments.values() if experiment.answers_name == name]
+        return found or [self.experiment(name)]
+
+
+def _answers(entry: dict[str, Any] | None, shared: str | None = None) -> Answers | None:
     if entry is None:
         return None
     options = {name: value for name, value in entry.items() if name not in ("kind", "fallback")}
-    return Answers(entry["kind"], options, _answers(entry.get("fallback")))
+    return Answers(entry["kind"], options, _answers(entry.get("fallback")), shared)
 
 
-def _experiment(name: str, entry: dict[str, Any]) -> Experiment:
-    return Experiment(
-        name=name,
-        overrides=tuple(entry["overrides"]),
-        seeds=tuple(entry["seeds"]),
-        answers=_answers(entry.get("answers")),
-        needs=tuple(entry.get("needs", ())),
-        threads=entry.get("threads"),
-    )
+def _experiments(name: str, entry: dict[str, Any], sets: dict[str, dict[str, Any]]) -> list[Experiment]:
+    """The experiment of an entry, or one for each of the shared sets of answers that it names: ``<set>_<name>``."""
+    answers = entry.get("answers")
+    if isinstance(answers, list):
+        named = [(f"{shared}_{name}", _answers(sets[shared], shared)) for shared in answers]
+    else:
+        named = [(name, _answers(answers))]
+    return [
+        Experiment(
+            name=full,
+            overrides=tuple(entry["overrides"]),
+            seeds=tuple(entry["seeds"]),
+            answers=found,
+            needs=tuple(entry.get("needs", ())),
+            threads=entry.get("threads"),
+            sweep=entry.get("sweep"),
+        )
+        for full, found in named
+    ]
 
 
 def _with_groups(content: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
@@ -165,8 +230,9 @@ def load_plan(path: Path = PARAMS) -> Plan:
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        experiments = {name: _experiment(name, entry) for name, entry in _with_groups(content, path).items()}
-        return Plan(str(content["profile"]), experiments, int(content.get("jobs", 1)))
+        sets, entries = content.get("answers", {}), _with_groups(content, path)
+        experiments = [one for name, entry in entries.items() for one in _experiments(name, entry, sets)]
+        return Plan(str(content["profile"]), {one.name: one for one in experiments}, int(content.get("jobs", 1)))
     except FileNotFoundError:
         raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
     except yaml.YAMLError as error:

@@ -2,26 +2,34 @@
 
 import argparse
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
+from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.run.files import write_json
 
 STATUS = DATA / "status.json"
-#: Data sets of the pipeline, by the fetcher's names.
-DATA_SETS = ("mnist", "mnist_crowd")
+#: Data sets of the pipeline, by the fetcher's names, and what fetches each.
+DATA_SETS: dict[str, Callable[[Path], object]] = {
+    "mnist": partial(fetch, "mnist"),
+    "mnist_crowd": partial(fetch, "mnist_crowd"),
+    "face": fetch_faces,
+}
 
 
 def fetch_all(root: Path) -> dict[str, Any]:
     """Fetch every data set of the pipeline; one that cannot be had leaves its message instead of stopping the rest."""
     status: dict[str, Any] = {}
-    for name in DATA_SETS:
-        (root / name).mkdir(parents=True, exist_ok=True)
+    for name, get in DATA_SETS.items():
+        (root / PUBLIC[name].folder).mkdir(parents=True, exist_ok=True)
         try:
-            fetch(name, root)
+            get(root)
             status[name] = {"available": True, "message": ""}
         except UserError as error:
             status[name] = {"available": False, "message": str(error)}

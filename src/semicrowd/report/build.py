@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from semicrowd.report import collect, figure2, figure4a, site, table1
+from semicrowd.report import collect, figure2, figure3, figure4a, figure5, site, table1
 from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import EXHIBITS
 from semicrowd.report.results import Result, pending
@@ -13,6 +13,8 @@ REPORTS = Path("reports")
 #: Exhibit → what fills it. A new table or figure adds its module and one line here.
 BUILDERS: dict[str, Callable[[Collected, Path], Result]] = {
     figure2.KEY: figure2.build,
+    **figure3.BUILDERS,
+    figure5.KEY: figure5.build,
     table1.KEY: table1.build,
     figure4a.KEY: figure4a.build,
 }

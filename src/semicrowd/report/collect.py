@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, load_plan
+from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.run.files import write_json
 
 RUNS = Path("reports/runs.json")
@@ -37,6 +37,8 @@ class Run:
     answers
         What is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace real
         ones); empty for a run without.
+    point
+        Where in its experiment's sweep the run is: option of the answers → value.
     """
 
     seed: int
@@ -47,6 +49,7 @@ class Run:
     config: dict[str, Any] = field(default_factory=dict)
     restarts: dict[str, list[float]] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)
+    point: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class Collected:
         """The finished runs of an experiment; none for an experiment that the profile leaves out."""
         return [run for run in self.runs.get(experiment, []) if run.status == "finished"]
 
+    def at(self, point: dict[str, Any]) -> "Collected":
+        """The runs at one point of a sweep alone."""
+        runs = {name: [run for run in runs if run.point == point] for name, runs in self.runs.items()}
+        return Collected(self.profile, self.commands, runs)
+
     def unfinished(self, experiment: str) -> list[Run]:
         """The other runs of an experiment."""
         return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
@@ -70,30 +78,40 @@ def _read_json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
+def _read_yaml(path: Path) -> dict[str, Any]:
+    # LibYAML's loader: a thousand configurations in a second.
+    content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    assert isinstance(content, dict)
+    return content
+
+
 def _read_columns(path: Path) -> dict[str, list[float]]:
+    if not path.is_file():  # of a method without restarts
+        return {}
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else ()) if rows[0][name]}
 
 
-def read_run(experiment: Experiment, seed: int, results: Path = RESULTS) -> Run:
+def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
     """Read one run directory; whatever state it is in, there is an answer."""
-    directory = experiment.run_dir(seed, results)
+    directory = experiment.run_dir(job, results)
     status = _read_json(directory / "status.json")
     config = directory / "config.yaml"
     state = str(status.get("status", "missing"))
     answers = _read_json(directory / "provenance.json").get("annotations") or {}
     if experiment.answers:
-        answers |= _read_json(experiment.annotation_dir(seed) / "about.json")
+        answers |= _read_json(experiment.annotation_dir(job) / "about.json")
     return Run(
-        seed=seed,
+        seed=job.seed,
         directory=directory.as_posix(),
         status=state,
         message=str(status.get("error") or ""),
         metrics=_read_json(directory / "metrics.json") if state == "finished" else {},
-        config=yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else {},
+        config=_read_yaml(config) if config.is_file() else {},
         restarts=_read_columns(directory / "restarts.csv") if state == "finished" else {},
         answers=answers,
+        point=dict(job.point),
     )
 
 
@@ -104,7 +122,7 @@ def collect(params: Path = PARAMS, results: Path = RESULTS) -> Collected:
         profile=plan.profile,
         commands={name: experiment.command() for name, experiment in plan.experiments.items()},
         runs={
-            name: [read_run(experiment, seed, results) for seed in experiment.seeds]
+            name: [read_run(experiment, job, results) for job in experiment.jobs]
             for name, experiment in plan.experiments.items()
         },
     )

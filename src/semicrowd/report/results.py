@@ -75,10 +75,9 @@ class Result:
             return "nothing to compute"
         # Of what the paper prints; of a figure without printed numbers, of all that is shown.
         printed = [cell for cell in self.cells if cell.paper is not None] or self.cells
-        done = [cell.ours is not None for cell in printed]
-        if any(done):
-            return "done" if all(done) else "partly done"
-        return NOT_YET_DONE
+        if all(cell.ours is not None for cell in printed) and printed:
+            return "done"
+        return "partly done" if any(cell.ours is not None for cell in self.cells) else NOT_YET_DONE
 
     @property
     def simulated(self) -> bool:

@@ -12,6 +12,14 @@ def read_clusters(directory: Path) -> np.ndarray:
         return np.array([int(row["cluster"]) for row in csv.DictReader(file)])
 
 
+def read_workers(directory: Path) -> dict[str, np.ndarray]:
+    """Columns of ``workers.csv``, [M] each, but for the names; NaN where a cell is empty."""
+    with (directory / "workers.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = [name for name in rows[0] if name != "annotator"]
+    return {name: np.array([float(row[name] or "nan") for row in rows]) for name in columns}
+
+
 def read_restart_clusters(directory: Path) -> np.ndarray:
     """Cluster of every item from its features alone under each restart, [R, N]."""
     with np.load(directory / "restart_assignments.npz", allow_pickle=False) as content:

@@ -9,7 +9,7 @@ import jinja2
 
 from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import Cell, format_difference, format_value
-from semicrowd.report.collect import Collected
+from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import PAPERS
 from semicrowd.report.results import Result
 from semicrowd.run.files import write_atomic
@@ -17,6 +17,7 @@ from semicrowd.run.files import write_atomic
 _QUANTITIES = {
     "accuracy": "accuracy",
     "nmi": "NMI",
+    "weight": "weight, nats",
     "nmi, arithmetic": "NMI, arithmetic",
     "ami, arithmetic": "AMI, arithmetic",
     "clusters": "clusters used",
@@ -66,18 +67,25 @@ def _section(result: Result) -> dict[str, Any]:
 
 
 def _runs(collected: Collected) -> list[dict[str, Any]]:
-    return [
-        {
-            "experiment": name,
-            "seed": run.seed,
-            "status": run.status,
-            "message": run.message,
-            "answers": answers_text(run.answers),
-            "directory": run.directory,
-        }
-        for name, runs in collected.runs.items()
-        for run in runs
-    ]
+    """A row for each run; the runs of a sweep that agree in all but seed and folder share one."""
+    rows = []
+    for name, runs in collected.runs.items():
+        alike: dict[tuple[str, ...], list[Run]] = {}
+        for run in runs:
+            of_point = [f"{option}={value}" for option, value in run.point.items()]
+            key = (" ".join([name, *of_point]), run.status, run.message, answers_text(run.answers))
+            alike.setdefault(key if run.point else (*key, str(run.seed)), []).append(run)
+        rows += [_runs_row(key, found) for key, found in alike.items()]
+    return rows
+
+
+def _runs_row(key: tuple[str, ...], runs: list[Run]) -> dict[str, Any]:
+    directories = [run.directory for run in runs]
+    several = f"{Path(directories[0]).parent.as_posix()}/…"
+    return dict(zip(("experiment", "status", "message", "answers"), key, strict=False)) | {
+        "seed": format_ranges([run.seed for run in runs]),
+        "directory": directories[0] if len(runs) == 1 else several,
+    }
 
 
 def answers_text(answers: dict[str, Any]) -> str:

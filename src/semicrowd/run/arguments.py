@@ -55,13 +55,13 @@ def _seeds_of(part: str, argument: str) -> range:
 def folder_name(overrides: Sequence[str]) -> str:
     """A folder name for overrides: the same for the same ones, so that ``resume=true`` finds the run again.
 
-    ``["data=mnist", "seed=0"]`` gives ``data-mnist_seed-0``. Characters that need quoting are replaced; a short hash
-    then keeps different overrides apart.
+    ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``. Characters that need quoting are
+    replaced; a short hash then keeps different overrides apart.
     """
     named = [o for o in overrides if "=" in o and not _leaves_name(o)]
     if not named:
         return "default"
-    plain = "_".join(o.replace("=", "-", 1) for o in named)
+    plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)
     name = re.sub(r"[^\w.+-]", "_", plain.replace(",", "+"))
     if name == plain.replace(",", "+") and len(name) <= _LONGEST:
         return name

@@ -163,6 +163,7 @@ def score(found: Findings, data: Dataset, annotations: PairAnnotations | None) -
             scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
     if found.test is not None:
         scores |= _scores("test", data.test_labels, found.test.cluster)
+    scores |= _scores("final", data.labels, found.final.cluster)
     workers = None
     if annotations is not None:
         items = annotations.annotated

@@ -15,7 +15,7 @@ from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
 
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
-_SPLITS = ("train", "test", "annotated")
+_SPLITS = ("train", "test", "annotated", "final")
 METRICS = (
     *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari")),
     "clusters/used",

@@ -1,0 +1,128 @@
+"""Fig. 3 of the SCDC paper: Face with pairs over all images (a) and over 100 (b), and the annotators' weights (c)."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.figures.style import COLOURS, look, new_figure, save, tidy
+from semicrowd.report.cells import Cell, Summary, summarise
+from semicrowd.report.collect import Collected, Run
+from semicrowd.report.exhibits import exhibit
+from semicrowd.report.face_curves import MODELS, NUMBER, PAPER_RUNS, cells, image, numbers
+from semicrowd.report.results import Image, Result, protocol_of, remarks_on
+from semicrowd.report.runs import read_workers
+
+ALL, SOME = "face_all", "face_100"
+KEYS = {ALL: "scdc/figure-3a", SOME: "scdc/figure-3b"}
+TITLES = {ALL: "Face, pairs over all images", SOME: "Face, pairs over 100 images"}
+WEIGHTS = "scdc/figure-3c"
+#: Models of the paper, whose weights Fig. 3c shows.
+OURS = ("scdc", "bayes")
+WEIGHTS_IMAGE = Path("figures/face-weights.png")
+_TEXT = (
+    "NMI of the clusters with the four poses over all 624 images, each with all that is known of it: its features, and "
+    "its answers where it has some (assignments.csv of a run). Five annotators, sensitivity = specificity = .95, .9, "
+    ".85, .8, .75; for each seed and number of answers all methods get the same answers and the same 20 principal "
+    "components. No method sees a label or is chosen by one. The paper prints no numbers of its curves. A row below "
+    "k-means says why."
+)
+
+
+def curves(answers: str, collected: Collected, folder: Path) -> Result:
+    """Fig. 3a or 3b: a table of all means and standard deviations, and the figure."""
+    key = KEYS[answers]
+    path = Path(f"figures/{answers.replace('_', '-')}.png")
+    return Result(
+        exhibit=exhibit(key),
+        cells=tuple(cells(collected, key, answers, list(MODELS))),
+        text=_TEXT,
+        images=image(collected, key, answers, list(MODELS), TITLES[answers], path, folder),
+        commands=commands(collected, [*(f"{answers}_{model}" for model in MODELS), "face_kmeans", "face_gmm"]),
+    )
+
+
+def commands(collected: Collected, experiments: list[str]) -> tuple[str, ...]:
+    """Commands that give the runs of these experiments, as far as the profile has them."""
+    return tuple(collected.commands[name] for name in experiments if name in collected.commands)
+
+
+def weights(collected: Collected, folder: Path) -> Result:
+    """Fig. 3c: what the annotators' answers weigh, estimated and true, with the most answers over all images."""
+    most = numbers(collected, ALL)[-1:]
+    at = collected.at({NUMBER: most[0]}) if most else collected
+    found = {model: _weights_of(at.finished(f"{ALL}_{model}")) for model in OURS}
+    rows = [cell for model, (estimates, true) in found.items() for cell in _cells(at, model, estimates, true)]
+    shown = {model: estimates for model, (estimates, _) in found.items() if len(estimates)}
+    images: tuple[Image, ...] = ()
+    if shown:
+        true = next(true for estimates, true in found.values() if len(estimates))
+        _draw(shown, true, folder / WEIGHTS_IMAGE)
+        caption = (
+            f"Face, {most[0]} answers of each annotator over all images: logit of the sensitivity plus logit of the "
+            "specificity, true and estimated, mean and standard deviation over the runs."
+        )
+        images = (Image(WEIGHTS_IMAGE, caption),)
+    return Result(
+        exhibit=exhibit(WEIGHTS),
+        cells=tuple(rows),
+        text=(
+            "The weight of an annotator's answers in eq. 2 is log α/(1 − α) + log β/(1 − β). The estimates are those "
+            "of workers.csv; the true weight stands in the name of the row. The paper prints no numbers."
+        ),
+        images=images,
+        commands=commands(collected, [f"{ALL}_{model}" for model in OURS]),
+    )
+
+
+def _weights_of(runs: list[Run]) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """Estimated weights of the annotators by seed, and the true ones; none without runs."""
+    tables = {run.seed: read_workers(Path(run.directory)) for run in runs}
+    estimates = {seed: table["weight"] for seed, table in tables.items()}
+    if not tables:
+        return estimates, np.zeros(0)
+    table = next(iter(tables.values()))
+    quality = np.stack([table["true_sensitivity"], table["true_specificity"]])
+    return estimates, np.log(quality / (1 - quality)).sum(0)
+
+
+def _summaries(estimates: dict[int, np.ndarray]) -> list[Summary]:
+    values = np.stack(list(estimates.values()), axis=1)
+    return [found for row in values if (found := summarise(list(row), list(estimates))) is not None]
+
+
+def _cells(at: Collected, model: str, estimates: dict[int, np.ndarray], true: np.ndarray) -> list[Cell]:
+    remark = "; ".join(remarks_on(at, f"{ALL}_{model}"))
+    if not estimates:
+        return [Cell(MODELS[model], "weight", remark=remark)]
+    protocol = protocol_of(at.finished(f"{ALL}_{model}"), WEIGHTS, with_answers=True, paper_runs=PAPER_RUNS)
+    return [
+        Cell(f"{MODELS[model]}, annotator {number + 1}, true {weight:.3f}", "weight", ours=summary, remark=remark,
+             deviations=protocol)
+        for number, (weight, summary) in enumerate(zip(true, _summaries(estimates), strict=True))
+    ]  # fmt: skip
+
+
+def _draw(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray, path: Path) -> None:
+    figure = new_figure(6.4, 4.4, "Face: weights of the annotators")
+    axes = figure.subplots()
+    annotators = np.arange(1, len(true) + 1)
+    axes.plot(annotators, true, color=COLOURS[2], marker="o", lw=2, label="true")
+    for rank, (model, estimates) in enumerate(shown.items()):
+        found = _summaries(estimates)
+        axes.errorbar(
+            annotators + 0.08 * (rank + 1), [s.mean for s in found], [s.sd or 0 for s in found], capsize=3, lw=1.5,
+            color=COLOURS[3] if rank == 0 else COLOURS[0], marker=look(8 * (rank + 1))[1], label=MODELS[model],
+        )  # fmt: skip
+    axes.set_xticks(annotators)
+    axes.set_ylim(bottom=0)
+    tidy(axes, "", "annotator", "weight: logit α + logit β, nats")
+    axes.legend(fontsize=9, frameon=False)
+    save(figure, path)
+
+
+BUILDERS: dict[str, Callable[[Collected, Path], Result]] = {
+    **{key: partial(curves, answers) for answers, key in KEYS.items()},
+    WEIGHTS: weights,
+}
