@@ -74,8 +74,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     plan = load_plan(params)
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
-    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in face_curves.MODELS} | {*face_curves.ALONE}
-    assert set(plan.experiments) == shown | face | {figure2.WITHOUT, figure2.WITH}
+    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in figure3.SHOWN[answers]}
+    assert set(plan.experiments) == shown | face | {*face_curves.ALONE} | {figure2.WITHOUT, figure2.WITH}
     assert drift(params, PROFILES) == ""
 
 

@@ -81,6 +81,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         "  face_models: &face {seeds: [0], needs: [face], sweep: {pairs_per_annotator: [200]}, answers: [face_all],\n"
         "                      experiments: [scdc]}\n"
         "  face_baselines: {<<: *face, experiments: [mcvc]}\n"
+        "  face_deep: {<<: *face, experiments: [deep_mcvc]}\n"
         "  face_alone: {seeds: [0], needs: [face], sweep: {}, experiments: [face_kmeans]}\n"
         "experiments:\n"
         "  pinwheel_none: {overrides: [data=pinwheel], seeds: []}\n"
@@ -89,6 +90,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         "  mnist_scdc_none: {overrides: [data=mnist, model=scdc]}\n"
         "  scdc: {overrides: [data=face, model=scdc]}\n"
         "  mcvc: {overrides: [data=face, model=mcvc]}\n"
+        "  deep_mcvc: {overrides: [data=face, model=deep_mcvc]}\n"
         "  face_kmeans: {overrides: [data=face, model=kmeans, annotations=none]}\n"
     )
     monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
