@@ -1,4 +1,4 @@
-"""The answers' graph on cases with a known answer, the judge against quadrature, and the classifier on top."""
+"""The answers' graph on simulated answers, the judge against quadrature, and the classifier on top."""
 
 from itertools import pairwise
 
@@ -9,8 +9,7 @@ from scipy.stats import beta as beta_law
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.baselines import crowd_only
-from semicrowd.baselines.crowd_only import CrowdLogistic, SignedSpectral, judge, signed_embedding
+from semicrowd.baselines.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
@@ -22,31 +21,6 @@ QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
 def _complete(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     i, j = np.triu_indices(len(labels), k=1)
     return i, j, np.where(labels[i] == labels[j], 1.0, -1.0)
-
-
-def test_two_blocks_in_closed_form() -> None:
-    # A = s sᵀ − I with s = ±1 by block and D = n − 1: top eigenvalue 1 with eigenvector s / √n, all others negative.
-    labels = np.array([0, 1, 1, 0, 1, 0, 0])
-    embedding = signed_embedding(*_complete(labels), num_items=7, num=2)
-    side = np.where(labels == labels[0], 1.0, -1.0) * np.sign(embedding[0, 1])
-    np.testing.assert_allclose(embedding, np.stack([np.zeros(7), side], 1), atol=1e-12)
-
-
-def test_three_blocks_are_the_corners_of_a_triangle() -> None:
-    # The balanced complete graph: two positive eigenvalues, so that the blocks are three points 120° apart.
-    labels = np.repeat([0, 1, 2], 4)
-    embedding = signed_embedding(*_complete(labels), num_items=12, num=3)
-    corners = embedding[::4]
-    np.testing.assert_allclose(embedding, corners[labels], atol=1e-10)
-    np.testing.assert_allclose(corners @ corners.T, np.where(np.eye(3), 1, -0.5), atol=1e-10)
-
-
-def test_large_graphs_take_the_sparse_way_to_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = np.arange(90) % 3
-    i, j, weight = (column[stream(0, "test").permutation(4005)[:1500]] for column in _complete(labels))
-    dense = signed_embedding(i, j, weight, 90, 3)
-    monkeypatch.setattr(crowd_only, "_DENSE", 0)
-    np.testing.assert_allclose(np.abs(signed_embedding(i, j, weight, 90, 3)), np.abs(dense), atol=1e-8)
 
 
 def _simulated(

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from semicrowd.baselines.mcvc import squared_weights, surrogate_loss
 from semicrowd.baselines.mcvc_bound import (
-    AnswerGraph,
     Experts,
     Prior,
     answer_weight,
@@ -22,6 +21,7 @@ from semicrowd.baselines.mcvc_bound import (
     used_views,
 )
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.nets.mlp import MLP
 from semicrowd.random import stream, torch_stream
 
@@ -42,20 +42,6 @@ def _eta(shape: tuple[int, ...], seed: int) -> Tensor:
 
 def _view(shape: tuple[int, ...], seed: int) -> Tensor:
     return torch.randn(shape, generator=torch_stream(seed, "view"), dtype=torch.float64).softmax(-1)
-
-
-def test_agreement_is_counted_by_annotator_and_answer() -> None:
-    pairs = _pairs(9, 3, 25, 0)
-    graph = AnswerGraph(pairs)
-    eta = _eta((2, 3, len(graph.items), 4), 0)
-    position = {int(item): k for k, item in enumerate(graph.items)}
-    expected = torch.zeros(2, 3, 3, 2, dtype=torch.float64)
-    counts = torch.zeros(3, 2, dtype=torch.float64)
-    for i, j, m, a in zip(pairs.i, pairs.j, pairs.worker, pairs.label, strict=True):
-        expected[:, :, m, a] += (eta[:, :, position[int(i)]] * eta[:, :, position[int(j)]]).sum(-1)
-        counts[m, a] += 1
-    torch.testing.assert_close(graph.agreement(eta)[0], expected)
-    assert graph.counts.tolist() == counts.tolist()
 
 
 def _kl_by_quadrature(q: np.ndarray, p: np.ndarray) -> float:

@@ -4,9 +4,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 from scipy.special import betaln
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
@@ -18,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.baselines.input_checks import check_count, check_features, check_input, check_not_negative
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.signed_graph import signed_embedding
 from semicrowd.errors import UserError
 
 #: Beta prior of sensitivity and specificity; MCVC's.
 _PRIOR = (10.0, 1.0)
-#: Up to so many items the eigenvectors are computed densely.
-_DENSE = 500
 _FOLDS = 5
 
 
@@ -115,32 +111,6 @@ class SignedSpectral(ClusterMixin, BaseEstimator):
             alpha, beta = quality.sensitivity[pairs.worker], quality.specificity[pairs.worker]
             weight = np.where(pairs.label == 1, np.log(alpha / (1 - beta)), np.log((1 - alpha) / beta))
         return max(rounds, key=lambda found: found[1].evidence)
-
-
-def signed_embedding(i: np.ndarray, j: np.ndarray, weight: np.ndarray, num_items: int, num: int) -> np.ndarray:
-    """Signed spectral embedding [num_items, num], every row of length 1.
-
-    The ``num`` top eigenvectors of D^(−½) A D^(−½) (the bottom ones of the signed Laplacian), each times its eigenvalue
-    (0 where that is negative): among K clusters there may be K − 1 contrasts only, and the last eigenvector is noise.
-    Rows are scaled as by Ng, Jordan & Weiss (2002).
-
-    Parameters
-    ----------
-    i, j, weight : [P] edges and their signed weights; edges between the same items add up
-    """
-    shape = (num_items, num_items)
-    ends = (np.concatenate([i, j]), np.concatenate([j, i]))
-    adjacency = sparse.coo_array((np.tile(weight, 2), ends), shape=shape).tocsr()
-    degree = np.bincount(ends[0], np.tile(np.abs(weight), 2), minlength=num_items)
-    scale = sparse.diags_array(1 / np.sqrt(np.maximum(degree, np.finfo(float).tiny)))
-    normalised = scale @ adjacency @ scale
-    if num_items <= max(_DENSE, 2 * num):
-        values, vectors = eigh(normalised.toarray(), subset_by_index=(num_items - num, num_items - 1))
-    else:
-        start = np.random.default_rng(0).standard_normal(num_items)
-        values, vectors = eigsh(normalised, num, which="LA", v0=start)
-    rows = vectors * np.maximum(values, 0)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:

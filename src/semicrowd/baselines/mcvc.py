@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from semicrowd.baselines.input_checks import check_count, check_features, check_input
 from semicrowd.baselines.mcvc_bound import (
-    AnswerGraph,
     Experts,
     Prior,
     answer_weight,
@@ -27,6 +26,7 @@ from semicrowd.baselines.mcvc_bound import (
     used_views,
 )
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta
 from semicrowd.nets.mlp import MLP

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import build_sampler
 from semicrowd.metrics import USED_SHARE
+from semicrowd.models.answer_start import AnswerStart
 from semicrowd.models.batches import Batch, TrainingBatches
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.views import build_views
@@ -171,6 +172,10 @@ class ClusteringModule(pl.LightningModule, ABC):
     @abstractmethod
     def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:
         """Set the mixture from E t(x) [R, N, d + d²] and hard assignments [R, N]."""
+
+    @abstractmethod
+    def start_from_answers(self, t_x: Tensor, start: AnswerStart, progress: Callable[[str], None]) -> None:
+        """Set the mixture from E t(x) [R, N, d + d²] and the clusters of ``start``, and the annotators from it."""
 
     @abstractmethod
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

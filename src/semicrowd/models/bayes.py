@@ -16,12 +16,14 @@ from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
+from semicrowd.models.answer_start import AnswerStart
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
 from semicrowd.models.moves import SWEEPS, merge_moves, refit
 from semicrowd.models.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.models.teaching import teach
 from semicrowd.models.views import graph_with_views
 from semicrowd.nets import build_decoder, build_recognition
 from semicrowd.random import stream, torch_stream
@@ -182,6 +184,14 @@ class BayesSCDC(ClusteringModule):
         """q(π) and q(μ, Σ) as the exact posterior of the partition."""
         for name, eta in partition_posterior(self, t_x, clusters).items():
             self.globals.eta[name].copy_(eta)
+
+    def start_from_answers(self, t_x: Tensor, start: AnswerStart, progress: Callable[[str], None]) -> None:
+        """q(α) and q(β) as found with the answers; the networks and the mixture taught the clusters."""
+        with torch.no_grad():
+            for name, eta in zip(("sensitivity", "specificity"), start.annotators, strict=True):
+                self.globals.eta[name].copy_(eta)
+        self.start_from_partition(t_x, start.probabilities.argmax(-1), progress)
+        teach(self, start.probabilities, progress)
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

@@ -12,9 +12,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import RelationalBatch, whole_graph
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.errors import UserError
-from semicrowd.expfam import normal_inverse_wishart
+from semicrowd.expfam import beta, normal_inverse_wishart
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import infer_z
+from semicrowd.models.answer_start import AnswerStart
 from semicrowd.models.base import CHUNK, ClusteringModule
 from semicrowd.models.batches import Batch
 from semicrowd.models.partition import partition_posterior
@@ -183,16 +184,24 @@ class SCDC(ClusteringModule):
 
     def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:
         """π, μ, Σ at the posterior means of the partition; q(z | o) fitted to it by cross entropy."""
+        self._set_mixture(t_x, clusters)
+        self._fit_classifier(
+            lambda log_q, items: nll_loss(log_q.flatten(0, 1), clusters[:, items].flatten().long().to(self.device)),
+            progress,
+        )
+
+    def start_from_answers(self, t_x: Tensor, start: AnswerStart, progress: Callable[[str], None]) -> None:
+        """The same of the clusters found with the answers; α and β at their posterior means."""
+        self._set_mixture(t_x, start.probabilities.argmax(-1))
         with torch.no_grad():
-            eta = partition_posterior(self, t_x, clusters)
-            location, _, scale, nu = normal_inverse_wishart.to_standard(eta["components"])
-            factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
-            diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
-            self.location.copy_(location)
-            self.encoder.cluster.zero_()  # of the clusters before; t_x is that of the encoder without them
-            self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
-            counts = eta["pi"] + 1
-            self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
+            for side, eta in enumerate(start.annotators):
+                shape = beta.to_standard(eta)
+                self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
+        target = start.probabilities.to(self.device)
+        self._fit_classifier(lambda log_q, items: -(target[:, items] * log_q).sum(-1).mean(), progress)
+
+    def _fit_classifier(self, loss: Callable[[Tensor, Tensor], Tensor], progress: Callable[[str], None]) -> None:
+        """Epochs of Adam on q(z | o); ``loss`` of ln q(z | o), [R, B, K], and of the items, [B]."""
         settings = self.settings.warm
         optimizer = torch.optim.Adam(self.classifier.parameters(), lr=settings.learning_rate, fused=True)
         for epoch in range(settings.classifier_epochs):
@@ -200,9 +209,21 @@ class SCDC(ClusteringModule):
             for items in order.split(self.batch_size):
                 log_q = self.classifier(self.features[items].to(self.device))
                 optimizer.zero_grad()
-                nll_loss(log_q.flatten(0, 1), clusters[:, items].flatten().long().to(self.device)).backward()
+                loss(log_q, items).backward()
                 optimizer.step()
             progress(f"warm start: classifier {epoch + 1}/{settings.classifier_epochs}")
+
+    @torch.no_grad()
+    def _set_mixture(self, t_x: Tensor, clusters: Tensor) -> None:
+        eta = partition_posterior(self, t_x, clusters)
+        location, _, scale, nu = normal_inverse_wishart.to_standard(eta["components"])
+        factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
+        diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
+        self.location.copy_(location)
+        self.encoder.cluster.zero_()  # of the clusters before; t_x is that of the encoder without them
+        self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
+        counts = eta["pi"] + 1
+        self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
 
     # -------------------------------------------------------------- evaluation
 

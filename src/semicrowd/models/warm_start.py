@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.distributions import MultivariateNormal, kl_divergence
 
 from semicrowd.expfam import gaussian
+from semicrowd.models.answer_start import answer_start
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.partition import best_partition
 from semicrowd.random import stream, torch_stream
@@ -16,8 +17,11 @@ from semicrowd.random import stream, torch_stream
 def warm_start(model: ClusteringModule, progress: Callable[[str], None]) -> None:
     """Set the networks and the mixture of ``model``; of the annotators it believes what it did, or the opposite."""
     train_vae(model, progress)
-    progress("warm start: partitions of the latent means")
     t_x, views = _latent_statistics(model, model.features), _views(model)
+    if model.settings.warm.partition == "classifier" and model.annotations is not None:
+        model.start_from_answers(t_x, answer_start(model, progress), progress)
+        return
+    progress("warm start: partitions of the latent means")
     t_views = None if views is None else _latent_statistics(model, views)
     clusters = [best_partition(model, t_x, t_views, restart) for restart in range(model.num_restarts)]
     model.start_from_partition(t_x, torch.from_numpy(np.stack(clusters)), progress)

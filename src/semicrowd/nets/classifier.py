@@ -14,10 +14,15 @@ class Classifier(nn.Module):
     """q(z | o): an MLP to log probabilities of K clusters."""
 
     def __init__(
-        self, num_features: int, hidden: Sequence[int], num_clusters: int, generators: Sequence[torch.Generator]
+        self,
+        num_features: int,
+        hidden: Sequence[int],
+        num_clusters: int,
+        generators: Sequence[torch.Generator],
+        head_gain: float = 0.1,
     ) -> None:
         super().__init__()
-        self.net = MLP(num_features, hidden, (num_clusters,), generators, linear_skip=False, head_gain=0.1)
+        self.net = MLP(num_features, hidden, (num_clusters,), generators, linear_skip=False, head_gain=head_gain)
 
     def forward(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B K"]:
         """ln q(z | o)."""

@@ -1,0 +1,211 @@
+"""Classifiers q(z | o) trained on the answers alone: where the warm start gets a partition that the answers support.
+
+A network that is trained on L_rel (SCDC paper, eqs. 4 and 20) with q(z | o) finds the kinds that the annotators look
+at, where a VAE finds what makes most of the pixels' variance. "All items in one cluster, everybody guesses" is a fixed
+point of it. Three things lead away: the annotators are held at a confident prior for the first steps; some candidates
+learn the signed spectral clusters of the answers first; the candidate with the highest bound starts the model.
+
+Every weight has the prior N(0, 1), q(α) and q(β) follow in closed form, and each step sees the items with fresh
+Gaussian noise on their features: a network of thousands of weights would otherwise learn 1000 noisy answers by heart.
+"""
+
+import warnings
+from math import cos, pi
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
+from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.expfam import beta
+from semicrowd.expfam.divergence import kl_divergence
+from semicrowd.nets import Classifier
+from semicrowd.random import stream, torch_stream
+
+#: Beta prior of sensitivity and specificity; MCVC's.
+QUALITY_PRIOR = (10.0, 1.0)
+#: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned.
+HELD, TAUGHT = 0.15, 0.35
+#: Probability of an item's spectral cluster while it is learned.
+CONFIDENCE = 0.9
+
+
+class Annotators(NamedTuple):
+    """Natural parameters of q(α) and q(β), [R, M, 2]."""
+
+    sensitivity: Tensor
+    specificity: Tensor
+
+    def evidence(self) -> PairEvidence:
+        """E ln p(answer a of m) = weight · 1[one cluster] + offset; each [R, M, 2]."""
+        num_annotators = self.sensitivity.shape[1]
+        worker = torch.arange(num_annotators).repeat_interleave(2)
+        label = torch.tensor([0, 1]).repeat(num_annotators)
+        alpha, beta_ = (beta.expected_statistics(eta) for eta in self)
+        weight, offset = pair_evidence(alpha, beta_, worker, label)
+        return PairEvidence(weight.unflatten(1, (-1, 2)), offset.unflatten(1, (-1, 2)))
+
+
+class AnswerClassifiers(NamedTuple):
+    """R classifiers, each the best of its candidates, the annotators as it sees them, and its bound in nats, [R]."""
+
+    net: Classifier
+    annotators: Annotators
+    bound: Tensor
+
+
+def posterior_of_annotators(
+    prior: Annotators, agreement: Float[Tensor, "R M 2"], counts: Float[Tensor, "M 2"]
+) -> Annotators:
+    """The optimal q(α), q(β) (eqs. 28, 29) given the expected pairs of one cluster among a's answers of m."""
+    return Annotators(prior.sensitivity + agreement.flip(-1), prior.specificity + counts - agreement)
+
+
+def bound(
+    annotators: Annotators,
+    prior: Annotators,
+    agreement: Float[Tensor, "R M 2"],
+    counts: Float[Tensor, "M 2"],
+    squared_weights: Float[Tensor, "R"],
+) -> Float[Tensor, "R"]:
+    """L_rel less the KL divergences of α and β and ½ |w|², in nats."""
+    weight, offset = annotators.evidence()
+    kl = sum(kl_divergence(beta, q, p).sum(-1) for q, p in zip(annotators, prior, strict=True))
+    return (weight * agreement + offset * counts).sum((1, 2)) - kl - 0.5 * squared_weights
+
+
+def train_on_answers(
+    features: Float[Tensor, "N D"],
+    annotations: PairAnnotations,
+    num_clusters: int,
+    hidden: list[int],
+    settings: Any,
+    seed: int,
+    reverse: Bool[np.ndarray, "R M"],
+) -> AnswerClassifiers:
+    """The best of ``settings.candidates`` classifiers of each restart.
+
+    Parameters
+    ----------
+    settings : ``model.warm.classifier``
+    reverse : annotators who are taken to say the opposite, for each restart
+    """
+    restarts, candidates = len(reverse), settings.candidates
+    graph, K = AnswerGraph(annotations), num_clusters
+    items = features[torch.from_numpy(graph.items)]
+    generators = [torch_stream(seed, "init", r, c, 0) for r in range(restarts) for c in range(candidates)]
+    net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
+    spectral = min(settings.spectral, candidates) if len(graph.items) >= K else 0
+    targets = _spectral_clusters(annotations, graph, K, spectral, stream(seed, "init", 0, 0))
+    target = (CONFIDENCE * one_hot(targets, K) + (1 - CONFIDENCE) / K).float()
+    taught = torch.arange(restarts * candidates) % candidates < len(target)
+    target = target.repeat(restarts, 1, 1)
+    prior = _prior(reverse, candidates)
+    annotators = prior
+    optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    noise = torch_stream(seed, "noise", 0, 0, 0, 0, 2)
+    for step in range(settings.steps):
+        draws = torch.randn(len(taught), *items.shape, generator=noise)
+        log_q = net(items + settings.noise * draws)
+        q = log_q.exp()
+        agreement, neighbours = graph.agreement(q.detach()[:, None])
+        if step >= HELD * settings.steps:
+            annotators = posterior_of_annotators(prior, agreement[:, 0], graph.counts)
+        pull = graph.pull(neighbours, annotators.evidence().weight[:, None])[:, 0]
+        gain = pull * q  # its gradient is that of L_rel
+        learning = taught if step < TAUGHT * settings.steps else torch.zeros_like(taught)
+        loss = -gain[~learning].sum()
+        if learning.any():
+            loss = loss - (target * log_q[learning]).sum()
+        optimizer.zero_grad()
+        (loss + 0.5 * _squared_weights(net).sum()).backward()
+        _set_rate(optimizer, settings, step)
+        optimizer.step()
+    with torch.no_grad():
+        agreement = graph.agreement(net(items).exp()[:, None])[0][:, 0]
+        annotators = posterior_of_annotators(prior, agreement, graph.counts)
+        bounds = bound(annotators, prior, agreement, graph.counts, _squared_weights(net).double())
+    best = bounds.view(restarts, candidates).argmax(1) + candidates * torch.arange(restarts)
+    for module in net.modules():
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            setattr(module, name, nn.Parameter(parameter.detach()[best].clone()))
+    return AnswerClassifiers(net, Annotators(*(eta[best] for eta in annotators)), bounds[best])
+
+
+def average_of_learners(
+    features: Float[Tensor, "N D"],
+    items: Tensor,
+    target: Float[Tensor, "R n K"],
+    hidden: list[int],
+    settings: Any,
+    seed: int,
+) -> Float[Tensor, "R N K"]:
+    """Mean q(z | o) of ``settings.candidates`` new networks for each restart that learned ``target`` of ``items``.
+
+    One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
+    """
+    restarts, candidates = len(target), settings.candidates
+    generators = [torch_stream(seed, "init", r, c, 1) for r in range(restarts) for c in range(candidates)]
+    net = Classifier(features.shape[1], hidden, target.shape[-1], generators, head_gain=1.0)
+    noise, each = torch_stream(seed, "noise", 0, 0, 0, 0, 4), target.repeat_interleave(candidates, 0)
+    optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    for step in range(settings.steps):
+        draws = torch.randn(len(each), len(items), features.shape[1], generator=noise)
+        loss = -(each * net(features[items] + settings.noise * draws)).sum() + 0.5 * _squared_weights(net).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        _set_rate(optimizer, settings, step)
+        optimizer.step()
+    with torch.no_grad():
+        return net(features).exp().unflatten(0, (restarts, candidates)).mean(1)
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, settings: Any, step: int) -> None:
+    """From the largest step to none along a cosine."""
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * 0.5 * (1 + cos(pi * step / settings.steps))
+
+
+def _squared_weights(net: nn.Module) -> Tensor:
+    """|w|² of each network, [R]."""
+    return torch.stack([parameter.square().flatten(1).sum(1) for parameter in net.parameters()]).sum(0)
+
+
+def _prior(reverse: np.ndarray, candidates: int) -> Annotators:
+    """:data:`QUALITY_PRIOR` of α and of β, or its mirror image, for every candidate."""
+    usual = beta.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
+    marked = torch.from_numpy(reverse).repeat_interleave(candidates, 0)[..., None]
+    eta = torch.where(marked, usual.flip(-1), usual)
+    return Annotators(eta, eta)
+
+
+def _spectral_clusters(
+    annotations: PairAnnotations, graph: AnswerGraph, num_clusters: int, num: int, rng: np.random.Generator
+) -> Tensor:
+    """Clusters [num, n] of the annotated items by k-means on the signed spectral embedding of the answers.
+
+    The answers count alike at first; then each as the annotators deserve, judged by the clusters before.
+    """
+    prior = _prior(np.zeros((1, annotations.num_annotators), bool), 1)
+    weight, found = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
+    i, j = np.searchsorted(graph.items, annotations.i), np.searchsorted(graph.items, annotations.j)
+    for _ in range(num):
+        embedding = signed_embedding(i, j, weight, len(graph.items), num_clusters)
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
+            kmeans = KMeans(num_clusters, n_init=5, random_state=int(rng.integers(2**31)))
+            clusters = torch.from_numpy(kmeans.fit_predict(embedding)).long()[None]
+        found.append(clusters)
+        agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0][:, 0]
+        judged = posterior_of_annotators(prior, agreement, graph.counts).evidence().weight[0].numpy()
+        weight = judged[annotations.worker, annotations.label]
+    return torch.cat(found)
