@@ -10,7 +10,7 @@ from torch import Tensor
 
 from semicrowd.expfam import gaussian
 from semicrowd.inference.bound import local_terms
-from semicrowd.inference.message_passing import LocalPosterior, unary_message, update_x
+from semicrowd.inference.message_passing import LocalPosterior, initial_z, update_x
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.base import CHUNK
 from semicrowd.models.partition import partition_posterior
@@ -41,10 +41,11 @@ def teach(model: BayesSCDC, probabilities: Tensor, progress: Callable[[str], Non
             draws = torch.randn(model.num_restarts, *features.shape, generator=noise, device=model.device)
             recognition = model.recognition.potentials(features + settings.classifier.noise * draws)
             eta_x = update_x(q, recognition, expected)
-            local = LocalPosterior(eta_x, gaussian.expected_statistics(eta_x), q.clamp(min=1e-30).log())
+            mean, root = gaussian.location_and_root(eta_x)
+            local = LocalPosterior(eta_x, gaussian.statistics(mean, root @ root.mT), root, q.clamp(min=1e-30).log())
             terms = local_terms(local, expected)
-            bound = model.decoder.log_likelihood(gaussian.sample(eta_x, noise), features) - terms.kl_x
-            alone = unary_message(gaussian.expected_statistics(recognition), expected).log_softmax(-1)
+            bound = model.decoder.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
+            alone = initial_z(recognition, expected)
             objective = (bound + settings.classifier.weight * (q * alone).sum(-1)).mean(1)
             optimizer.zero_grad()
             (-objective.sum()).backward()
