@@ -34,5 +34,17 @@ def test_those_of_the_file_are_taken_for_its_pixels_and_for_no_others(pixels: np
 
 def test_a_damaged_file_is_named(pixels: np.ndarray, tmp_path: Path) -> None:
     place(tmp_path, 3, "none").write_bytes(b"no zip file")
-    with pytest.raises(UserError, match=r"pca-3_standardize-none\.npz: not the components"):
+    with pytest.raises(UserError, match=r"pca-3_standardize-none\.npz: damaged, or not the components"):
         principal_components(pixels, 3, "none", tmp_path)
+
+
+def test_half_a_file_and_another_kind_of_file_are_named(pixels: np.ndarray, tmp_path: Path) -> None:
+    path = place(tmp_path, 3, "none")
+    np.savez(path, **kept_components(pixels, 3, "none"))  # type: ignore[arg-type]
+    whole = path.read_bytes()
+    flipped = whole[:90] + bytes(255 - byte for byte in whole[90:140]) + whole[140:]
+    np.save(tmp_path / "other.npy", pixels)
+    for content in (whole[: len(whole) // 2], flipped, (tmp_path / "other.npy").read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=r"pca-3_standardize-none\.npz: damaged"):
+            principal_components(pixels, 3, "none", tmp_path)

@@ -29,7 +29,7 @@ from semicrowd.nets.mlp import RestartLinear
 from semicrowd.random import stream, torch_stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
-SETTINGS = SimpleNamespace(candidates=4, spectral=1, steps=150, learning_rate=0.03, noise=0.2)
+SETTINGS = SimpleNamespace(candidates=8, spectral=1, steps=150, learning_rate=0.03, noise=0.2)
 TRUSTED = np.zeros((1, 5), bool)
 
 

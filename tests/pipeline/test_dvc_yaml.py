@@ -126,5 +126,6 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
         "fetch", "configurations", "pinwheel_two_coin_answers", "face_features", "face_answers", "mnist_answers",
     }  # fmt: skip
     assert set(experiments) == {
-        "pinwheel_none", "pinwheel_two_coin", "face_models", "face_baselines", "face_deep", "face_alone", "mnist",
+        "pinwheel_none", "pinwheel_two_coin", "face_models", "face_baselines", "face_deep", "face_start",
+        "face_alone", "mnist",
     }  # fmt: skip

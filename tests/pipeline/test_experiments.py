@@ -74,7 +74,7 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     plan = load_plan(params)
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
-    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in figure3.SHOWN[answers]}
+    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in figure3.shown(answers, plan.experiments)}
     assert set(plan.experiments) == shown | face | {*face_curves.ALONE} | {figure2.WITHOUT, figure2.WITH}
     assert drift(params, PROFILES) == ""
 
@@ -178,7 +178,7 @@ def test_every_experiment_is_a_configuration(profile: str, experiment: Experimen
     assert config.data.name == experiment.option("data")
     assert (config.annotations.name == "none") == (experiment.answers is None)
     pinwheel_of_the_paper = profile == "paper" and config.data.name == "pinwheel"
-    assert (config.protocol == "paper") == ("_paper_" in experiment.name or pinwheel_of_the_paper)
+    assert (config.protocol == "paper") == ("_paper" in experiment.name or pinwheel_of_the_paper)
     assert all(0 <= epoch <= config.epochs for epoch in config.snapshots)
     if config.data.name != "pinwheel":
         assert experiment.needs == (config.data.name,)

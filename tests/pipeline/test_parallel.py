@@ -82,6 +82,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         "                      experiments: [scdc]}\n"
         "  face_baselines: {<<: *face, experiments: [mcvc]}\n"
         "  face_deep: {<<: *face, experiments: [deep_mcvc]}\n"
+        "  face_start: {<<: *face, experiments: [scdc_start]}\n"
         "  face_alone: {seeds: [0], needs: [face], sweep: {}, experiments: [face_kmeans]}\n"
         "experiments:\n"
         "  pinwheel_none: {overrides: [data=pinwheel], seeds: []}\n"
@@ -90,6 +91,7 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         "  mnist_scdc_none: {overrides: [data=mnist, model=scdc]}\n"
         "  scdc: {overrides: [data=face, model=scdc]}\n"
         "  mcvc: {overrides: [data=face, model=mcvc]}\n"
+        "  scdc_start: {overrides: [data=face, model=scdc, epochs=0]}\n"
         "  deep_mcvc: {overrides: [data=face, model=deep_mcvc]}\n"
         "  face_kmeans: {overrides: [data=face, model=kmeans, annotations=none]}\n"
     )

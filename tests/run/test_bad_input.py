@@ -37,7 +37,7 @@ def refused(done: "CompletedProcess[str]", *said: str) -> None:
         ("seed=1,2", ["seed=1,2", "-m"]),
         ("model.K=1", ["model.K=1", ">= 2"]),
         ("model.K=501", ["model.K=501", "500 items"]),
-        ("epochs=0", ["epochs=0"]),
+        ("epochs=-1", ["epochs=-1"]),
         ("epochs=-3", ["epochs=-3"]),
         ("restarts=0", ["restarts=0"]),
         ("batch_size=0", ["batch_size=0"]),
@@ -111,5 +111,5 @@ def test_a_truncated_mnist_file(train: Command, tmp_path: Path) -> None:
 
 def test_an_empty_folder_of_the_users_stays(train: Command, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    refused(train("epochs=0", "hydra.run.dir=mine"), "epochs=0")
+    refused(train("epochs=-1", "hydra.run.dir=mine"), "epochs=-1")
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]

@@ -26,6 +26,16 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.usefixtures("table", "answers")
+@pytest.mark.parametrize("model", ["bayes", "scdc"])
+def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str) -> None:
+    arguments = (*SHORT, f"model={model}", "annotations=file", "annotations.path=answers.csv", "epochs=0")
+    done = train(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"] == 0
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+@pytest.mark.usefixtures("table", "answers")
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
     done = train(*SHORT, "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr

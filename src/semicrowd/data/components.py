@@ -1,7 +1,9 @@
 """Principal components of images, computed once and kept: the runs of a sweep start from the same file."""
 
+import zlib
 from hashlib import sha256
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -42,12 +44,12 @@ def _made_of(pixels: np.ndarray) -> str:
 
 def _read(path: Path, pixels: np.ndarray) -> np.ndarray | None:
     try:
-        with np.load(path, allow_pickle=False) as content:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             return content["scores"] if str(content["made_of"]) == _made_of(pixels) else None
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise UserError(f"{path}: not the components that were kept here ({error}); delete it") from error
+    except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, zlib.error) as error:
+        raise UserError(f"{path}: damaged, or not the components that were kept here; delete it") from error
 
 
 def _compute(pixels: np.ndarray, num: int, standardize: str) -> np.ndarray:

@@ -7,6 +7,7 @@ import torch
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
+from semicrowd.models.answer_start import check_answer_start
 from semicrowd.models.base import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.results import Posterior, WorkerPosterior
@@ -47,13 +48,7 @@ def build_model(
         raise UserError(f"restarts={restarts}: expected at least 1")
     if settings.warm.join not in ("answers", "both"):
         raise UserError(f"model.warm.join={settings.warm.join}: expected answers or both")
-    if settings.warm.partition not in ("cells", "classifier"):
-        raise UserError(f"model.warm.partition={settings.warm.partition}: expected cells or classifier")
-    for name, lowest in (("candidates", 1), ("spectral", 0), ("steps", 1), ("noise", 0)):
-        if settings.warm.classifier[name] < lowest:
-            raise UserError(
-                f"model.warm.classifier.{name}={settings.warm.classifier[name]}: expected a number from {lowest} on"
-            )
+    check_answer_start(settings.warm)
     for name, choices in _CHOICES.items():
         if settings.get(name, choices[0]) not in choices:
             raise UserError(f"model.{name}={settings[name]}: expected {' or '.join(choices)}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.crowd.samplers import whole_graph
 from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.errors import UserError
 from semicrowd.expfam import beta
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import infer_z
@@ -43,6 +45,30 @@ class AnswerStart(NamedTuple):
     probabilities: Tensor
 
 
+#: Lowest value of each setting of ``model.warm.classifier``: a whole number, or any number.
+_WHOLE = {"candidates": 1, "spectral": 0, "steps": 1, "epochs": 0}
+_NUMBERS = {"noise": 0.0, "weight": 0.0, "learning_rate": 1e-12}
+
+
+def check_answer_start(settings: Any) -> None:
+    """Refuse values of ``model.warm.partition`` and ``model.warm.classifier`` that make no sense.
+
+    Raises
+    ------
+    UserError
+        Naming the setting, its value and what was expected.
+    """
+    if settings.partition not in ("cells", "classifier"):
+        raise UserError(f"model.warm.partition={settings.partition}: expected cells or classifier")
+    if not isinstance(settings.classifier, Mapping):
+        raise UserError(f"model.warm.classifier={settings.classifier}: expected its settings, such as candidates: 10")
+    for name, value in settings.classifier.items():
+        kind, lowest = ("whole number", _WHOLE[name]) if name in _WHOLE else ("number", _NUMBERS[name])
+        fits = isinstance(value, int) if name in _WHOLE else isinstance(value, int | float)
+        if isinstance(value, bool) or not fits or not lowest <= value < inf:
+            raise UserError(f"model.warm.classifier.{name}={value}: expected a {kind} from {lowest:g} on")
+
+
 def answer_start(model: ClusteringModule, progress: Callable[[str], None]) -> AnswerStart:
     """Clusters of the annotated items by a classifier and messages, of the others by networks that learn those.
 
@@ -51,10 +77,9 @@ def answer_start(model: ClusteringModule, progress: Callable[[str], None]) -> An
     """
     annotations, settings = model.annotations, model.settings
     assert annotations is not None
-    progress("warm start: classifiers of the answers")
     features, hidden, choices = model.features, list(settings.hidden), settings.warm.classifier
     reverse = np.tile(_reversed(model, annotations), (model.num_restarts, 1))
-    found = train_on_answers(features, annotations, settings.K, hidden, choices, model.seed, reverse)
+    found = train_on_answers(features, annotations, settings.K, hidden, choices, model.seed, reverse, progress)
     items = torch.from_numpy(annotations.annotated)
     known = joint_probabilities(found, features, annotations)
     probabilities = known
@@ -77,7 +102,7 @@ def joint_probabilities(found: AnswerClassifiers, features: Tensor, annotations:
 def _reversed(model: ClusteringModule, annotations: PairAnnotations) -> np.ndarray:
     """Annotators who say the opposite of what k-means clusters of the features say, [M]."""
     with threadpool_limits(1):
-        random_state = int(stream(model.seed, "init", 0, 1).integers(2**31))
+        random_state = int(stream(model.seed, "init", 0, 0, 0, 0, 1).integers(2**31))
         kmeans = KMeans(model.num_clusters, n_init=1, random_state=random_state)
         cells = kmeans.fit_predict(model.features.numpy()).astype(np.int64)
     return reversed_annotators(cells, annotations)

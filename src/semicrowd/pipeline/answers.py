@@ -63,6 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _wanted(name: str, seed: int | None) -> list[tuple[Experiment, Job]]:
     """Each set of answers once, with one of the experiments that share it."""
     sharing = load_plan(PARAMS).with_answers(name)
+    if (seed is None) != (sharing[0].sweep is not None):
+        raise UserError(f"{name}: expected --seed for one run, and none for a sweep")
     if seed is not None:
         return [(sharing[0], Job(seed))]
     wanted = {job.folder: (experiment, job) for experiment in sharing for job in experiment.jobs}

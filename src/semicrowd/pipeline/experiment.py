@@ -58,8 +58,9 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
     arguments = sweep_arguments(experiment) if seed is None else arguments_of(experiment, jobs[0])
     code, last = _train(arguments, experiment.threads)
     if code:
-        states = [read_status(experiment.run_dir(job)).get("status") for job in jobs]
-        lost = [job for job, state in zip(jobs, states, strict=True) if state == "running" or not any(states)]
+        # A run that failed or was interrupted has said why; in a sweep those before it may have finished.
+        told = ("failed", "interrupted") if seed is not None else ("failed", "interrupted", "finished")
+        lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told]
         _note(experiment, lost, "failed", last.removeprefix("error: "))
     return code
 
@@ -89,7 +90,12 @@ def _forget_other_inputs(experiment: Experiment) -> None:
     folder, made_of = RESULTS / experiment.name, inputs_of(experiment)
     note = folder / INPUTS
     if not note.is_file() or note.read_text(encoding="utf-8") != made_of:
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass
+        except OSError as error:  # what stayed would pass for made of the new inputs
+            raise UserError(f"{folder}: cannot be deleted: {error.strerror}") from error
         write_atomic(note, partial(Path.write_text, data=made_of))
 
 

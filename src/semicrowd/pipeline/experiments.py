@@ -188,6 +188,8 @@ def _experiments(name: str, entry: dict[str, Any], sets: dict[str, dict[str, Any
     """The experiment of an entry, or one for each of the shared sets of answers that it names: ``<set>_<name>``."""
     answers = entry.get("answers")
     if isinstance(answers, list):
+        if unknown := [str(one) for one in answers if one not in sets]:
+            raise UserError(f"{name}: answers {', '.join(unknown)}: expected some of {', '.join(sets) or 'none'}")
         named = [(f"{shared}_{name}", _answers(sets[shared], shared)) for shared in answers]
     else:
         named = [(name, _answers(answers))]

@@ -19,6 +19,9 @@ NUMBER = "pairs_per_annotator"
 MODELS = {
     "scdc": "SCDC",
     "bayes": "BayesSCDC",
+    "scdc_start": "SCDC's start, not trained",
+    "scdc_paper": "SCDC, protocol paper",
+    "bayes_paper": "BayesSCDC, protocol paper",
     "mcvc": "MCVC",
     "deep_mcvc": "deep MCVC",
     "semicrowd": "SemiCrowd",
@@ -29,18 +32,21 @@ MODELS = {
     "crowd_only": "answers alone",
     "crowd_logistic": "answers, then logistic regression",
 }
+#: Those of them that a profile may leave out.
+PAPER_PROTOCOL = ("scdc_paper", "bayes_paper")
 #: Experiment → name, of what has no answers.
 ALONE = {"face_kmeans": "k-means", "face_gmm": "Gaussian mixture"}
 #: Every item with all that is known of it: its features, and its answers where it has some.
 MEASURES = {"nmi": metric("final/nmi")}
-#: Why a method may be worse than k-means, which has no answers.
+#: Why a method may be worse than k-means, which has no answers: possible causes, not findings.
 _WHY = {
-    "crowd_only": "it sees the answers alone, and so few about so many images leave each with a handful, some of them "
-                  "wrong; an image without answers goes where the most are",
-    "crowd_logistic": "its classes are those of the answers alone, which so few answers do not show",
-    "cspa": "it sees the answers alone: an annotator's few answers join few images, and the cut of the rest is "
-            "arbitrary",
-    "semicrowd": "its metric is learnt from the pairs on which the answers agree, of which there are few",
+    "scdc_paper": "with as many pairs of one pose as of two, 'all in one cluster' is a fixed point of a cold start",
+    "bayes_paper": "with as many pairs of one pose as of two, 'all in one cluster' is a fixed point of a cold start",
+    "crowd_only": "it sees the answers alone: an image with a handful of them, some wrong, or with none, is placed "
+                  "at random or where the most are",
+    "crowd_logistic": "its classes are those of the answers alone, which a few for each image do not show",
+    "cspa": "it sees the answers alone: an annotator's answers join some images, and the cut of the rest is arbitrary",
+    "semicrowd": "its metric is learnt from the pairs on which the answers agree",
     "mpckmeans": "it takes every vote for true, and wrong ones bend the metric and the centres of all images",
     "constrained_kmeans": "it takes every vote for true, and wrong ones move the centres of all images",
     "itml": "it takes every vote for true, and wrong ones bend the metric",
@@ -78,7 +84,7 @@ def cells(collected: Collected, exhibit: str, answers: str, models: Sequence[str
 def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
     if cell.ours is None or alone is None or cell.ours.mean >= alone.mean:
         return cell
-    below = f"below k-means ({alone.mean:.3f}): {_WHY.get(model, 'not explained')}"
+    below = f"below k-means ({alone.mean:.3f}); a possible cause: {_WHY.get(model, 'none known')}"
     return replace(cell, remark="; ".join(filter(None, [cell.remark, below])))
 
 

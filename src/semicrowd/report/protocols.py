@@ -35,6 +35,7 @@ class Setting:
 # What the paper's experiments share (App. B and sections 2.3 and 3.2).
 _COMMON = (
     Setting("model.start", "start", "cold"),
+    Setting("model.warm.partition", "where the start's clusters come from", "cells", said="there is none"),
     Setting("model.linear_skip", "linear skip in the networks", False),
     Setting("model.nets.kind", "networks", "mlp"),
     Setting("model.nets.precision", "precision of the networks", "float32"),

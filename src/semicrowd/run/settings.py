@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from semicrowd.errors import UserError
 
 #: Lowest value of each setting that must be a whole number.
-_LOWEST = {"seed": 0, "restarts": 1, "epochs": 1, "batch_size": 1, "model.K": 2}
+_LOWEST = {"seed": 0, "restarts": 1, "epochs": 0, "batch_size": 1, "model.K": 2}
 _GROUPS = ("data", "model", "annotations", "trainer", "logger")
 #: Settings that say how to run, not what: a resumed run may change them.
 _FREE = ("resume", "figures", "trainer", "logger")
