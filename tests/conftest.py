@@ -1,9 +1,12 @@
 """Fixtures for tests of several folders."""
 
+import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jaxtyping import install_import_hook
 
@@ -11,6 +14,7 @@ from jaxtyping import install_import_hook
 install_import_hook(["semicrowd.expfam", "semicrowd.inference", "semicrowd.nets"], "beartype.beartype")
 
 from semicrowd.data.fetch import data_root, fetch  # noqa: E402
+from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E402
 from semicrowd.errors import UserError  # noqa: E402
 
 
@@ -33,3 +37,32 @@ def public_data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
         return root
 
     return find
+
+
+@pytest.fixture
+def write_cifar10(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, np.ndarray]]:
+    """``write_cifar10(root, data_batch_1=3, …)``: batches of so many random images, which pass for the published ones.
+
+    The records [n, 3073] of each batch come back. The network and the mirror are left alone.
+    """
+    monkeypatch.delenv("SEMICROWD_MIRROR", raising=False)
+    monkeypatch.setenv("SEMICROWD_OFFLINE", "1")
+
+    def write(root: Path, **images: int) -> dict[str, np.ndarray]:
+        public = PUBLIC["cifar10"]
+        folder = root / public.folder
+        folder.mkdir(parents=True)
+        rng = np.random.default_rng(0)
+        records, files = {}, {file.name: file for file in public.files}
+        for batch, number in images.items():
+            name = f"{batch}.bin"
+            records[batch] = rng.integers(256, size=(number, CIFAR10_RECORD), dtype=np.uint8)
+            records[batch][:, 0] = np.arange(number) % 10
+            content = records[batch].tobytes()
+            (folder / name).write_bytes(content)
+            digest = hashlib.md5(content).hexdigest()
+            files[name] = PublicFile(name, len(content), md5=digest, optional=files[name].optional)
+        monkeypatch.setitem(PUBLIC, "cifar10", replace(public, files=tuple(files.values())))
+        return records
+
+    return write

@@ -1,6 +1,7 @@
 """MCVC and deep MCVC on cases with a known answer, and the scikit-learn surface."""
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,19 @@ def test_a_network_finds_what_no_linear_map_can() -> None:
     assert deep.bound_ > linear.bound_ + 50
 
 
+def test_while_annotators_are_held_it_does_not_matter_who_said_what() -> None:
+    features, labels = _blobs(3)
+    pairs = quota(labels, stream(5, "test"), sensitivity=[0.9, 0.6], specificity=[0.9, 0.6], pairs_per_annotator=200)
+    other = replace(pairs, worker=stream(6, "test").permutation(pairs.worker))
+    held, free = (
+        [MCVC(3, n_restarts=1, n_views=1, n_steps=60, n_held=n).fit(features, p).predict_proba(features)
+         for p in (pairs, other)]
+        for n in (60, 0)
+    )  # fmt: skip
+    np.testing.assert_allclose(held[0], held[1], atol=1e-3)
+    assert np.abs(free[0] - free[1]).max() > 0.01
+
+
 def test_items_without_answers_are_predicted() -> None:
     features, labels = _blobs(3)
     pairs = quota(
@@ -134,6 +148,7 @@ def test_scikit_learn_surface(kind: type[MCVC], hidden: tuple[int, ...]) -> None
         ({"n_clusters": 1}, "n_clusters=1: expected 2 to"),
         ({"n_restarts": 0}, "n_restarts=0: expected a whole number >= 1"),
         ({"n_views": 0}, "n_views=0: expected a whole number >= 1"),
+        ({"n_held": -1}, "n_held=-1: expected a number >= 0"),
         ({"random_state": -1}, "seed=-1: expected an integer >= 0"),
     ],
 )

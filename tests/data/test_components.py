@@ -5,7 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semicrowd.data.components import SCALINGS, kept_components, place, principal_components
+from semicrowd.data.components import (
+    SCALINGS,
+    axes_place,
+    kept_axes,
+    kept_components,
+    place,
+    principal_axes,
+    principal_components,
+)
 from semicrowd.errors import UserError
 
 
@@ -48,3 +56,23 @@ def test_half_a_file_and_another_kind_of_file_are_named(pixels: np.ndarray, tmp_
         path.write_bytes(content)
         with pytest.raises(UserError, match=r"pca-3_standardize-none\.npz: damaged"):
             principal_components(pixels, 3, "none", tmp_path)
+
+
+@pytest.mark.parametrize("num_images", [8, 300])
+def test_axes_are_those_of_the_singular_value_decomposition(num_images: int) -> None:
+    images, others = np.random.default_rng(1).integers(256, size=(2, num_images, 12), dtype=np.uint8)
+    images[:, 3:] //= 3
+    axes = principal_axes(images, 4)
+    mean = images.mean(0) / 255
+    _, _, expected = np.linalg.svd(images / 255 - mean, full_matrices=False)
+    expected = expected[:4] * np.sign(expected[range(4), np.abs(expected[:4]).argmax(1)])[:, None]
+    np.testing.assert_allclose(axes.loadings, expected, atol=2e-4)
+    np.testing.assert_allclose(axes.project(others), (others / 255 - mean) @ expected.T, atol=1e-3)
+
+
+def test_kept_axes_are_taken_for_their_images_and_for_no_others(tmp_path: Path) -> None:
+    images = np.random.default_rng(2).integers(256, size=(40, 12), dtype=np.uint8)
+    np.savez(axes_place(tmp_path, 3), **kept_axes(images, 3) | {"mean": np.full(12, 7, np.float32)})  # type: ignore[arg-type]
+    np.testing.assert_array_equal(principal_axes(images, 3, tmp_path).mean, 7)
+    for kept, computed in zip(principal_axes(images[::2], 3, tmp_path), principal_axes(images[::2], 3), strict=True):
+        np.testing.assert_array_equal(kept, computed)

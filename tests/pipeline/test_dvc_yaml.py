@@ -123,9 +123,10 @@ def test_every_folder_of_settings_reaches_the_configurations() -> None:
 def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
     before, experiments = stage_groups(ROOT / "dvc.yaml")
     assert set(before) == {
-        "fetch", "configurations", "pinwheel_two_coin_answers", "face_features", "face_answers", "mnist_answers",
+        "fetch", "configurations", "pinwheel_two_coin_answers", "face_features", "face_answers", "cifar10_features",
+        "cifar10_answers", "mnist_answers",
     }  # fmt: skip
     assert set(experiments) == {
         "pinwheel_none", "pinwheel_two_coin", "face_models", "face_baselines", "face_deep", "face_start",
-        "face_alone", "mnist",
+        "face_alone", "cifar10_deep", "mnist",
     }  # fmt: skip

@@ -8,7 +8,7 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import composed, run_settings
 from semicrowd.pipeline.experiments import Answers, Experiment, Job, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
-from semicrowd.report import face_curves, figure2, figure3, figure4a, table1, task_curve
+from semicrowd.report import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
 from semicrowd.run.settings import check
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
@@ -75,7 +75,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
     face = {f"{answers}_{model}" for answers in figure3.KEYS for model in figure3.shown(answers, plan.experiments)}
-    assert set(plan.experiments) == shown | face | {*face_curves.ALONE} | {figure2.WITHOUT, figure2.WITH}
+    others = {*face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure5.CIFAR10}
+    assert set(plan.experiments) == shown | face | others
     assert drift(params, PROFILES) == ""
 
 

@@ -1,4 +1,4 @@
-"""Stage ``face_features``."""
+"""Stages ``face_features`` and ``cifar10_features``."""
 
 import json
 from collections.abc import Callable
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.data.components import SCALINGS
-from semicrowd.data.faces import FEATURES
+from semicrowd.data.components import SCALINGS, Axes
 from semicrowd.pipeline import features, fetch
 
 
 def write_status(message: str) -> None:
     fetch.STATUS.parent.mkdir(exist_ok=True)
-    fetch.STATUS.write_text(json.dumps({"face": {"available": not message, "message": message}}))
+    status = {name: {"available": not message, "message": message} for name in features.MAKERS}
+    fetch.STATUS.write_text(json.dumps(status))
 
 
 @pytest.mark.needs_data
@@ -28,7 +28,7 @@ def test_runs_load_what_the_stage_has_made(
     (tmp_path / "data" / "cmu_faces").symlink_to(source)
     root = tmp_path / "data"
     before = {scaling: load_dataset("face", root, standardize=scaling).features for scaling in SCALINGS}
-    assert len(features.make_features(root)) == len(SCALINGS)
+    assert len(features.make_face_features(root)) == len(SCALINGS)
 
     def compute(*_: object) -> np.ndarray:
         raise AssertionError("computed again")
@@ -38,8 +38,30 @@ def test_runs_load_what_the_stage_has_made(
         assert load_dataset("face", root, standardize=scaling).features.tobytes() == expected.tobytes()
 
 
-def test_without_the_faces_there_is_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", features.MAKERS)
+def test_without_the_images_there_is_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_status("put them there")
-    features.main([])
-    assert list((tmp_path / "data" / FEATURES).iterdir()) == []
+    features.main([name])
+    assert list((tmp_path / "data" / f"{name}_features").iterdir()) == []
+
+
+def test_axes_of_cifar10_are_those_that_the_loader_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Callable[..., dict[str, np.ndarray]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_status("")
+    root = tmp_path / "data"
+    write_cifar10(root, data_batch_1=150, data_batch_2=30, test_batch=20)
+    before = load_dataset("cifar10", root)
+    features.main(["cifar10"])
+
+    def compute(*_: object) -> Axes:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("semicrowd.data.components._compute_axes", compute)
+    data = load_dataset("cifar10", root)
+    assert data.features.tobytes() == before.features.tobytes()
+    assert data.features.shape == (180, 100)

@@ -87,6 +87,8 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         "experiments:\n"
         "  pinwheel_none: {overrides: [data=pinwheel], seeds: []}\n"
         "  pinwheel_two_coin: {overrides: [data=pinwheel], answers: {kind: two_coin}, seeds: []}\n"
+        "  cifar_deep_mcvc: {overrides: [data=cifar10, model=deep_mcvc], answers: {kind: tasks}, needs: [cifar10],\n"
+        "                    seeds: [0]}\n"
         "  mnist_bayes_crowd: {overrides: [data=mnist, model=bayes], answers: {kind: crowd}}\n"
         "  mnist_scdc_none: {overrides: [data=mnist, model=scdc]}\n"
         "  scdc: {overrides: [data=face, model=scdc]}\n"
@@ -105,5 +107,8 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
         assert "data not available here" in line
     for row in ("SCDC, 200 answers each", "MCVC, 200 answers each", "k-means, no answers"):
         assert any(line.startswith(f"| {row} | NMI") and "data not available" in line for line in report.splitlines())
+    (line,) = (line for line in report.splitlines() if line.startswith("| deep MCVC on CIFAR-10, best of 5 runs"))
+    assert "data not available here" in line
+    assert "cifar-10-binary.tar.gz" in line
     status = json.loads((tmp_path / "results" / "mnist_scdc_none" / "seed-0" / "status.json").read_text())
     assert status["status"] == "unavailable"

@@ -26,6 +26,7 @@ def refused(done: "CompletedProcess[str]", *said: str) -> None:
     [
         ("data=mnsit", ["data=mnsit", "nearest is mnist"]),
         ("model=byes", ["model=byes", "nearest is bayes"]),
+        ("data=cifar10 data.pca=0", ["data.pca=0", "1 to 3072"]),
         ("annotations=two-coin", ["annotations=two-coin", "nearest is two_coin"]),
         ("annotations=crowd", ["annotations=crowd", "data=mnist"]),
         ("annotations=file", ["annotations.path"]),
@@ -106,6 +107,18 @@ def test_a_truncated_mnist_file(train: Command, tmp_path: Path) -> None:
     (raw / "train-images-idx3-ubyte").write_bytes(bytes(1000))
     refused(train("data=mnist"), "train-images-idx3-ubyte", "1000 bytes instead of 47040016", "SEMICROWD_MIRROR")
     assert (raw / "train-images-idx3-ubyte").stat().st_size == 1000
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(1000, "1000 bytes instead of 30730000"), (30_730_000, "wrong md5, so its content")]
+)
+def test_a_cifar10_batch_that_is_not_the_published_one(train: Command, tmp_path: Path, size: int, said: str) -> None:
+    batch = tmp_path / "data" / "cifar10" / "cifar-10-batches-bin" / "data_batch_1.bin"
+    batch.parent.mkdir(parents=True)
+    with batch.open("wb") as file:
+        file.truncate(size)
+    refused(train("data=cifar10"), "data_batch_1.bin", said, "cifar-10-binary.tar.gz")
     assert not (tmp_path / "runs").exists()
 
 

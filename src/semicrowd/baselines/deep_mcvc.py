@@ -22,6 +22,7 @@ class DeepMCVC(MCVC):
         quality_prior: tuple[float, float] = (10.0, 1.0),
         learning_rate: float = 0.03,
         n_steps: int = 600,
+        n_held: int = 40,
         random_state: int = 0,
     ) -> None:
         super().__init__(
@@ -32,5 +33,6 @@ class DeepMCVC(MCVC):
             quality_prior=quality_prior,
             learning_rate=learning_rate,
             n_steps=n_steps,
+            n_held=n_held,
             random_state=random_state,
         )

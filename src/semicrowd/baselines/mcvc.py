@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from semicrowd.baselines.input_checks import check_count, check_features, check_input
+from semicrowd.baselines.input_checks import check_count, check_features, check_input, check_not_negative
 from semicrowd.baselines.mcvc_bound import (
     Experts,
     Prior,
@@ -32,9 +32,6 @@ from semicrowd.expfam import beta
 from semicrowd.nets.mlp import MLP
 from semicrowd.random import torch_stream
 
-#: Steps in which the annotators are held at their prior. "All items in one cluster, all annotators guess" is a fixed
-#: point of the updates; annotators who are trusted at first draw the clusters away from it.
-_HELD = 40
 #: Steps between two looks for views that nobody uses.
 _PRUNE_EVERY = 50
 #: Updates of the annotators in each step.
@@ -62,6 +59,8 @@ class MCVC(ClusterMixin, BaseEstimator):
     quality_prior : shape parameters of the Beta prior of sensitivity and specificity
     learning_rate : largest step size; it falls along a cosine
     n_steps : of Adam
+    n_held : first steps, in which the annotators are held at their prior. "All items in one cluster, all annotators
+        guess" is a fixed point of the updates; annotators who are trusted at first draw the clusters away from it
     random_state : seed, 0, 1, 2 …
 
     Attributes
@@ -84,6 +83,7 @@ class MCVC(ClusterMixin, BaseEstimator):
         quality_prior: tuple[float, float] = (10.0, 1.0),
         learning_rate: float = 0.1,
         n_steps: int = 300,
+        n_held: int = 40,
         random_state: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -93,6 +93,7 @@ class MCVC(ClusterMixin, BaseEstimator):
         self.quality_prior = quality_prior
         self.learning_rate = learning_rate
         self.n_steps = n_steps
+        self.n_held = n_held
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
@@ -106,6 +107,7 @@ class MCVC(ClusterMixin, BaseEstimator):
         """
         features = check_input(X, pairs, self.n_clusters)
         check_count(n_views=self.n_views, n_restarts=self.n_restarts, n_steps=self.n_steps)
+        check_not_negative(n_held=self.n_held)
         self.n_features_in_ = features.shape[1]
         self.scaler_ = StandardScaler().fit(features)
         items = self._standardised(features)
@@ -172,7 +174,7 @@ class MCVC(ClusterMixin, BaseEstimator):
                 optimizer = torch.optim.Adam(net.parameters()) if changed else optimizer
             eta = _probabilities(net, items).unflatten(0, (restarts, -1))
             agreement, neighbours = graph.agreement(eta.detach())
-            for _ in range(_SWEEPS if step >= _HELD else 0):
+            for _ in range(_SWEEPS if step >= self.n_held else 0):
                 experts = update(experts, agreement, graph.counts, prior)
             loss = surrogate_loss(net, eta, graph.pull(neighbours, answer_weight(experts)))
             optimizer.zero_grad()

@@ -1,8 +1,13 @@
-"""Principal components of images, computed once and kept: the runs of a sweep start from the same file."""
+"""Principal components of images, computed once and kept: the runs of a sweep start from the same file.
+
+Of few images the components themselves are kept (:func:`principal_components`), of many their axes
+(:func:`principal_axes`), which a test split is projected on too.
+"""
 
 import zlib
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,8 +28,8 @@ def principal_components(pixels: np.ndarray, num: int, standardize: str, folder:
     standardize : key of :data:`SCALINGS`
     folder : where they may have been kept; None: compute
     """
-    kept = None if folder is None else _read(place(folder, num, standardize), pixels)
-    return _compute(pixels, num, standardize) if kept is None else kept
+    kept = None if folder is None else _read(place(folder, num, standardize), pixels, ("scores",))
+    return _compute(pixels, num, standardize) if kept is None else kept[0]
 
 
 def kept_components(pixels: np.ndarray, num: int, standardize: str) -> dict[str, np.ndarray]:
@@ -37,15 +42,51 @@ def place(folder: Path, num: int, standardize: str) -> Path:
     return folder / f"pca-{num}_standardize-{standardize}.npz"
 
 
+class Axes(NamedTuple):
+    """The mean [D] of images and their first principal axes [num, D], float32."""
+
+    mean: np.ndarray
+    loadings: np.ndarray
+
+    def project(self, pixels: np.ndarray) -> np.ndarray:
+        """Principal components [N, num] float32 of ``pixels`` [N, D] / 255, bytes."""
+        centred = _scaled(pixels)
+        centred -= self.mean
+        return centred @ self.loadings.T
+
+
+def principal_axes(pixels: np.ndarray, num: int, folder: Path | None = None) -> Axes:
+    """The first ``num`` principal axes of ``pixels`` / 255, bytes [N, D]: their largest loading is positive.
+
+    Of more images than pixels they are the eigenvectors of the covariance: 5 s for 20,000 images of 3072 pixels.
+
+    Parameters
+    ----------
+    folder : where they may have been kept; None: compute
+    """
+    kept = None if folder is None else _read(axes_place(folder, num), pixels, ("mean", "loadings"))
+    return _compute_axes(pixels, num) if kept is None else Axes(*kept)
+
+
+def kept_axes(pixels: np.ndarray, num: int) -> dict[str, np.ndarray]:
+    """Content of the npz file at :func:`axes_place`."""
+    return {**_compute_axes(pixels, num)._asdict(), "made_of": np.array(_made_of(pixels))}
+
+
+def axes_place(folder: Path, num: int) -> Path:
+    """Where axes are kept."""
+    return folder / f"pca-{num}.npz"
+
+
 def _made_of(pixels: np.ndarray) -> str:
     """Hash of the pixels and of this file, so that components made of others are not taken."""
     return sha256(Path(__file__).read_bytes() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
 
 
-def _read(path: Path, pixels: np.ndarray) -> np.ndarray | None:
+def _read(path: Path, pixels: np.ndarray, names: tuple[str, ...]) -> list[np.ndarray] | None:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            return content["scores"] if str(content["made_of"]) == _made_of(pixels) else None
+            return [content[name] for name in names] if str(content["made_of"]) == _made_of(pixels) else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, zlib.error) as error:
@@ -63,3 +104,16 @@ def _compute(pixels: np.ndarray, num: int, standardize: str) -> np.ndarray:
     # The exact decomposition, whose signs scikit-learn fixes: no draw is involved.
     scores = PCA(num, svd_solver="full").fit_transform(pixels)
     return StandardScaler().fit_transform(scores) if after else scores
+
+
+def _compute_axes(pixels: np.ndarray, num: int) -> Axes:
+    from sklearn.decomposition import PCA
+
+    # Either is exact and without a draw, as above.
+    solver = "covariance_eigh" if pixels.shape[0] > pixels.shape[1] else "full"
+    fitted = PCA(num, svd_solver=solver).fit(_scaled(pixels))
+    return Axes(fitted.mean_, fitted.components_)
+
+
+def _scaled(pixels: np.ndarray) -> np.ndarray:
+    return pixels / np.float32(255)

@@ -18,7 +18,7 @@ class Dataset:
     features : [N, D] float32, finite; images are flattened, pixels in [0, 1]
     labels : [N] int64 or None; for metrics and simulators alone
     test_features, test_labels : the same of a test split, or None
-    image_shape : (height, width) where a row of ``features`` is an image
+    image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
 
     Raises

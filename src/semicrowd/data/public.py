@@ -7,17 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semicrowd.data.face_archive import faces_of_archive
-from semicrowd.data.sources import Addresses, NpmPackage, OfficialArchive, PythonPackage, Source
+from semicrowd.data.sources import Addresses, NpmPackage, OfficialArchive, OfficialTar, PythonPackage, Source
 from semicrowd.data.unpickled import mnist_of_wheel
 
 
 @dataclass(frozen=True)
 class PublicFile:
-    """One file: its name, its size in bytes and the sha256 of its content."""
+    """One file.
+
+    Attributes
+    ----------
+    size : in bytes
+    sha256 : of its content
+    md5 : the same, of a file without ``sha256``: the only hash that has been published of it
+    optional : whether the data set can be used without it
+    """
 
     name: str
     size: int
-    sha256: str
+    sha256: str = ""
+    md5: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,13 @@ MNIST_IDX = (
 
 #: Images, poses, expressions, eyes and people of the CMU faces.
 FACE_TABLE = "cmu_faces_30x32.npz"
+
+#: Batches of CIFAR-10's binary version: training, test, and the first thousand images of the test batch.
+CIFAR10_TRAINING = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
+CIFAR10_TEST = "test_batch.bin"
+CIFAR10_TEST_PART = "test_batch_first1000.bin"
+#: A label and the 32 × 32 pixels of three colours.
+CIFAR10_RECORD = 1 + 3 * 32 * 32
 
 PUBLIC: dict[str, PublicData] = {
     "mnist": PublicData(
@@ -89,6 +106,36 @@ PUBLIC: dict[str, PublicData] = {
         files=(PublicFile(FACE_TABLE, 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b"),),
         sources=(
             OfficialArchive("https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip", faces_of_archive),
+        ),
+    ),
+    # One training batch will do: a part of the data is used as far as it goes. The archive holds all of the batches.
+    "cifar10": PublicData(
+        folder=Path("cifar10/cifar-10-batches-bin"),
+        files=(
+            *(
+                PublicFile(name, 10_000 * CIFAR10_RECORD, md5=md5, optional=name != CIFAR10_TRAINING[0])
+                for name, md5 in zip(
+                    (*CIFAR10_TRAINING, CIFAR10_TEST),
+                    (
+                        "5dd7e06a14cb22eb9f671a540d1b7c25",
+                        "5ea93a67294ea407fff1d09f752e9692",
+                        "942cd6a4bcdd0dd3c604fbe906cb4421",
+                        "ae636b3ba5c66a11e91e8cb52e771fcb",
+                        "53f37980c15c3d472c316c40844f3f0d",
+                        "803d5f7f4d78ea53de84dbe85f74fb6d",
+                    ),
+                    strict=True,
+                )
+            ),
+            PublicFile(
+                CIFAR10_TEST_PART,
+                1_000 * CIFAR10_RECORD,
+                "8314c96d7cd65618193bab23acdd5d4c4af15bf6dd00a1781d55beedf3be1ef5",
+                optional=True,
+            ),
+        ),
+        sources=(
+            OfficialTar("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin"),
         ),
     ),
 }

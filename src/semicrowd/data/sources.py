@@ -159,6 +159,34 @@ class OfficialArchive:
             raise SourceError(f"not the archive that was expected ({error})") from error
 
 
+@dataclass(frozen=True)
+class OfficialTar:
+    """Files in a tar archive at its official address, below ``prefix``; not all of them need be there."""
+
+    url: str
+    prefix: str
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message."""
+        return "official address"
+
+    def get(self, names: Sequence[str], folder: Path) -> None:
+        """Download the archive and take the files out of it."""
+        path = folder / "archive.tar"
+        _first_that_works([self.url], path)
+        wanted = {f"{self.prefix}/{name}": folder / name for name in names}
+        try:
+            with tarfile.open(path) as tar:
+                for member in tar:
+                    file = tar.extractfile(member) if member.isfile() and member.name in wanted else None
+                    if file is not None:
+                        with file:
+                            _copy(file, wanted[member.name])
+        except _BROKEN as error:
+            raise SourceError(f"not the archive that was expected ({error})") from error
+
+
 def _first_that_works(urls: Sequence[str], target: Path) -> None:
     # Imported here: most runs have their data.
     import pooch

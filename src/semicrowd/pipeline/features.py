@@ -1,45 +1,60 @@
-"""Stage ``face_features``: the principal components of the faces, once for all runs."""
+"""Stages ``face_features`` and ``cifar10_features``: principal components of images, once for all runs."""
 
 import argparse
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data.components import SCALINGS, kept_components, place
-from semicrowd.data.faces import FEATURES, read_faces
+from semicrowd.data import cifar10, faces
+from semicrowd.data.components import SCALINGS, axes_place, kept_axes, kept_components, place
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.run.files import write_atomic
 
-#: The paper's number of components (SCDC, section 5.2).
+#: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20
 
 
-def make_features(root: Path) -> list[Path]:
+def make_face_features(root: Path) -> list[Path]:
     """Write the components with every scaling into ``root/face_features``; nothing where the faces cannot be had."""
-    folder = root / FEATURES
+    folder = root / faces.FEATURES
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("face"):
         return []
-    pixels, _ = read_faces(root)
-    paths = []
-    for standardize in SCALINGS:
-        content = kept_components(pixels, COMPONENTS, standardize)
-        paths.append(place(folder, COMPONENTS, standardize))
-        write_atomic(paths[-1], partial(_write, content=content))
-    return paths
+    pixels, _ = faces.read_faces(root)
+    content = {place(folder, COMPONENTS, scaling): kept_components(pixels, COMPONENTS, scaling) for scaling in SCALINGS}
+    return [_write(path, arrays) for path, arrays in content.items()]
 
 
-def _write(temporary: Path, content: dict[str, np.ndarray]) -> None:
-    with temporary.open("wb") as file:
-        np.savez(file, **content)  # type: ignore[arg-type]
+def make_cifar10_features(root: Path) -> list[Path]:
+    """Write the components' axes into ``root/cifar10_features``; nothing where CIFAR-10 cannot be had."""
+    folder = root / cifar10.FEATURES
+    folder.mkdir(parents=True, exist_ok=True)
+    if why_missing("cifar10"):
+        return []
+    content = kept_axes(cifar10.read_training_pixels(root), cifar10.COMPONENTS)
+    return [_write(axes_place(folder, cifar10.COMPONENTS), content)]
+
+
+#: Data set → what writes its components.
+MAKERS: dict[str, Callable[[Path], list[Path]]] = {"face": make_face_features, "cifar10": make_cifar10_features}
+
+
+def _write(path: Path, content: dict[str, np.ndarray]) -> Path:
+    def save(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **content)  # type: ignore[arg-type]
+
+    write_atomic(path, save)
+    return path
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """``python -m semicrowd.pipeline.features``."""
-    argparse.ArgumentParser(description="write the principal components of the faces").parse_args(arguments)
-    for path in make_features(DATA):
+    """``python -m semicrowd.pipeline.features <data set>``."""
+    parser = argparse.ArgumentParser(description="write the principal components of a data set's images")
+    parser.add_argument("data", choices=MAKERS)
+    for path in MAKERS[parser.parse_args(arguments).data](DATA):
         print(path)
 
 

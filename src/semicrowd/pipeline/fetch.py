@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from semicrowd.data.cifar10 import fetch_cifar10
 from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import PUBLIC
@@ -20,6 +21,7 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "mnist": partial(fetch, "mnist"),
     "mnist_crowd": partial(fetch, "mnist_crowd"),
     "face": fetch_faces,
+    "cifar10": fetch_cifar10,
 }
 
 

@@ -1,6 +1,7 @@
 """Reads clusters back from run directories."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,11 @@ def read_clusters(directory: Path) -> np.ndarray:
     """Cluster of every training item, [N], as in ``assignments.csv`` (annotated items with their answers)."""
     with (directory / "assignments.csv").open(newline="", encoding="utf-8") as file:
         return np.array([int(row["cluster"]) for row in csv.DictReader(file)])
+
+
+def read_num_items(directory: Path) -> int:
+    """Number of training items, as in ``provenance.json``."""
+    return int(json.loads((directory / "provenance.json").read_text(encoding="utf-8"))["num_items"])
 
 
 def read_workers(directory: Path) -> dict[str, np.ndarray]:

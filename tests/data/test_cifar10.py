@@ -1,0 +1,195 @@
+"""CIFAR-10: the binary layout on small made-up batches, parts of the data, and the facts of the real files."""
+
+import hashlib
+import io
+import tarfile
+import threading
+from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.data.cifar10 import CIFAR10_SHAPE, read_batch
+from semicrowd.data.public import CIFAR10_RECORD, PUBLIC
+from semicrowd.data.sources import OfficialTar, SourceError
+from semicrowd.errors import UserError
+
+Write = Callable[..., dict[str, np.ndarray]]
+FOLDER = PUBLIC["cifar10"].folder
+
+
+def test_a_record_is_a_label_and_three_colours(tmp_path: Path) -> None:
+    images = np.zeros((2, *CIFAR10_SHAPE), np.uint8)
+    images[0, 0], images[1, 2, 1, 0] = 255, 51  # all red; one pixel of the second row a little blue
+    path = tmp_path / "batch.bin"
+    path.write_bytes(b"".join(bytes([label]) + image.tobytes() for label, image in zip((9, 4), images, strict=True)))
+    pixels, labels = read_batch(path)
+    assert labels.tolist() == [9, 4]
+    assert labels.dtype == np.int64
+    np.testing.assert_array_equal(pixels.reshape(images.shape), images)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "0 bytes; expected records of 3073 bytes"),
+        (bytes(CIFAR10_RECORD + 5), "3078 bytes; expected records of 3073 bytes"),
+        (bytes(CIFAR10_RECORD) + bytes([10]) + bytes(CIFAR10_RECORD - 1), "record 1 has the label 10; expected 0 to 9"),
+    ],
+)
+def test_what_is_no_batch_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "batch.bin"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=f"batch.bin.*{message}"):
+        read_batch(path)
+
+
+def test_the_batches_that_are_there_are_used_in_their_order(
+    tmp_path: Path, write_cifar10: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = write_cifar10(tmp_path, data_batch_1=6, data_batch_4=3, test_batch_first1000=4)
+    data = load_dataset("cifar10", tmp_path, pca=None)
+    train = np.concatenate([records["data_batch_1"], records["data_batch_4"]])
+    np.testing.assert_allclose(data.features * 255, train[:, 1:], rtol=1e-6)
+    assert data.labels is not None
+    assert data.labels.tolist() == train[:, 0].tolist()
+    assert data.test_features is not None
+    np.testing.assert_allclose(data.test_features * 255, records["test_batch_first1000"][:, 1:], rtol=1e-6)
+    assert data.image_shape == (3, 32, 32)
+    assert "note: cifar10: 9 of the 50000 training images are there" in capsys.readouterr().err
+    assert data.hashes == {
+        f"{batch}.bin": hashlib.sha256(content.tobytes()).hexdigest() for batch, content in records.items()
+    }
+
+
+def test_the_whole_test_batch_goes_before_its_part(tmp_path: Path, write_cifar10: Write) -> None:
+    records = write_cifar10(tmp_path, data_batch_1=3, test_batch=4, test_batch_first1000=2)
+    data = load_dataset("cifar10", tmp_path, pca=None)
+    assert data.test_labels is not None
+    assert data.test_labels.tolist() == records["test_batch"][:, 0].tolist()
+    assert set(data.hashes) == {"data_batch_1.bin", "test_batch.bin"}
+
+
+def test_without_a_test_batch_there_is_no_test_split(tmp_path: Path, write_cifar10: Write) -> None:
+    write_cifar10(tmp_path, data_batch_1=5)
+    data = load_dataset("cifar10", tmp_path, pca=2)
+    assert data.features.shape == (5, 2)
+    assert data.test_features is None
+    assert data.test_labels is None
+
+
+def test_components_are_those_of_the_singular_value_decomposition(tmp_path: Path, write_cifar10: Write) -> None:
+    records = write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
+    data = load_dataset("cifar10", tmp_path, pca=7)
+    assert data.image_shape is None
+    train, test = (records[batch][:, 1:].astype(np.float64) / 255 for batch in ("data_batch_1", "test_batch"))
+    _, _, axes = np.linalg.svd(train - train.mean(0), full_matrices=False)
+    axes = axes[:7]
+    axes *= np.sign(axes[range(7), np.abs(axes).argmax(1)])[:, None]
+    for found, pixels in ((data.features, train), (data.test_features, test)):
+        assert found is not None
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, (pixels - train.mean(0)) @ axes.T, atol=1e-3)
+    assert data.features.tobytes() == load_dataset("cifar10", tmp_path, pca=7).features.tobytes()
+
+
+@pytest.mark.parametrize("batch", ["data_batch_1", "data_batch_2"])
+@pytest.mark.parametrize(("change", "message"), [("cut", "bytes instead of"), ("turn", "wrong md5")])
+def test_a_batch_that_is_not_as_published_is_refused(
+    tmp_path: Path, write_cifar10: Write, batch: str, change: str, message: str
+) -> None:
+    write_cifar10(tmp_path, data_batch_1=3, data_batch_2=3)
+    path = tmp_path / FOLDER / f"{batch}.bin"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + (b"" if change == "cut" else bytes([content[-1] ^ 1])))
+    with pytest.raises(UserError, match=rf"{batch}\.bin \(.*{message}") as caught:
+        load_dataset("cifar10", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_batch_says_what_to_put_where(tmp_path: Path, write_cifar10: Write) -> None:
+    write_cifar10(tmp_path, data_batch_2=3)
+    with pytest.raises(UserError, match=r"data_batch_1\.bin \(missing\).*cifar-10-binary\.tar\.gz .*cifar10, has all$"):
+        load_dataset("cifar10", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"), [("data_batch_2.bin", {"data_batch_1.bin"}), ("", {"data_batch_1.bin", "data_batch_2.bin"})]
+)
+def test_a_mirror_gives_what_it_has_and_a_note_says_what_is_wrong_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    write_cifar10: Write,
+    wrong: str,
+    found: set[str],
+) -> None:
+    write_cifar10(tmp_path / "mirror", data_batch_1=3, data_batch_2=3)
+    if wrong:
+        (tmp_path / "mirror" / FOLDER / wrong).write_bytes(b"short")
+    monkeypatch.setenv("SEMICROWD_MIRROR", str(tmp_path / "mirror"))
+    assert set(load_dataset("cifar10", tmp_path / "data", pca=None).hashes) == found
+    assert ("data_batch_2.bin: 5 bytes instead of" in capsys.readouterr().err) == bool(wrong)
+
+
+@pytest.mark.parametrize("pca", [0, 2.5, True, 3073])
+def test_bad_options(pca: Any) -> None:
+    with pytest.raises(UserError, match=rf"data\.pca={pca}: expected a whole number from 1 to 3072, or null"):
+        load_dataset("cifar10", Path("unused"), pca=pca)
+
+
+def test_more_components_than_images(tmp_path: Path, write_cifar10: Write) -> None:
+    write_cifar10(tmp_path, data_batch_1=5)
+    with pytest.raises(UserError, match=r"data\.pca=6: expected 5 at most, the number of training images"):
+        load_dataset("cifar10", tmp_path, pca=6)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_archive_at_its_address(tmp_path: Path) -> None:
+    served, target = tmp_path / "served", tmp_path / "target"
+    served.mkdir()
+    target.mkdir()
+    with tarfile.open(served / "right.tar.gz", "w:gz") as tar:
+        for name, content in {"batches/a.bin": b"one", "batches/b.bin": b"two", "a.bin": b"elsewhere"}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    (served / "wrong.tar.gz").write_bytes(b"no archive")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(served))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}"
+            OfficialTar(f"{address}/right.tar.gz", "batches").get(["a.bin", "absent.bin"], target)
+            with pytest.raises(SourceError, match=r"wrong\.tar\.gz: BadGzipFile"):
+                OfficialTar(f"{address}/wrong.tar.gz", "batches").get(["a.bin"], target)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert {path.name for path in target.glob("*.bin")} == {"a.bin"}
+    assert (target / "a.bin").read_bytes() == b"one"
+
+
+@pytest.mark.needs_data
+def test_real_files(public_data: Callable[[str], Path]) -> None:
+    data = load_dataset("cifar10", public_data("cifar10"), pca=None)
+    assert data.labels is not None
+    assert len(data.features) % 10_000 == 0
+    assert data.features.shape[1] == 3072
+    assert (data.features.min(), data.features.max()) == (0, 1)
+    # Published: the first labels, and the means and standard deviations that everybody normalises colours with.
+    assert data.labels[:8].tolist() == [6, 9, 9, 4, 1, 1, 2, 7]
+    colours = data.features[:10_000].reshape(-1, *CIFAR10_SHAPE)
+    np.testing.assert_allclose(colours.mean((0, 2, 3), dtype=np.float64), [0.4914, 0.4822, 0.4465], atol=0.005)
+    np.testing.assert_allclose(colours.std((0, 2, 3), dtype=np.float64), [0.2470, 0.2435, 0.2616], atol=0.005)
+    # Numbers of each class in the first batch, as tutorials print them.
+    assert np.bincount(data.labels[:10_000]).tolist() == [1005, 974, 1032, 1016, 999, 937, 1030, 1001, 1025, 981]
