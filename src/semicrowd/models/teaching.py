@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def teach(model: BayesSCDC, probabilities: Tensor, progress: Callable[[str], None]) -> None:
     """Epochs of Adam on the networks with q(z) held at ``probabilities``, [R, N, K].
 
-    q(π) and q(μ, Σ) follow after every epoch: the posterior of each item's most probable cluster. Beside the ELBO stands
-    ``warm.classifier.weight`` times the cross-entropy of q(z | features alone), the recognition potential under the
-    mixture, to ``probabilities``: what sets the clusters apart gets room in x.
+    q(π) and q(μ, Σ) follow after every epoch: the posterior of each item's most probable cluster. Beside the ELBO
+    stands ``warm.classifier.weight`` times the cross-entropy of q(z | features alone), the recognition potential under
+    the mixture, to ``probabilities``: what sets the clusters apart gets room in x.
     """
     settings = model.settings.warm
     optimizer = torch.optim.Adam(model.parameters_of_vae(), lr=settings.learning_rate, fused=True)
