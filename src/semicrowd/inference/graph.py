@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from semicrowd.crowd.samplers import RelationalBatch
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+
 #: Up to this many nodes the weights are kept as a dense matrix: a small matrix product beats gather and scatter.
 DENSE_NODES = 512
 
@@ -62,3 +65,12 @@ class PairGraph:
         """Sum over the nodes of each component, [R, n] → [R, C]."""
         result = values.new_zeros(values.shape[0], self.num_components)
         return result.index_add(1, self.component, values)
+
+
+def answer_graph(
+    batch: RelationalBatch, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]
+) -> tuple[PairGraph, PairEvidence]:
+    """The graph of a batch's answers and what each says, given E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]."""
+    evidence = pair_evidence(sensitivity, specificity, batch.worker, batch.label)
+    graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
+    return graph, evidence

@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -32,6 +32,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta
 from semicrowd.expfam.divergence import kl_divergence
 from semicrowd.nets import Classifier
+from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
 
 #: Beta prior of sensitivity and specificity; MCVC's.
@@ -137,17 +138,15 @@ def train_on_answers(
         else:
             loss = -gain.sum()
         optimizer.zero_grad()
-        (loss + 0.5 * _squared_weights(net).sum()).backward()
+        (loss + 0.5 * squared_weights(net).sum()).backward()
         _set_rate(optimizer, settings, step)
         optimizer.step()
     with torch.no_grad():
         agreement = graph.agreement(net(items).exp()[:, None])[0][:, 0]
         annotators = posterior_of_annotators(prior, agreement, graph.counts)
-        bounds = bound(annotators, prior, agreement, graph.counts, _squared_weights(net).double())
+        bounds = bound(annotators, prior, agreement, graph.counts, squared_weights(net).double())
     best = bounds.view(restarts, candidates).argmax(1) + candidates * torch.arange(restarts)
-    for module in net.modules():
-        for name, parameter in list(module.named_parameters(recurse=False)):
-            setattr(module, name, nn.Parameter(parameter.detach()[best].clone()))
+    choose_restarts(net, best)
     return AnswerClassifiers(net, Annotators(*(eta[best] for eta in annotators)), bounds[best])
 
 
@@ -170,7 +169,7 @@ def average_of_learners(
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
     for step in range(settings.steps):
         draws = torch.randn(len(each), len(items), features.shape[1], generator=noise)
-        loss = -(each * net(features[items] + settings.noise * draws)).sum() + 0.5 * _squared_weights(net).sum()
+        loss = -(each * net(features[items] + settings.noise * draws)).sum() + 0.5 * squared_weights(net).sum()
         optimizer.zero_grad()
         loss.backward()
         _set_rate(optimizer, settings, step)
@@ -184,11 +183,6 @@ def _set_rate(optimizer: torch.optim.Optimizer, settings: Any, step: int) -> Non
     """From the largest step to none along a cosine."""
     for group in optimizer.param_groups:
         group["lr"] = settings.learning_rate * 0.5 * (1 + cos(pi * step / settings.steps))
-
-
-def _squared_weights(net: nn.Module) -> Tensor:
-    """|w|² of each network, [R]."""
-    return torch.stack([parameter.square().flatten(1).sum(1) for parameter in net.parameters()]).sum(0)
 
 
 def _prior(reverse: np.ndarray, candidates: int) -> Annotators:

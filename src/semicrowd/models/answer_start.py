@@ -15,10 +15,9 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.crowd.samplers import whole_graph
-from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta
-from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.answer_classifier import (
     Annotators,
@@ -94,8 +93,7 @@ def joint_probabilities(found: AnswerClassifiers, features: Tensor, annotations:
     """q(z) of the annotated items, [R, n, K]: message passing (eq. 14) with ln q(z | o) as unary potential."""
     batch = whole_graph(annotations)
     sensitivity, specificity = (beta.expected_statistics(eta).float() for eta in found.annotators)
-    evidence = pair_evidence(sensitivity, specificity, batch.worker, batch.label)
-    graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
+    graph, _ = answer_graph(batch, sensitivity, specificity)
     return infer_z(found.net(features[batch.items]), graph).exp()
 
 

@@ -12,7 +12,7 @@ from semicrowd.crowd.samplers import RelationalBatch, whole_graph
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
-from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
@@ -147,9 +147,7 @@ class BayesSCDC(ClusteringModule):
         return None if batch.relational is None else self._graph(batch.relational, expected)[0]
 
     def _graph(self, batch: RelationalBatch, expected: ExpectedGlobals) -> tuple[PairGraph, PairEvidence]:
-        evidence = _evidence(batch, expected)
-        graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
-        return graph, evidence
+        return answer_graph(batch, expected.sensitivity, expected.specificity)
 
     def on_train_epoch_end(self) -> None:
         """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then as every model."""

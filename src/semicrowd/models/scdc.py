@@ -10,10 +10,10 @@ from torch.nn.functional import logsigmoid, nll_loss, softplus
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import RelationalBatch, whole_graph
-from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.crowd.two_coin import PairEvidence
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta, normal_inverse_wishart
-from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.answer_start import AnswerStart
 from semicrowd.models.base import CHUNK, ClusteringModule
@@ -166,9 +166,7 @@ class SCDC(ClusteringModule):
         return log[:, 0], log[:, 1]
 
     def _graph(self, batch: RelationalBatch) -> tuple[PairGraph, PairEvidence]:
-        evidence = pair_evidence(*self.worker_log_probabilities(), batch.worker, batch.label)
-        graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
-        return graph, evidence
+        return answer_graph(batch, *self.worker_log_probabilities())
 
     # -------------------------------------------------------------- warm start
 

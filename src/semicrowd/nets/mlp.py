@@ -62,6 +62,19 @@ def set_precision(net: nn.Module, precision: str) -> None:
             module.reduced = dtypes[precision]
 
 
+def squared_weights(net: nn.Module) -> Float[Tensor, "R"]:
+    """|w|² of the network of every restart."""
+    return torch.stack([parameter.square().flatten(1).sum(1) for parameter in net.parameters()]).sum(0)
+
+
+def choose_restarts(net: nn.Module, index: Tensor) -> nn.Module:
+    """The networks ``index`` of a stack of restarts; ``net`` itself is changed."""
+    for module in net.modules():
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            setattr(module, name, nn.Parameter(parameter.detach()[index].clone()))
+    return net
+
+
 class MLP(nn.Module):
     """ReLU hidden layers and one or more linear heads; the first head may have a linear skip from the input.
 
