@@ -120,7 +120,7 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
 
 
 #: A run of five epochs that last long enough to be stopped between two of them.
-LONG = ("annotations=two_coin", "epochs=5", "batch_size=8", "seed=0", "model.start=cold")
+LONG = ("annotations=two_coin", "epochs=5", "batch_size=3", "seed=0", "model.start=cold")
 
 
 def wait_for_epoch(run: Path, epoch: int) -> None:
