@@ -13,7 +13,7 @@ from torch.utils.benchmark import Timer
 from bench import PAPER_BATCHES, Bench
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.message_passing import infer_local
-from semicrowd.models.batches import TrainingBatches
+from semicrowd.fitting.batches import TrainingBatches
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.global_posterior import GlobalPosterior
 from semicrowd.nets.decoder import BernoulliDecoder

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import numpy as np
 
-from semicrowd.baselines.links import Links, majority_vote
-from semicrowd.baselines.mpckmeans import MPCKMeans
+from semicrowd.crowd.links import Links, majority_vote
+from semicrowd.estimators.mpckmeans import MPCKMeans
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError

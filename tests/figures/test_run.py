@@ -9,8 +9,8 @@ from matplotlib.image import imread
 
 from semicrowd.errors import UserError
 from semicrowd.figures import RunFigureData, run_figures
-from semicrowd.run.evaluate import WorkerTable
-from semicrowd.run.snapshots import Snapshots
+from semicrowd.evaluation.scores import WorkerTable
+from semicrowd.fitting.snapshots import Snapshots
 
 
 def planar() -> RunFigureData:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semicrowd.figures.training_samples import in_use, training_samples
-from semicrowd.run.snapshots import Snapshots
+from semicrowd.fitting.snapshots import Snapshots
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.3, 0.6]])
 

@@ -5,7 +5,7 @@ from matplotlib.container import ErrorbarContainer
 from sklearn.metrics import mean_absolute_error
 
 from semicrowd.figures.workers import workers
-from semicrowd.run.evaluate import WorkerTable
+from semicrowd.evaluation.scores import WorkerTable
 
 
 def table(truth: bool = True, count: int = 6) -> WorkerTable:

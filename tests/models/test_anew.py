@@ -12,7 +12,7 @@ from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
 from semicrowd.metrics import clustering_scores
 from semicrowd.models import ClusteringModule, build_model
-from semicrowd.models.batches import Batch
+from semicrowd.fitting.batches import Batch
 from semicrowd.models.bayes import BayesSCDC
 
 SIZE = 12

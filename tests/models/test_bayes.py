@@ -15,9 +15,9 @@ from semicrowd.crowd.samplers import whole_graph
 from semicrowd.data import Dataset
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.models import ClusteringModule, build_model
-from semicrowd.models.batches import Batch
+from semicrowd.fitting.batches import Batch
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.models.moves import merge_moves, refit
+from semicrowd.fitting.merges import merge_moves, refit
 
 Build = Callable[..., BayesSCDC]
 

@@ -8,7 +8,7 @@ import pytest
 
 from semicrowd.report import figure3
 from semicrowd.report.collect import Run
-from semicrowd.run.files import write_csv
+from semicrowd.files import write_csv
 
 from .conftest import collected, kmeans_on_face, on_face
 

@@ -8,7 +8,7 @@ import pytest
 
 from semicrowd.report import figure4a
 from semicrowd.report.collect import Run
-from semicrowd.run.snapshots import Snapshots, write_snapshots
+from semicrowd.fitting.snapshots import Snapshots, write_snapshots
 
 from .conftest import collected, finished
 

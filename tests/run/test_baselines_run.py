@@ -11,14 +11,14 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.baselines import BASELINES
+from semicrowd.estimators import BASELINES
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.errors import UserError
 from semicrowd.models import MODELS
 from semicrowd.run.baseline_method import BaselineMethod, build_baseline
 from semicrowd.run.choose_method import choose_method
 from semicrowd.run.cli import CONF
-from semicrowd.run.files import RunDirectory
+from semicrowd.files import RunDirectory
 
 from .conftest import Command
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.run.files import (
+from semicrowd.files import (
     RunDirectory,
     existing_ancestor,
     read_status,

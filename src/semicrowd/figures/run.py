@@ -14,10 +14,10 @@ from semicrowd.figures.style import save
 from semicrowd.figures.training import curves, restarts
 from semicrowd.figures.training_samples import training_samples
 from semicrowd.figures.workers import workers
-from semicrowd.run.snapshots import Snapshots
+from semicrowd.fitting.snapshots import Snapshots
 
 if TYPE_CHECKING:
-    from semicrowd.run.evaluate import WorkerTable
+    from semicrowd.evaluation.scores import WorkerTable
 
 #: Samples a cluster that a figure can show: columns of images, or points.
 SAMPLES_IMAGE, SAMPLES_POINTS = 10, 60

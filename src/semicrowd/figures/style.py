@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
-from semicrowd.run.files import write_atomic
+from semicrowd.files import write_atomic
 
 #: Okabe and Ito (2008), told apart with any colour vision; yellow is darkened to be seen on white.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#b8a800")

@@ -11,7 +11,7 @@ from scipy.special import logit
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, tidy
 
 if TYPE_CHECKING:
-    from semicrowd.run.evaluate import WorkerTable
+    from semicrowd.evaluation.scores import WorkerTable
 
 #: Most annotators named on the axis.
 _MOST_NAMES = 60

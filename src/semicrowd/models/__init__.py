@@ -7,8 +7,8 @@ import torch
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.models.answer_start import check_answer_start
-from semicrowd.models.base import ClusteringModule
+from semicrowd.starts.answers import check_answer_start
+from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.scdc import SCDC

@@ -16,14 +16,14 @@ from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
-from semicrowd.models.answer_start import AnswerStart
-from semicrowd.models.base import ClusteringModule
-from semicrowd.models.batches import Batch
+from semicrowd.starts.answers import AnswerStart
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
-from semicrowd.models.moves import SWEEPS, merge_moves, refit
-from semicrowd.models.partition import partition_posterior
+from semicrowd.fitting.merges import SWEEPS, merge_moves, refit
+from semicrowd.starts.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
-from semicrowd.models.teaching import teach
+from semicrowd.starts.teaching import teach
 from semicrowd.models.views import graph_with_views
 from semicrowd.nets import build_decoder, build_recognition
 from semicrowd.random import stream, torch_stream

@@ -15,10 +15,10 @@ from semicrowd.errors import UserError
 from semicrowd.expfam import beta, normal_inverse_wishart
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
-from semicrowd.models.answer_start import AnswerStart
-from semicrowd.models.base import CHUNK, ClusteringModule
-from semicrowd.models.batches import Batch
-from semicrowd.models.partition import partition_posterior
+from semicrowd.starts.answers import AnswerStart
+from semicrowd.fitting.module import CHUNK, ClusteringModule
+from semicrowd.fitting.batches import Batch
+from semicrowd.starts.partition import partition_posterior
 from semicrowd.models.results import Posterior, WorkerPosterior
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder

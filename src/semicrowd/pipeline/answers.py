@@ -10,7 +10,7 @@ from semicrowd.pipeline.configurations import composed
 from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.run.execute import load_inputs
-from semicrowd.run.files import write_json
+from semicrowd.files import write_json
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.run.cli import CONF
-from semicrowd.run.files import write_atomic
+from semicrowd.files import write_atomic
 from semicrowd.run.mistakes import is_mistake
 from semicrowd.run.settings import resolved
 

@@ -13,7 +13,7 @@ from semicrowd.data.fetch import fetch
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.run.files import write_json
+from semicrowd.files import write_json
 
 STATUS = DATA / "status.json"
 #: Data sets of the pipeline, by the fetcher's names, and what fetches each.

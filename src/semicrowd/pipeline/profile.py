@@ -4,7 +4,7 @@ from pathlib import Path
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.experiments import PARAMS, load_plan
-from semicrowd.run.files import write_atomic
+from semicrowd.files import write_atomic
 
 PROFILES = Path("conf/profile")
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
-from semicrowd.run.files import write_json
+from semicrowd.files import write_json
 
 RUNS = Path("reports/runs.json")
 

@@ -8,7 +8,7 @@ from semicrowd.report.cells import Cell, summarise
 from semicrowd.report.collect import Collected
 from semicrowd.report.exhibits import exhibit
 from semicrowd.report.results import Image, Result, protocol_of, remarks_on
-from semicrowd.run.snapshots import read_snapshots
+from semicrowd.fitting.snapshots import read_snapshots
 
 KEY = "scdc/figure-4a"
 #: The paper shows one run.

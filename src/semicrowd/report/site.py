@@ -12,7 +12,7 @@ from semicrowd.report.cells import Cell, format_difference, format_value
 from semicrowd.report.collect import Collected, Run
 from semicrowd.report.exhibits import PAPERS
 from semicrowd.report.results import Result
-from semicrowd.run.files import write_atomic
+from semicrowd.files import write_atomic
 
 _QUANTITIES = {
     "accuracy": "accuracy",

@@ -1,4 +1,4 @@
-"""A baseline as a run's method: an estimator of :mod:`semicrowd.baselines` fitted once."""
+"""A baseline as a run's method: an estimator of :mod:`semicrowd.estimators` fitted once."""
 
 import contextlib
 import inspect
@@ -13,15 +13,15 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 from sklearn.base import BaseEstimator
 
-from semicrowd.baselines import BASELINES
+from semicrowd.estimators import BASELINES
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.options import check_options
 from semicrowd.errors import UserError
 from semicrowd.models import WorkerPosterior
-from semicrowd.run.evaluate import Assignment, Evaluation, Findings, score
-from semicrowd.run.files import RunDirectory
-from semicrowd.run.method import ClusterPicture, Fit, Method
+from semicrowd.evaluation.scores import Assignment, Evaluation, Findings, score
+from semicrowd.files import RunDirectory
+from semicrowd.fitting.method import ClusterPicture, Fit, Method
 
 #: Largest seed of scikit-learn.
 _LARGEST_SEED = 2**32 - 1

@@ -6,7 +6,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.models import MODELS
-from semicrowd.run.method import Method
+from semicrowd.fitting.method import Method
 
 
 def choose_method(cfg: DictConfig, data: Dataset, annotations: PairAnnotations | None) -> Method:
@@ -22,7 +22,7 @@ def choose_method(cfg: DictConfig, data: Dataset, annotations: PairAnnotations |
 
         return TrainedMethod(cfg, data, annotations)
     # Imported here: a run of a model does without their libraries.
-    from semicrowd.baselines import BASELINES
+    from semicrowd.estimators import BASELINES
     from semicrowd.run.baseline_method import BaselineMethod
 
     if cfg.model.name in BASELINES:

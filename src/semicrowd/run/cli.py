@@ -14,7 +14,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from semicrowd.run.arguments import expand_seeds, is_sweep, place_output
-from semicrowd.run.files import existing_ancestor, remove_empty
+from semicrowd.files import existing_ancestor, remove_empty
 from semicrowd.run.help import help_page
 from semicrowd.run.mistakes import check_flags, explain, is_mistake, known_keys
 

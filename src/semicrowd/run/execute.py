@@ -9,12 +9,12 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.load import load_annotations
+from semicrowd.data.answers import load_annotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
 from semicrowd.run import settings
-from semicrowd.run.files import RunDirectory, read_status, write_atomic, write_json
+from semicrowd.files import RunDirectory, read_status, write_atomic, write_json
 from semicrowd.run.provenance import provenance
 from semicrowd.tracking import start_run
 from semicrowd.tracking.store import open_store

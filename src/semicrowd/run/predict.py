@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semicrowd.errors import UserError
-from semicrowd.run.files import read_status
+from semicrowd.files import read_status
 
 _EPILOG = """\
 examples:
@@ -63,7 +63,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     import torch
 
     from semicrowd.crowd.annotations import PairAnnotations
-    from semicrowd.run.evaluate import Assignment
+    from semicrowd.evaluation.scores import Assignment
     from semicrowd.run.results import ASSIGNMENT_HEADER, assignment_rows, write_assignments
 
     answers = None
@@ -117,7 +117,7 @@ def _load(run: Path, origin: dict[str, Any]) -> tuple[Any, int]:
     from semicrowd.models import MODELS, build_model
     from semicrowd.run.execute import read_metrics
     from semicrowd.run.settings import read_config
-    from semicrowd.run.training import read_checkpoint
+    from semicrowd.fitting.training import read_checkpoint
 
     cfg = OmegaConf.create(read_config(run / "config.yaml"))
     if cfg.model.name not in MODELS:

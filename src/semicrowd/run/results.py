@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.run.evaluate import Assignment, Evaluation, WorkerTable
-from semicrowd.run.files import write_atomic, write_csv
+from semicrowd.evaluation.scores import Assignment, Evaluation, WorkerTable
+from semicrowd.files import write_atomic, write_csv
 
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from semicrowd.errors import UserError
 from semicrowd.run.arguments import folder_name
 from semicrowd.run.cli import CONF
-from semicrowd.run.files import existing_ancestor, remove_empty, write_csv, write_json
+from semicrowd.files import existing_ancestor, remove_empty, write_csv, write_json
 from semicrowd.run.mistakes import explain, is_mistake, known_keys
 from semicrowd.run.provenance import command
 from semicrowd.run.show import brief, show_sweep

@@ -10,11 +10,11 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.models import build_model
 from semicrowd.random import torch_stream
-from semicrowd.run.evaluate import Evaluation, evaluate
-from semicrowd.run.files import RunDirectory
-from semicrowd.run.method import ClusterPicture, Fit, Method
-from semicrowd.run.snapshot_recorder import SnapshotRecorder, wanted_epochs
-from semicrowd.run.training import EpochRecorder, check_trainer, fit, read_checkpoint
+from semicrowd.evaluation.scores import Evaluation, evaluate
+from semicrowd.files import RunDirectory
+from semicrowd.fitting.method import ClusterPicture, Fit, Method
+from semicrowd.fitting.snapshot_recorder import SnapshotRecorder, wanted_epochs
+from semicrowd.fitting.training import EpochRecorder, check_trainer, fit, read_checkpoint
 
 
 class TrainedMethod(Method):

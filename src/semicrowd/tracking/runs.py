@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semicrowd.errors import UserError
-from semicrowd.run.files import write_atomic
+from semicrowd.files import write_atomic
 from semicrowd.tracking.store import Store, first_line, store_errors
 
 if TYPE_CHECKING:

@@ -1,0 +1,85 @@
+"""What the annotators together say: one link for each pair, and the groups of items that the links make."""
+
+import heapq
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from semicrowd.estimators.input_checks import check_choice
+from semicrowd.crowd.annotations import PairAnnotations
+
+Weighting = Literal["unit", "net"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """C distinct pairs and what the annotators together say of them.
+
+    Attributes
+    ----------
+    i, j : [C] int64, item ids, i < j
+    must : [C] bool, True for a must-link, False for a cannot-link
+    weight : [C] > 0
+    """
+
+    i: np.ndarray
+    j: np.ndarray
+    must: np.ndarray
+    weight: np.ndarray
+
+
+def majority_vote(pairs: PairAnnotations, weighting: Weighting = "unit") -> Links:
+    """One link for each answered pair; a pair with as many answers "same" as "different" gives none.
+
+    Parameters
+    ----------
+    weighting : ``unit``: every link weighs 1. ``net``: the majority's answers less the minority's.
+    """
+    check_choice("weighting", weighting, ("unit", "net"))
+    low, high = np.minimum(pairs.i, pairs.j), np.maximum(pairs.i, pairs.j)
+    pair, index = np.unique(low * pairs.num_items + high, return_inverse=True)
+    net = np.bincount(index, weights=2 * pairs.label - 1)
+    pair, net = pair[net != 0], net[net != 0]
+    weight = np.ones(len(net)) if weighting == "unit" else np.abs(net)
+    return Links(pair // pairs.num_items, pair % pairs.num_items, net > 0, weight)
+
+
+def neighbourhoods(links: Links, num_items: int) -> list[np.ndarray]:
+    """Groups of two or more items that the links put together, the largest first.
+
+    Answers without contradiction give the transitive closure of the must-links. Of contradictory answers the closure
+    would be one giant group, so that two groups are joined only where the links between them say so on balance, those
+    with the largest balance first (greedy additive edge contraction: Keuper et al. 2015, ICCV).
+    """
+    balance: list[dict[int, float]] = [{} for _ in range(num_items)]
+    signed = np.where(links.must, links.weight, -links.weight)
+    for a, b, weight in zip(links.i.tolist(), links.j.tolist(), signed.tolist(), strict=True):
+        balance[a][b] = balance[b][a] = balance[a].get(b, 0.0) + weight
+    members = [[item] for item in range(num_items)]
+    queue = [(-w, a, b) for a, row in enumerate(balance) for b, w in row.items() if a < b and w > 0]
+    heapq.heapify(queue)
+    while queue:
+        weight, a, b = heapq.heappop(queue)
+        if balance[a].get(b) != -weight:
+            continue  # one of the two has grown or gone since
+        if len(balance[a]) < len(balance[b]):
+            a, b = b, a
+        for other, w in balance[b].items():
+            del balance[other][b]
+            if other != a:
+                total = balance[a][other] = balance[other][a] = balance[a].get(other, 0.0) + w
+                if total > 0:
+                    heapq.heappush(queue, (-total, min(a, other), max(a, other)))
+        members[a] += members[b]
+        members[b], balance[b] = [], {}
+    groups = [np.sort(group) for group in members if len(group) > 1]
+    return sorted(groups, key=lambda group: (-len(group), group[0]))
+
+
+def shaken(links: Links, rng: np.random.Generator) -> Links:
+    """The links with weights times uniform numbers from ½ to 1½.
+
+    Most links weigh the same. Joined in the order of their items, one group would grow first and swallow the others.
+    """
+    return replace(links, weight=links.weight * rng.uniform(0.5, 1.5, len(links.weight)))

@@ -1,0 +1,187 @@
+"""Majority vote, then k-means with penalties for violated must-links and cannot-links (PCKMeans).
+
+Basu, Banerjee & Mooney 2004, "Active semi-supervision for pairwise constrained clustering" (SDM). The initial
+centres and the loop serve :mod:`semicrowd.estimators.mpckmeans` too, which adds the metric.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.estimators.input_checks import check_count, check_features, check_input, check_not_negative
+from semicrowd.estimators.link_graph import Costs, LinkGraph
+from semicrowd.crowd.links import Links, Weighting, majority_vote, neighbourhoods, shaken
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.random import stream
+
+
+class ConstrainedKMeans(ClusterMixin, BaseEstimator):
+    """Majority vote over the annotators, then PCKMeans.
+
+    Minimises Σ_i |x_i − μ_{z_i}|² + penalty · s² Σ_{violated links} w_ij over assignments and centres, where s² is the
+    mean squared distance of an item to its k-means centre. The paper leaves the weight of a link open; this way it does
+    not depend on the unit of the features, and by default a violated link costs as much as an average item.
+
+    Parameters
+    ----------
+    n_clusters : K
+    penalty : cost of a violated link of weight 1, in units of an average item's (chosen without labels: 1)
+    weighting : see :func:`semicrowd.crowd.links.majority_vote`
+    n_init : starts. The 1st, 3rd … start from neighbourhoods (:mod:`semicrowd.crowd.links`, with weights shaken
+        by up to a half), the others from centres drawn as by k-means++; the lowest objective is kept
+    max_iter : rounds of assignment and centres
+    random_state : seed, 0, 1, 2 …
+
+    Attributes
+    ----------
+    labels_ : [N] clusters of the items of ``fit``, with the answers
+    cluster_centers_ : [K, D]
+    objective_ : of the best start; ``objective_history_`` after each of its rounds
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 4,
+        *,
+        penalty: float = 1.0,
+        weighting: Weighting = "unit",
+        n_init: int = 10,
+        max_iter: int = 100,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.penalty = penalty
+        self.weighting = weighting
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
+        """Cluster the rows of X [N, D] with the help of answers about them.
+
+        Raises
+        ------
+        UserError
+            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items or a
+            setting is out of range.
+        """
+        features = check_input(X, pairs, self.n_clusters)
+        check_count(n_init=self.n_init, max_iter=self.max_iter)
+        check_not_negative(penalty=self.penalty)
+        links = majority_vote(pairs, self.weighting)
+        self._prepare(features, links)
+        best: tuple[Any, ...] | None = None
+        for start in range(self.n_init):
+            rng = stream(self.random_state, "constrained_kmeans", start)
+            found = self._run(features, links, rng, from_neighbourhoods=start % 2 == 0)
+            if best is None or found[0] < best[0]:
+                best = found
+        assert best is not None
+        self.objective_, self.labels_, self.cluster_centers_, self._metric, self.objective_history_ = best
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items from their features alone, [N]: the nearest centre in the metric learned."""
+        check_is_fitted(self, "labels_")
+        features = check_features(X, self.n_features_in_)
+        return np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1)
+
+    def _run(
+        self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool
+    ) -> tuple[float, np.ndarray, np.ndarray, Any, list[float]]:
+        graph = LinkGraph(links, len(features), rng)
+        groups = neighbourhoods(shaken(links, rng), len(features)) if from_neighbourhoods else []
+        centers, labels = initial_centers(features, groups, self.n_clusters, rng)
+        metric = self._initial_metric(features)
+        history: list[float] = []
+        for _ in range(self.max_iter):
+            costs = self._costs(features, links, centers, metric)
+            # Afresh, too: from the old labels alone it would often be stuck.
+            afresh = graph.assign(costs, np.full(len(features), -1))
+            labels = graph.assign(costs, labels)
+            if graph.objective(costs, afresh) < graph.objective(costs, labels):
+                labels = afresh
+            centers = _means(features, labels, centers)
+            metric = self._learn_metric(features, graph, labels, centers, metric)
+            history.append(graph.objective(self._costs(features, links, centers, metric), labels))
+            if len(history) > 1 and history[-2] - history[-1] <= 1e-9 * abs(history[-2]):
+                break
+        return history[-1], labels, centers, metric, history
+
+    def _costs(self, features: np.ndarray, links: Links, centers: np.ndarray, metric: Any) -> Costs:
+        link = self._unit * links.weight[:, None] * self._link_costs(features, links, metric)
+        return Costs(self._item_costs(features, centers, metric), link)
+
+    # What a metric changes: all that follows. Here it is the Euclidean one.
+
+    def _prepare(self, features: np.ndarray, links: Links) -> None:  # noqa: ARG002 - MPCKMeans uses it
+        """Set what stays the same over the starts."""
+        self._unit = self.penalty * mean_item_cost(features, self.n_clusters, self.random_state)
+
+    def _initial_metric(self, features: np.ndarray) -> Any:  # noqa: ARG002 - MPCKMeans uses it
+        return None
+
+    def _learn_metric(
+        self,
+        features: np.ndarray,  # noqa: ARG002 - MPCKMeans uses all of them
+        graph: LinkGraph,  # noqa: ARG002
+        labels: np.ndarray,  # noqa: ARG002
+        centers: np.ndarray,  # noqa: ARG002
+        metric: Any,
+    ) -> Any:
+        return metric
+
+    def _item_costs(self, features: np.ndarray, centers: np.ndarray, metric: Any) -> np.ndarray:  # noqa: ARG002
+        return cdist(features, centers, "sqeuclidean")
+
+    def _link_costs(self, features: np.ndarray, links: Links, metric: Any) -> np.ndarray:  # noqa: ARG002
+        return np.ones((len(links.i), self.n_clusters))
+
+
+def initial_centers(
+    features: np.ndarray, groups: list[np.ndarray], num_clusters: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres [K, D] and labels [N] of the members of the neighbourhoods they are taken from, −1 elsewhere.
+
+    Weighted farthest-first traversal (Basu et al. 2004): the largest group, then each time the group with the largest
+    size × distance to its nearest centre. Where there are too few groups, items follow, drawn with probability
+    proportional to the squared distance to the nearest centre.
+    """
+    labels = np.full(len(features), -1)
+    centers = np.empty((0, features.shape[1]))
+    means = np.array([features[group].mean(axis=0) for group in groups]).reshape(-1, features.shape[1])
+    size = np.array([len(group) for group in groups], float)
+    left = np.ones(len(groups), bool)
+    for cluster in range(num_clusters):
+        if left.any():
+            distance = cdist(means, centers).min(axis=1) if len(centers) else np.ones(len(means))
+            chosen = int(np.argmax(np.where(left, size * distance, -1.0)))
+            left[chosen] = False
+            labels[groups[chosen]] = cluster
+            center = means[chosen]
+        else:
+            share = cdist(features, centers, "sqeuclidean").min(axis=1) if len(centers) else np.ones(len(features))
+            # All items on a centre: any of them will do.
+            share = share if share.sum() > 0 else np.ones(len(features))
+            center = features[rng.choice(len(features), p=share / share.sum())]
+        centers = np.vstack([centers, center])
+    return centers, labels
+
+
+def mean_item_cost(features: np.ndarray, num_clusters: int, seed: int) -> float:
+    """Mean squared distance of an item to its centre under plain k-means."""
+    return float(KMeans(num_clusters, n_init=10, random_state=seed).fit(features).inertia_) / len(features)
+
+
+def _means(features: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Mean of each cluster; an empty one keeps its centre."""
+    size = np.bincount(labels, minlength=len(centers))
+    total = np.zeros_like(centers)
+    np.add.at(total, labels, features)
+    return np.where(size[:, None] > 0, total / np.maximum(size, 1)[:, None], centers)

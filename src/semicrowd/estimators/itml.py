@@ -1,0 +1,137 @@
+"""Information-theoretic metric learning on majority votes, then k-means: Davis, Kulis, Jain, Sra & Dhillon 2007 (ICML).
+
+The metric is metric-learn's.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from metric_learn.itml import _BaseITML
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.estimators.input_checks import check_count, check_features, check_input
+from semicrowd.crowd.links import Links, majority_vote
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.random import stream
+
+#: Values of γ that the paper cross-validates over.
+GAMMAS = (0.01, 0.1, 1.0, 10.0)
+
+#: Percentiles of the squared distances that bound must-links from above and cannot-links from below (paper, section 5).
+PERCENTILES = (5, 95)
+
+#: So many pairs of items stand for all where there are more.
+MAX_PAIRS = 200_000
+
+
+class _Solver(_BaseITML):
+    """metric-learn's ITML without its check of the input, which scikit-learn 1.8 and later refuse."""
+
+    def _prepare_inputs(self, X: Any, y: Any = None, type_of_inputs: str = "tuples", **_: Any) -> Any:  # noqa: ARG002
+        return X, y
+
+
+class ITML(ClusterMixin, BaseEstimator):
+    """Majority vote over the annotators, a Mahalanobis metric by ITML, k-means in that metric.
+
+    metric-learn's own bounds are percentiles of distances but are compared with squared distances; here they are
+    percentiles of squared distances, as in the paper.
+
+    Parameters
+    ----------
+    n_clusters : K
+    gamma : weight of the links against the Euclidean metric. None (default): the value of the paper's grid whose metric
+        ranks held-out links best (the area under the ROC curve; 30 % of the links, one split), 1 where these are all of
+        one kind. The paper cross-validates with class labels
+    max_iter : passes over all links
+    random_state : seed, 0, 1, 2 …
+
+    Attributes
+    ----------
+    labels_ : [N] clusters of the items of ``fit``
+    cluster_centers_ : [K, D], in the features' own space
+    metric_ : [D, D], A of (x − y)ᵀ A (x − y)
+    gamma_ : the γ used
+    """
+
+    def __init__(
+        self, n_clusters: int = 4, *, gamma: float | None = None, max_iter: int = 50, random_state: int = 0
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
+        """Cluster the rows of X [N, D] with the help of answers about them.
+
+        Raises
+        ------
+        UserError
+            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items or a
+            setting is out of range.
+        """
+        features = check_input(X, pairs, self.n_clusters)
+        check_count(max_iter=self.max_iter)
+        if self.gamma is not None and not self.gamma > 0:
+            raise UserError(f"gamma={self.gamma}: expected a number > 0, or None")
+        rng = stream(self.random_state, "itml")
+        difference, must = _differences(features, majority_vote(pairs))
+        bounds = np.percentile(_squared_distances(features, rng), PERCENTILES)
+        self.gamma_ = self._choose_gamma(difference, must, bounds, rng) if self.gamma is None else self.gamma
+        self._root = self._learn(difference, must, bounds, self.gamma_)
+        self.metric_ = self._root.T @ self._root
+        kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(features @ self._root.T)
+        self.labels_ = kmeans.labels_.astype(np.int64)
+        self._kmeans = kmeans
+        self.cluster_centers_ = np.array([features[self.labels_ == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items, [N]: the nearest centre in the metric learned."""
+        check_is_fitted(self, "labels_")
+        features = check_features(X, self.n_features_in_)
+        return np.asarray(self._kmeans.predict(features @ self._root.T), np.int64)
+
+    def _learn(self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, gamma: float) -> np.ndarray:
+        """L [D, D] with A = LᵀL."""
+        solver = _Solver(gamma=gamma, max_iter=self.max_iter)
+        tuples = np.stack([difference, np.zeros_like(difference)], axis=1)
+        return np.asarray(solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy()).components_)
+
+    def _choose_gamma(
+        self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, rng: np.random.Generator
+    ) -> float:
+        held_out = rng.random(len(must)) < 0.3
+        if len(np.unique(must[held_out])) < 2 or held_out.all():
+            return 1.0
+        scores = []
+        for gamma in GAMMAS:
+            root = self._learn(difference[~held_out], must[~held_out], bounds, gamma)
+            distance = ((difference[held_out] @ root.T) ** 2).sum(axis=1)
+            scores.append(roc_auc_score(must[held_out], -distance))
+        return GAMMAS[int(np.argmax(scores))]
+
+
+def _differences(features: np.ndarray, links: Links) -> tuple[np.ndarray, np.ndarray]:
+    """x_i − x_j [C, D] and must [C] of the links between items with different features; no metric parts the others."""
+    difference = features[links.i] - features[links.j]
+    apart = np.any(difference != 0, axis=1)
+    return difference[apart], links.must[apart]
+
+
+def _squared_distances(features: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Of all pairs of items, or of as many random ones as MAX_PAIRS."""
+    n = len(features)
+    if n * (n - 1) // 2 <= MAX_PAIRS:
+        first, second = np.triu_indices(n, k=1)
+    else:
+        first = rng.integers(n, size=MAX_PAIRS)
+        second = (first + rng.integers(1, n, size=MAX_PAIRS)) % n
+    return np.asarray(((features[first] - features[second]) ** 2).sum(axis=1))

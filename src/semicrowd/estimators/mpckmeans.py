@@ -1,0 +1,216 @@
+"""Metric pairwise constrained k-means: Bilenko, Basu & Mooney 2004 (ICML).
+
+k-means that learns a metric, one for all clusters or one for each, from the items and from the links that are violated.
+"""
+
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, mean_item_cost
+from semicrowd.estimators.input_checks import check_choice
+from semicrowd.estimators.link_graph import LinkGraph
+from semicrowd.crowd.links import Links, Weighting
+from semicrowd.crowd.annotations import PairAnnotations
+
+#: No eigenvalue of a cluster's inverse metric gets smaller than this share of the mean variance of the features:
+#: the metric of a cluster of few items would be singular.
+SMALLEST_VARIANCE = 1e-3
+
+#: Distances are looked at for so many pairs at a time.
+CHUNK = 4_000_000
+
+
+class Metric(NamedTuple):
+    """Metrics of K clusters.
+
+    Attributes
+    ----------
+    root : [K, D, D], L with squared distance |L (x − y)|²; A = LᵀL
+    log_determinant : [K], ln |A|
+    widest : [K], the largest squared distance between two items
+    apart : [K, D], the difference of those two
+    """
+
+    root: np.ndarray
+    log_determinant: np.ndarray
+    widest: np.ndarray
+    apart: np.ndarray
+
+
+class MPCKMeans(ConstrainedKMeans):
+    """Majority vote over the annotators, then MPCK-means.
+
+    Minimises, over assignments z, centres μ and metrics A (paper, eq. 5; |·|_k is the distance of cluster k)::
+
+        Σ_i (|x_i − μ_{z_i}|²_{z_i} − ln |A_{z_i}|)
+          + Σ_{must-links, z_i ≠ z_j} w_ij (½ |x_i − x_j|²_{z_i} + ½ |x_i − x_j|²_{z_j})
+          + Σ_{cannot-links, z_i = z_j} w_ij (|x' − x''|²_{z_i} − |x_i − x_j|²_{z_i})
+
+    with x', x'' the two items furthest apart in the cluster's metric. Assignments, centres and metrics take turns and
+    the objective never rises: a metric of which it would is mixed with the old one, or left out.
+
+    Parameters
+    ----------
+    n_clusters : K
+    metric : ``full`` or ``diagonal``
+    shared : whether all clusters have one metric. The paper has all four combinations; on Face the default agrees best
+        with answers that were held out
+    penalty : w of a link of weight 1, in units of ``unit``
+    unit : ``item``: such that, before the metric is learned, a violated link costs as much as an average item, as in
+        ConstrainedKMeans (no labels needed). ``paper``: 1. Cannot-links then cost many times as much as an item, which
+        is right for answers without errors
+    weighting : see :func:`semicrowd.crowd.links.majority_vote`
+    n_init, max_iter, random_state : see :class:`semicrowd.estimators.constrained_kmeans.ConstrainedKMeans`
+
+    Attributes
+    ----------
+    labels_ : [N] clusters of the items of ``fit``, with the answers
+    cluster_centers_ : [K, D]
+    metrics_ : [K, D, D], A
+    objective_ : of the best start; ``objective_history_`` after each of its rounds
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 4,
+        *,
+        metric: Literal["diagonal", "full"] = "full",
+        shared: bool = True,
+        penalty: float = 1.0,
+        unit: Literal["item", "paper"] = "item",
+        weighting: Weighting = "unit",
+        n_init: int = 5,
+        max_iter: int = 100,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            penalty=penalty,
+            weighting=weighting,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
+        self.metric = metric
+        self.shared = shared
+        self.unit = unit
+
+    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
+        """Cluster the rows of X [N, D] with the help of answers about them; errors as in ConstrainedKMeans."""
+        check_choice("metric", self.metric, ("diagonal", "full"))
+        check_choice("unit", self.unit, ("item", "paper"))
+        super().fit(X, pairs)
+        self.metrics_ = self._metric.root.mT @ self._metric.root
+        return self
+
+    def _prepare(self, features: np.ndarray, links: Links) -> None:
+        self._smallest = SMALLEST_VARIANCE * features.var(axis=0).mean()
+        self._unit = self.penalty
+        if self.unit == "item":
+            item = mean_item_cost(features, self.n_clusters, self.random_state)
+            self._unit *= item / self._link_costs(features, links, self._initial_metric(features)).mean()
+
+    def _initial_metric(self, features: np.ndarray) -> Metric:
+        num_features = features.shape[1]
+        return _metric(features, np.tile(np.eye(num_features), (self.n_clusters, 1, 1)))
+
+    def _item_costs(self, features: np.ndarray, centers: np.ndarray, metric: Any) -> np.ndarray:
+        squared = [_squared_norm((features - c) @ root.T) for c, root in zip(centers, metric.root, strict=True)]
+        return np.stack(squared, axis=1) - metric.log_determinant
+
+    def _link_costs(self, features: np.ndarray, links: Links, metric: Any) -> np.ndarray:
+        difference = features[links.i] - features[links.j]
+        distance = np.stack([_squared_norm(difference @ root.T) for root in metric.root], axis=1)
+        # Never below 0 but for rounding: no two items are further apart than the widest two.
+        return np.where(links.must[:, None], distance, np.maximum(metric.widest - distance, 0.0))
+
+    def _learn_metric(
+        self, features: np.ndarray, graph: LinkGraph, labels: np.ndarray, centers: np.ndarray, metric: Any
+    ) -> Metric:
+        """Best metrics for all else fixed, as far as they lower the objective."""
+        links = graph.links
+        inverse = np.linalg.inv(metric.root.mT @ metric.root)
+        target = self._inverse_metrics(features, links, labels, centers, metric)
+        if not self.shared:
+            target[np.bincount(labels, minlength=self.n_clusters) == 0] = np.eye(features.shape[1])
+        lowest = graph.objective(self._costs(features, links, centers, metric), labels)
+        # With its two widest items fixed the target is the minimum; that they change with the metric is why the step
+        # may have to be shorter.
+        for share in (1.0, 0.5, 0.25, 0.125):
+            candidate = _metric(features, np.linalg.inv(share * target + (1 - share) * inverse))
+            if graph.objective(self._costs(features, links, centers, candidate), labels) < lowest:
+                return candidate
+        return metric
+
+    def _inverse_metrics(
+        self, features: np.ndarray, links: Links, labels: np.ndarray, centers: np.ndarray, metric: Metric
+    ) -> np.ndarray:
+        """A⁻¹ of each cluster at the minimum, [K, D, D] (paper, eqs. 7 and 8), made positive definite."""
+        first, second = labels[links.i], labels[links.j]
+        difference = features[links.i] - features[links.j]
+        weight = self._unit * links.weight
+        inverse = np.empty_like(metric.root)
+        for cluster in range(self.n_clusters):
+            inside = features[labels == cluster] - centers[cluster]
+            touches = links.must & (first != second) & ((first == cluster) | (second == cluster))
+            broken = ~links.must & (first == second) & (first == cluster)
+            scatter = inside.T @ inside
+            scatter += (0.5 * weight[touches, None] * difference[touches]).T @ difference[touches]
+            scatter -= (weight[broken, None] * difference[broken]).T @ difference[broken]
+            scatter += weight[broken].sum() * np.outer(metric.apart[cluster], metric.apart[cluster])
+            inverse[cluster] = scatter / max(len(inside), 1)
+        if self.shared:
+            # ln |A| counts once for each item: the mean over items, not over clusters, is the minimum.
+            share = np.bincount(labels, minlength=self.n_clusters) / len(labels)
+            inverse[:] = np.tensordot(share, inverse, axes=1)
+        if self.metric == "diagonal":
+            inverse *= np.eye(inverse.shape[-1])
+        values, vectors = np.linalg.eigh(inverse)
+        return (vectors * np.maximum(values, self._smallest)[:, None, :]) @ vectors.mT
+
+
+def _squared_norm(rows: np.ndarray) -> np.ndarray:
+    return np.einsum("nd,nd->n", rows, rows)
+
+
+def _metric(features: np.ndarray, matrices: np.ndarray) -> Metric:
+    """Metric of matrices A [K, D, D]."""
+    root = np.linalg.cholesky(matrices).mT
+    log_determinant = np.linalg.slogdet(matrices).logabsdet
+    # The search over all items is most of the work: once where all clusters have one metric.
+    shared = np.array_equal(matrices, np.broadcast_to(matrices[0], matrices.shape))
+    ends = [farthest_pair(features @ r.T) for r in (root[:1] if shared else root)]
+    ends *= len(root) // len(ends)
+    apart = np.array([features[a] - features[b] for a, b in ends])
+    widest = _squared_norm((root @ apart[..., None])[..., 0])
+    return Metric(root, log_determinant, widest, apart)
+
+
+def farthest_pair(points: np.ndarray) -> tuple[int, int]:
+    """The two rows of points [N, D] that are furthest apart (no approximation).
+
+    With r the distance to the mean, no pair is further apart than r_i + r_j, so that only the items far out are
+    compared.
+    """
+    points = points - points.mean(axis=0)
+    radius = np.linalg.norm(points, axis=1)
+    first, known = int(np.argmax(radius)), 0.0
+    while True:
+        distance = np.linalg.norm(points - points[first], axis=1)
+        second = int(np.argmax(distance))
+        if distance[second] <= known:
+            break
+        first, known = second, float(distance[second])
+    outer = np.flatnonzero(radius >= (1 - 1e-9) * known - radius.max())
+    far, square = points[outer], radius[outer] ** 2
+    best, pair = -1.0, (0, 0)
+    rows = max(1, CHUNK // len(outer))
+    for begin in range(0, len(outer), rows):
+        part = slice(begin, begin + rows)
+        squared = square[part, None] + square - 2 * far[part] @ far.T
+        row, column = np.unravel_index(np.argmax(squared), squared.shape)
+        if squared[row, column] > best:
+            best, pair = float(squared[row, column]), (int(outer[begin + row]), int(outer[column]))
+    return pair

@@ -1,0 +1,176 @@
+"""SemiCrowd: Yi, Jin, Jain, Jain & Yang 2012 (NeurIPS), "Semi-crowdsourced clustering: generalizing crowd labeling by
+robust distance metric learning".
+
+The answers' similarity matrix is filtered and completed, a metric is regressed on it from the features, and all items
+are clustered by the similarity that the metric gives them.
+"""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import SpectralClustering
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.estimators.input_checks import check_features, check_input, check_not_negative
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+
+#: Penalty and over-relaxation of the alternating directions. They change the speed, not the minimum.
+PENALTY, RELAXATION = 0.1, 1.6
+
+
+class SemiCrowd(ClusterMixin, BaseEstimator):
+    """Similarity of the annotated items by robust matrix completion, metric by regression, spectral clustering.
+
+    1. Similarity of a pair: the share of its answers that say "same".
+    2. Filter: 1 from ``upper`` on, 0 up to ``lower``; pairs in between count as not answered.
+    3. Completion: the matrix A of :func:`complete`, over the annotated items.
+    4. Metric: M = (C + λI)⁻¹ (Xᵀ A X / n²) (C + λI)⁻¹ with X the features of the annotated items less their mean and
+       C = Xᵀ X / n: ridge regression of A on xᵀ M y. M is made positive semidefinite.
+    5. Normalised spectral clustering of all items with the similarity max(xᵀ M y, 0), again less the mean.
+
+    Memory is quadratic in the number of items.
+
+    Parameters
+    ----------
+    n_clusters : K
+    lower, upper : thresholds of the filter. The paper has two, for many answers a pair; with few, ⅓ and ⅔ leave out the
+        pairs on which the annotators disagree about evenly (chosen without labels)
+    sparsity : weight of the wrong entries in the completion, in units of the value that Candès, Li, Ma & Wright 2011
+        prove for partly observed matrices (theorem 1.2): 1/√(share of entries observed × n)
+    ridge : λ, in units of the mean variance of the features. Small: it is there for features that depend on each other
+    random_state : seed, 0, 1, 2 …
+
+    Attributes
+    ----------
+    labels_ : [N] clusters of the items of ``fit``
+    cluster_centers_ : [K, D]
+    metric_ : [D, D], M
+    completed_ : [N_a, N_a], A over ``pairs.annotated``
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 4,
+        *,
+        lower: float = 1 / 3,
+        upper: float = 2 / 3,
+        sparsity: float = 1.0,
+        ridge: float = 0.01,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lower = lower
+        self.upper = upper
+        self.sparsity = sparsity
+        self.ridge = ridge
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
+        """Cluster the rows of X [N, D] with the help of answers about them.
+
+        Raises
+        ------
+        UserError
+            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items, the
+            thresholds are not 0 ≤ lower < upper ≤ 1 or another setting is out of range.
+        """
+        features = check_input(X, pairs, self.n_clusters)
+        if not 0 <= self.lower < self.upper <= 1:
+            raise UserError(f"lower={self.lower}, upper={self.upper}: expected 0 <= lower < upper <= 1")
+        check_not_negative(sparsity=self.sparsity, ridge=self.ridge)
+        items = pairs.annotated
+        similarity, observed = filtered_similarity(pairs, self.lower, self.upper)
+        weight = self.sparsity / np.sqrt(observed.mean() * len(items))
+        self.completed_ = complete(similarity, observed, weight)
+        self._mean = features[items].mean(axis=0)
+        self.metric_ = regress_metric(features[items] - self._mean, self.completed_, self.ridge)
+        embedded = self._embed(features)
+        # Without a path between all items spectral clustering would warn and separate the parts, whatever their size.
+        affinity = np.maximum(embedded @ embedded.T, 0.0)
+        affinity += 1e-9 * (affinity.max() or 1.0)
+        spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.random_state)
+        self.labels_ = spectral.fit(affinity).labels_.astype(np.int64)
+        self.cluster_centers_ = np.array([features[self.labels_ == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items, [N]: the nearest centre in the metric learned."""
+        check_is_fitted(self, "labels_")
+        features = check_features(X, self.n_features_in_)
+        return np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1)
+
+    def _embed(self, features: np.ndarray) -> np.ndarray:
+        """Points [N, D] with inner products xᵀ M y."""
+        values, vectors = np.linalg.eigh(self.metric_)
+        return (features - self._mean) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def filtered_similarity(pairs: PairAnnotations, lower: float, upper: float) -> tuple[np.ndarray, np.ndarray]:
+    """Similarity 0 or 1 and whether it counts, [N_a, N_a] each, of ``pairs.annotated``.
+
+    An item is similar to itself.
+    """
+    n = len(pairs.annotated)
+    i, j = np.searchsorted(pairs.annotated, pairs.i), np.searchsorted(pairs.annotated, pairs.j)
+    same, answers = np.zeros((n, n)), np.zeros((n, n))
+    np.add.at(same, (i, j), pairs.label)
+    np.add.at(answers, (i, j), 1)
+    same, answers = same + same.T, answers + answers.T
+    average = np.divide(same, answers, out=np.full((n, n), np.nan), where=answers > 0)
+    similarity = average >= upper
+    observed = similarity | (average <= lower)
+    np.fill_diagonal(similarity, True)
+    np.fill_diagonal(observed, True)
+    return similarity.astype(float), observed
+
+
+def complete(
+    matrix: np.ndarray, observed: np.ndarray, weight: float, *, tolerance: float = 3e-3, max_iter: int = 100
+) -> np.ndarray:
+    """The A that minimises |A|_* + weight · Σ_{observed} |A_ij − matrix_ij|, for a symmetric matrix.
+
+    Entries that do not fit a matrix of low rank are taken for wrong. Alternating direction method of multipliers (Boyd
+    et al. 2011, section 3) with the two terms apart.
+
+    Parameters
+    ----------
+    matrix, observed : [n, n], symmetric
+    tolerance : on the distance of the two terms' matrices and on the change of a round, relative to the matrix' norm
+    """
+    fitted = np.where(observed, matrix, 0.0)
+    low_rank, multiplier = np.zeros_like(fitted), np.zeros_like(fitted)
+    for _ in range(max_iter):
+        values, vectors = np.linalg.eigh(fitted - multiplier)
+        shrunk = _shrink(values, 1 / PENALTY)
+        kept = shrunk != 0
+        low_rank = (vectors[:, kept] * shrunk[kept]) @ vectors[:, kept].T
+        relaxed = RELAXATION * low_rank + (1 - RELAXATION) * fitted
+        before, fitted = fitted, relaxed + multiplier
+        fitted = np.where(observed, matrix + _shrink(fitted - matrix, weight / PENALTY), fitted)
+        multiplier += relaxed - fitted
+        size = tolerance * np.linalg.norm(fitted)
+        if np.linalg.norm(low_rank - fitted) <= size and np.linalg.norm(fitted - before) <= size:
+            break
+    return low_rank
+
+
+def _shrink(values: np.ndarray, threshold: float) -> np.ndarray:
+    return np.sign(values) * np.maximum(np.abs(values) - threshold, 0.0)
+
+
+def regress_metric(features: np.ndarray, similarity: np.ndarray, ridge: float) -> np.ndarray:
+    """M [D, D], symmetric: the regression of similarity [n, n] on x_iᵀ M x_j; see :class:`SemiCrowd`, step 4.
+
+    With ``ridge`` 0 it minimises Σ_ij (similarity_ij − x_iᵀ M x_j)².
+    """
+    n, d = features.shape
+    covariance = features.T @ features / n
+    regular = covariance + ridge * np.trace(covariance) / d * np.eye(d)
+    inverse = np.linalg.pinv(regular, hermitian=True)
+    metric = inverse @ (features.T @ similarity @ features / n**2) @ inverse
+    return (metric + metric.T) / 2

@@ -1,0 +1,1 @@
+"""What a fitted method has found, as scores."""

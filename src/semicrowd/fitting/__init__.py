@@ -1,0 +1,1 @@
+"""Who turns the crank: drivers, Lightning modules and their callbacks."""

@@ -1,0 +1,1 @@
+"""Typed settings, each checked once: the same for the command line, tests and estimators."""

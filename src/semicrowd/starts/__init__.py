@@ -1,0 +1,1 @@
+"""First partitions: functions of features, answers, networks and random streams."""

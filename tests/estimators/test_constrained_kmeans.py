@@ -1,0 +1,130 @@
+"""Constrained k-means against k-means and the package active-semi-supervised-clustering."""
+
+import warnings
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
+from semicrowd.crowd.links import majority_vote
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import quota
+from semicrowd.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def published() -> ModuleType:
+    """The package, which on import makes NumPy raise on underflow everywhere."""
+    before = np.geterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        package: ModuleType = pytest.importorskip("active_semi_clustering")
+    np.seterr(**before)
+    return package
+
+
+def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:
+    i, j, worker, label = np.array(rows).T
+    return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
+
+
+def _blobs(rng: np.random.Generator, size: int = 40, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Four classes in a square of side 4, told apart by the first two features; a third, wide one says nothing."""
+    labels = np.repeat(np.arange(4), size)
+    corner = 4.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[labels]
+    features = np.column_stack([corner + noise * rng.normal(size=corner.shape), 6 * rng.normal(size=len(labels))])
+    return features, labels
+
+
+def test_initial_centers_follow_weighted_farthest_first_traversal() -> None:
+    points = np.array([0.0, 0, 0, 0, 1, 1, 10, 10, 4, 20])[:, None]
+    groups = [np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([6, 7])]
+    # The largest group, then 2 × 10 rather than 2 × 1.
+    centers, labels = initial_centers(points, groups, 2, np.random.default_rng(0))
+    assert centers.ravel().tolist() == [0.0, 10.0]
+    assert labels.tolist() == [0, 0, 0, 0, -1, -1, 1, 1, -1, -1]
+    # Too few groups: then items, never one that is a centre already.
+    centers, _ = initial_centers(points, groups, 5, np.random.default_rng(0))
+    assert centers[:3].ravel().tolist() == [0.0, 10.0, 1.0]
+    assert set(centers[3:].ravel().tolist()) == {4.0, 20.0}
+
+
+def test_without_links_that_matter_it_is_k_means() -> None:
+    features, labels = _blobs(np.random.default_rng(2))
+    answers = quota(labels, np.random.default_rng(3), pairs_per_annotator=20)
+    found = ConstrainedKMeans(4, penalty=0.0, n_init=10).fit(features, answers)
+    expected = KMeans(4, n_init=20, random_state=0).fit(features)
+    assert found.objective_ == pytest.approx(expected.inertia_, rel=1e-3)
+
+
+def test_objective_is_not_worse_than_that_of_the_published_implementation(published: ModuleType) -> None:
+    features, labels = _blobs(np.random.default_rng(4), size=25, noise=1.5)
+    items = np.random.default_rng(5).permutation(100).reshape(2, 50)
+    # No item is in two links, so that the package adds none by closure; noise-free, as it demands.
+    same = labels[items[0]] == labels[items[1]]
+    rows = [(int(i), int(j), 0, int(s)) for i, j, s in zip(*items, same, strict=True)]
+    answers = _answers(rows, 100)
+    links = majority_vote(answers)
+    weight = 3.0
+    # The package halves the squared distance.
+    penalty = 2 * weight / mean_item_cost(features, 4, 0)
+    ours = ConstrainedKMeans(4, penalty=penalty, n_init=10).fit(features, answers)
+
+    def objective(z: np.ndarray) -> float:
+        spread = sum(((features[z == k] - features[z == k].mean(axis=0)) ** 2).sum() for k in np.unique(z))
+        violated = (z[links.i] == z[links.j]) != links.must
+        return float(spread + 2 * weight * violated.sum())
+
+    assert ours.objective_ == pytest.approx(objective(ours.labels_))
+    theirs = []
+    for seed in range(5):
+        np.random.seed(seed)  # noqa: NPY002 - the package draws from the global generator
+        model = published.PCKMeans(n_clusters=4, max_iter=100, w=weight)
+        model.fit(features, ml=list(zip(*items[:, same], strict=True)), cl=list(zip(*items[:, ~same], strict=True)))
+        theirs.append(objective(model.labels_))
+    assert ours.objective_ <= min(theirs) * 1.001
+
+
+def test_noisy_answers_improve_on_k_means_and_the_objective_never_rises() -> None:
+    features, labels = _blobs(np.random.default_rng(6))
+    answers = quota(labels, np.random.default_rng(7), pairs_per_annotator=400)
+    # About 15 % of the answers are wrong.
+    plain = KMeans(4, n_init=20, random_state=0).fit(features)
+    found = ConstrainedKMeans(4).fit(features, answers)
+    assert adjusted_rand_score(labels, plain.labels_) < 0.5
+    assert adjusted_rand_score(labels, found.labels_) > 0.95
+    assert np.all(np.diff(found.objective_history_) <= 1e-9)
+    # New items have no answers: their nearest centre.
+    nearest = ((features[:, None] - found.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(found.predict(features), nearest)
+
+
+def test_same_seed_same_labels_and_clones() -> None:
+    features, labels = _blobs(np.random.default_rng(8), noise=2.0)
+    answers = quota(labels, np.random.default_rng(9), pairs_per_annotator=60)
+    model = ConstrainedKMeans(4, weighting="net", penalty=0.5, random_state=3)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
+
+
+def test_input_that_does_not_go_together_is_refused() -> None:
+    features, labels = _blobs(np.random.default_rng(10))
+    answers = quota(labels, np.random.default_rng(11), pairs_per_annotator=20)
+    with pytest.raises(UserError, match="answers about 160 items; expected 159"):
+        ConstrainedKMeans(4).fit(features[1:], answers)
+    with pytest.raises(UserError, match="n_clusters=1: expected 2 to 160"):
+        ConstrainedKMeans(1).fit(features, answers)
+    with pytest.raises(UserError, match="weighting=most: expected one of unit, net"):
+        ConstrainedKMeans(4, weighting="most").fit(features, answers)  # type: ignore[arg-type]
+    broken = features.copy()
+    broken[5, 2] = np.nan
+    with pytest.raises(UserError, match="row 5, column 2: nan; expected a finite number"):
+        ConstrainedKMeans(4).fit(broken, answers)
+    model = ConstrainedKMeans(4).fit(features, answers)
+    with pytest.raises(UserError, match="2 features; expected 3, as in fit"):
+        model.predict(features[:, :2])

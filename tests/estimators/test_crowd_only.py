@@ -1,0 +1,123 @@
+"""The answers' graph on simulated answers, the judge against quadrature, and the classifier on top."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import beta as beta_law
+from sklearn.base import clone
+from sklearn.metrics import normalized_mutual_info_score
+
+from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import quota
+from semicrowd.errors import UserError
+from semicrowd.random import stream
+
+QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
+
+
+def _complete(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    i, j = np.triu_indices(len(labels), k=1)
+    return i, j, np.where(labels[i] == labels[j], 1.0, -1.0)
+
+
+def _simulated(
+    num_classes: int, pairs_per_annotator: int, num_annotated: int | None = None
+) -> tuple[np.ndarray, np.ndarray, PairAnnotations]:
+    labels = np.arange(240) % num_classes
+    rng = stream(1, "test")
+    features = np.eye(num_classes)[labels] + 0.05 * rng.standard_normal((240, num_classes))
+    pairs = quota(
+        labels,
+        rng,
+        sensitivity=QUALITY,
+        specificity=QUALITY[::-1],
+        pairs_per_annotator=pairs_per_annotator,
+        num_annotated=num_annotated,
+    )
+    return features, labels, pairs
+
+
+def test_noisy_answers_and_their_annotators() -> None:
+    _, labels, pairs = _simulated(4, 2000)
+    model = SignedSpectral(4).fit(np.zeros((240, 1)), pairs)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    sensitivity, specificity = pairs.empirical_quality(labels)
+    # The prior Beta(10, 1) weighs 11 answers of 1000.
+    np.testing.assert_allclose(model.sensitivity_, sensitivity, atol=0.005)
+    np.testing.assert_allclose(model.specificity_, specificity, atol=0.005)
+
+
+def test_judge_by_quadrature() -> None:
+    pairs = PairAnnotations.from_arrays(
+        [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], [0, 0, 0, 1, 1, 1], [1, 0, 1, 1, 0, 0], num_items=4
+    )
+    same = np.array([True, True, False, False, False, False])
+    quality = judge(pairs, same)
+    # (annotator 0: one hit and one miss of the same, one miss of the different; annotator 1: two hits and one miss.)
+    prior = beta_law(10, 1)
+    likelihood = [[lambda x: x * (1 - x), lambda _: 1.0], [lambda x: 1 - x, lambda x: x**2 * (1 - x)]]
+    evidence = 0.0
+    for side, means in enumerate((quality.sensitivity, quality.specificity)):
+        for m in range(2):
+            mass = quad(lambda x, f=likelihood[side][m]: f(x) * prior.pdf(x), 0, 1)[0]
+            mean = quad(lambda x, f=likelihood[side][m]: x * f(x) * prior.pdf(x), 0, 1)[0] / mass
+            assert means[m] == pytest.approx(mean, rel=1e-8)
+            evidence += np.log(mass)
+    assert quality.evidence == pytest.approx(evidence, rel=1e-8)
+
+
+def test_reweighting_is_kept_only_where_the_answers_are_likelier() -> None:
+    _, _, pairs = _simulated(4, 250)
+    evidence = [SignedSpectral(4, n_reweightings=n).fit(np.zeros((240, 1)), pairs).evidence_ for n in range(4)]
+    assert all(later >= earlier for earlier, later in pairwise(evidence))
+    # Judged again from the outside.
+    model = SignedSpectral(4).fit(np.zeros((240, 1)), pairs)
+    assert judge(pairs, model.labels_[pairs.i] == model.labels_[pairs.j]).evidence == model.evidence_
+
+
+def test_items_without_answers() -> None:
+    features, labels, pairs = _simulated(3, 200, num_annotated=40)
+    crowd = SignedSpectral(3).fit(features, pairs)
+    alone = np.setdiff1d(np.arange(240), pairs.annotated)
+    largest = np.bincount(crowd.labels_[pairs.annotated]).argmax()
+    assert set(crowd.labels_[alone]) == {largest}
+    assert crowd.annotated_.tolist() == pairs.annotated.tolist()
+    model = CrowdLogistic(3).fit(features, pairs)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    assert model.predict(features[alone]).tolist() == model.labels_[alone].tolist()
+
+
+def test_annotated_items_keep_the_cluster_of_their_answers() -> None:
+    features, labels, pairs = _simulated(3, 400, num_annotated=40)
+    # Features that say nothing: the regression is often wrong, the answers are not overruled.
+    model = CrowdLogistic(3).fit(stream(2, "test").standard_normal(features.shape), pairs)
+    known = pairs.annotated
+    assert normalized_mutual_info_score(labels[known], model.labels_[known]) == pytest.approx(1)
+    assert model.labels_[known].tolist() == SignedSpectral(3).fit(features, pairs).labels_[known].tolist()
+
+
+def test_cluster_of_one_item() -> None:
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    i, j, weight = _complete(labels)
+    pairs = PairAnnotations.from_arrays(i, j, np.zeros(36, int), (weight > 0).astype(int), num_items=9)
+    features = np.eye(3)[labels] + 0.01 * stream(3, "test").standard_normal((9, 3))
+    model = CrowdLogistic(3).fit(features, pairs)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+
+
+def test_too_few_annotated_items() -> None:
+    pairs = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=9)
+    with pytest.raises(UserError, match="2 annotated items; expected n_clusters=3 at least"):
+        SignedSpectral(3).fit(np.zeros((9, 2)), pairs)
+
+
+@pytest.mark.parametrize("kind", [SignedSpectral, CrowdLogistic])
+def test_scikit_learn_surface(kind: type[SignedSpectral] | type[CrowdLogistic]) -> None:
+    features, _, pairs = _simulated(3, 60, num_annotated=60)
+    model = kind(3, n_init=2, random_state=5)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.fit(features, pairs).labels_.tobytes() == model.fit(features, pairs).labels_.tobytes()

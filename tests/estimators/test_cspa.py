@@ -1,0 +1,105 @@
+"""CSPA against the example of its paper, counting and the least balanced cut found by enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.estimators.cspa import CSPA, co_association, partition
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import quota
+from semicrowd.errors import UserError
+
+#: Four clusterings of seven objects, −1 where one leaves an object out (Strehl & Ghosh 2002, table 1).
+PAPER = np.array([[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3], [1, 2, -1, 1, 2, -1, -1]])
+
+
+def _answers_of(clusterings: np.ndarray, num_items: int) -> PairAnnotations:
+    """Every clustering as an annotator who compares all pairs of its items."""
+    rows = [
+        (i, j, worker, int(group[i] == group[j]))
+        for worker, group in enumerate(clusterings)
+        for i, j in zip(*np.triu_indices(len(group), k=1), strict=True)
+        if group[i] >= 0 and group[j] >= 0
+    ]
+    i, j, worker, label = np.array(rows).T
+    return PairAnnotations.from_arrays(i, j, worker, label, num_items=num_items)
+
+
+@pytest.mark.parametrize("clusterings", ["closure", "balance"])
+def test_example_of_the_paper(clusterings: str) -> None:
+    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))  # type: ignore[arg-type]
+    # "Good combined clustering" of the paper: that of the first two annotators.
+    assert adjusted_rand_score(PAPER[0], found.labels_) == 1.0
+
+
+def test_co_association_counts_those_who_saw_both() -> None:
+    share = co_association(PAPER)
+    for i, j in product(range(7), repeat=2):
+        saw = [group for group in PAPER.tolist() if group[i] >= 0 and group[j] >= 0]
+        assert share[i, j] == pytest.approx(sum(group[i] == group[j] for group in saw) / len(saw))
+    assert co_association(np.array([[0, -1]])).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_partition_is_the_least_balanced_cut(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.repeat([0, 1], 5))
+    strong, weak = rng.uniform(0.5, 1, (10, 10)), rng.uniform(0, 0.5, (10, 10))
+    weights = np.triu(np.where(group[:, None] == group, strong, weak), 1)
+    weights += weights.T
+
+    def cut(labels: np.ndarray) -> float:
+        return float(weights[labels[:, None] != labels].sum() / 2)
+
+    halves = [np.array(z) for z in product([0, 1], repeat=10) if sum(z) == 5]
+    found = partition(weights, 2, seed=0)
+    assert np.bincount(found).tolist() == [5, 5]
+    assert cut(found) == pytest.approx(min(map(cut, halves)))
+
+
+def test_one_wrong_answer_joins_two_groups_of_the_closure_but_not_of_the_balance() -> None:
+    truth = np.repeat([0, 1], 5)
+    answers = _answers_of(truth[None], 10)
+    label = answers.label.copy()
+    label[(answers.i == 0) & (answers.j == 9)] = 1
+    answers = PairAnnotations.from_arrays(answers.i, answers.j, answers.worker, label, num_items=10)
+    rng, features = np.random.default_rng(0), np.zeros((10, 1))
+    assert len(np.unique(CSPA(2, clusterings="closure")._clustering(features, answers, rng))) == 1
+    assert adjusted_rand_score(truth, CSPA(2, clusterings="balance")._clustering(features, answers, rng)) == 1.0
+
+
+def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(3), 30)
+    features = 10.0 * np.eye(3)[labels] + rng.normal(size=(90, 3))
+    answers = quota(
+        labels, rng, sensitivity=(0.95, 0.9, 0.9), specificity=0.95, pairs_per_annotator=300, num_annotated=45
+    )
+    found = CSPA(3).fit(features, answers)
+    assert len(answers.annotated) == 45
+    assert adjusted_rand_score(labels, found.labels_) > 0.85
+    rest = np.setdiff1d(np.arange(90), answers.annotated)
+    distance = np.linalg.norm(features[rest, None] - features[answers.annotated], axis=2)
+    nearest = answers.annotated[distance.argmin(axis=1)]
+    assert np.array_equal(found.labels_[rest], found.labels_[nearest])
+    assert np.array_equal(found.predict(features[rest]), found.labels_[nearest])
+
+
+@pytest.mark.parametrize("clusterings", ["closure", "balance", "constrained_kmeans"])
+def test_same_seed_same_labels_and_clones(clusterings: str) -> None:
+    labels = np.repeat(np.arange(3), 20)
+    features = np.random.default_rng(2).normal(size=(60, 4)) + labels[:, None]
+    answers = quota(labels, np.random.default_rng(3), pairs_per_annotator=40)
+    model = CSPA(3, clusterings=clusterings, random_state=5)  # type: ignore[arg-type]
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
+
+
+def test_an_unknown_kind_of_clustering_is_refused() -> None:
+    answers = _answers_of(PAPER, 7)
+    with pytest.raises(UserError, match="clusterings=open: expected one of closure, balance, constrained_kmeans"):
+        CSPA(3, clusterings="open").fit(np.zeros((7, 1)), answers)  # type: ignore[arg-type]

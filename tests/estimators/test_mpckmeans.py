@@ -1,0 +1,221 @@
+"""MPCK-means against its objective written out, enumeration and the package active-semi-supervised-clustering."""
+
+import warnings
+from itertools import product
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.estimators.link_graph import LinkGraph
+from semicrowd.crowd.links import Links, majority_vote
+from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import quota
+from semicrowd.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def published() -> ModuleType:
+    """The package, which on import makes NumPy raise on underflow everywhere."""
+    before = np.geterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        package: ModuleType = pytest.importorskip("active_semi_clustering")
+    np.seterr(**before)
+    return package
+
+
+def _stretched(rng: np.random.Generator, size: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes along the first feature; the second is wide and says nothing."""
+    labels = np.repeat(np.arange(3), size)
+    features = np.column_stack([2.0 * labels + 0.25 * rng.normal(size=3 * size), 4 * rng.normal(size=3 * size)])
+    return features, labels
+
+
+def _random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:
+    first, second = np.triu_indices(num_items, k=1)
+    chosen = rng.choice(len(first), count, replace=False)
+    return Links(first[chosen], second[chosen], rng.random(count) < 0.5, rng.uniform(0.5, 2.0, count))
+
+
+def _random_metrics(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
+    root = rng.normal(size=(k, d, d))
+    return root @ root.mT + 0.3 * np.eye(d)
+
+
+def _naive_objective(
+    features: np.ndarray, links: Links, labels: np.ndarray, centers: np.ndarray, matrices: np.ndarray
+) -> float:
+    """Eq. 5 of the paper with unit constraint costs, one term at a time."""
+
+    def squared(x: np.ndarray, y: np.ndarray, k: int) -> float:
+        return float((x - y) @ matrices[k] @ (x - y))
+
+    total = 0.0
+    for x, k in zip(features, labels, strict=True):
+        total += squared(x, centers[k], k) - np.log(np.linalg.det(matrices[k]))
+    for i, j, must, weight in zip(links.i, links.j, links.must, links.weight, strict=True):
+        k, other = labels[i], labels[j]
+        if must and k != other:
+            total += weight * (squared(features[i], features[j], k) + squared(features[i], features[j], other)) / 2
+        if not must and k == other:
+            widest = max(squared(x, y, k) for x in features for y in features)
+            total += weight * (widest - squared(features[i], features[j], k))
+    return total
+
+
+def _model(**options: object) -> MPCKMeans:
+    """With the internal scales that fit sets: w = 1, no floor on the variances."""
+    model = MPCKMeans(3, unit="paper", **options)  # type: ignore[arg-type]
+    model._unit, model._smallest = 1.0, 1e-12
+    return model
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_objective_and_assignment_against_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, links = rng.normal(size=(6, 2)), _random_links(rng, 6, 7)
+    centers, matrices = rng.normal(size=(3, 2)), _random_metrics(rng, 3, 2)
+    costs = _model()._costs(features, links, centers, _metric(features, matrices))
+    graph = LinkGraph(links, 6, rng)
+    everything = []
+    for labels in map(np.array, product(range(3), repeat=6)):
+        expected = _naive_objective(features, links, labels, centers, matrices)
+        assert graph.objective(costs, labels) == pytest.approx(expected)
+        everything.append(expected)
+    reached = [graph.objective(costs, graph.assign(costs, rng.integers(3, size=6))) for _ in range(30)]
+    assert min(reached) == pytest.approx(min(everything))
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "full"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_metric_step_is_the_minimum_for_fixed_widest_items(metric: str, shared: bool) -> None:
+    rng = np.random.default_rng(0)
+    features, links = rng.normal(size=(40, 3)) * [1, 2, 3], _random_links(rng, 40, 60)
+    labels = rng.integers(3, size=40)
+    centers = np.array([features[labels == k].mean(axis=0) for k in range(3)])
+    old = _metric(features, np.tile(np.eye(3), (3, 1, 1)))
+    model = _model(metric=metric, shared=shared)
+    best = np.linalg.inv(model._inverse_metrics(features, links, labels, centers, old))
+    graph = LinkGraph(links, 40, rng)
+
+    def objective(matrices: np.ndarray) -> float:
+        widest = np.einsum("kd,kde,ke->k", old.apart, matrices, old.apart)
+        fixed = Metric(np.linalg.cholesky(matrices).mT, np.log(np.linalg.det(matrices)), widest, old.apart)
+        costs = model._costs(features, links, centers, fixed)
+        return graph.objective(costs, labels)
+
+    lowest = objective(best)
+    for _ in range(50):
+        change = rng.normal(size=(1 if shared else 3, 3, 3))
+        change = (change + change.mT) * (np.eye(3) if metric == "diagonal" else 1.0)
+        # Scaled to the metric, so that small entries are tried as hard as large ones.
+        root = np.sqrt(np.abs(best.diagonal(axis1=1, axis2=2)))
+        assert objective(best + 0.02 * change * root[:, :, None] * root[:, None, :]) > lowest
+
+
+def test_metric_step_equals_that_of_the_published_implementation(published: ModuleType) -> None:
+    rng = np.random.default_rng(1)
+    features, links = rng.normal(size=(30, 1)), _random_links(rng, 30, 40)
+    links = Links(links.i, links.j, links.must, np.ones(40))
+    labels = rng.integers(3, size=30)
+    centers = np.array([features[labels == k].mean(axis=0) for k in range(3)])
+    start = _metric(features, np.ones((3, 1, 1)))
+    linked: dict[bool, dict[int, set[int]]] = {kind: {n: set() for n in range(30)} for kind in (True, False)}
+    for i, j, must in zip(links.i.tolist(), links.j.tolist(), links.must.tolist(), strict=True):
+        linked[must][i].add(j)
+        linked[must][j].add(i)
+    package = published.MPCKMeans(n_clusters=3)
+    farthest = package._find_farthest_pairs_of_points(features, np.eye(1))
+    nothing: dict[int, set[int]] = {n: set() for n in range(30)}
+    # The package has one metric for all clusters, and counts every cannot-link twice: half the weight.
+    theirs = {
+        True: package._update_metrics(features, labels, centers, farthest, linked[True], nothing, 1.0),
+        False: package._update_metrics(features, labels, centers, farthest, nothing, linked[False], 0.5),
+    }
+    size = np.bincount(labels)
+    for must, matrix in theirs.items():
+        kept = links.must == must
+        part = Links(links.i[kept], links.j[kept], links.must[kept], links.weight[kept])
+        inverse = _model()._inverse_metrics(features, part, labels, centers, start)
+        assert (size * inverse[:, 0, 0]).sum() / 30 == pytest.approx(1 / matrix[0, 0])
+
+
+def test_it_finds_the_partition_of_the_published_implementation(published: ModuleType) -> None:
+    features, labels = _stretched(np.random.default_rng(2), size=20)
+    items = np.random.default_rng(3).permutation(60).reshape(2, 30)
+    same = labels[items[0]] == labels[items[1]]
+    answers = PairAnnotations.from_arrays(items[0], items[1], np.zeros(30, np.int64), same, num_items=60)
+    ours = MPCKMeans(3, unit="paper").fit(features, answers)
+    np.random.seed(0)  # noqa: NPY002 - the package draws from the global generator
+    theirs = published.MPCKMeans(n_clusters=3, max_iter=20)
+    theirs.fit(features, ml=list(zip(*items[:, same], strict=True)), cl=list(zip(*items[:, ~same], strict=True)))
+    assert adjusted_rand_score(labels, theirs.labels_) == 1.0
+    assert adjusted_rand_score(theirs.labels_, ours.labels_) == 1.0
+
+
+@pytest.mark.parametrize(("metric", "shared"), [("diagonal", True), ("full", True), ("full", False)])
+@pytest.mark.parametrize("unit", ["item", "paper"])
+def test_the_objective_never_rises(metric: str, shared: bool, unit: str) -> None:
+    features, labels = _stretched(np.random.default_rng(4))
+    answers = quota(labels, np.random.default_rng(5), pairs_per_annotator=150)
+    found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)  # type: ignore[arg-type]
+    assert len(found.objective_history_) > 1
+    assert np.all(np.diff(found.objective_history_) <= 1e-9)
+    links = majority_vote(answers)
+    links = Links(links.i, links.j, links.must, found._unit * links.weight)
+    expected = _naive_objective(features, links, found.labels_, found.cluster_centers_, found.metrics_)
+    assert found.objective_ == pytest.approx(expected)
+    assert np.allclose(found.metrics_, found.metrics_[0]) == shared
+    if unit == "paper":
+        assert found._unit == 1.0
+
+
+def test_it_learns_which_feature_matters_from_noisy_answers() -> None:
+    features, labels = _stretched(np.random.default_rng(6))
+    answers = quota(labels, np.random.default_rng(7), pairs_per_annotator=100)
+    plain = KMeans(3, n_init=10, random_state=0).fit(features)
+    found = MPCKMeans(3).fit(features, answers)
+    assert adjusted_rand_score(labels, plain.labels_) < 0.3
+    assert adjusted_rand_score(labels, found.labels_) > 0.95
+    assert np.all(found.metrics_[:, 0, 0] > 5 * found.metrics_[:, 1, 1])
+    new, classes = _stretched(np.random.default_rng(8))
+    assert adjusted_rand_score(classes, found.predict(new)) > 0.9
+
+
+def test_the_unit_of_the_features_does_not_matter() -> None:
+    features, labels = _stretched(np.random.default_rng(9), size=15)
+    answers = quota(labels, np.random.default_rng(10), pairs_per_annotator=40)
+    one, other = (MPCKMeans(3).fit(scale * features, answers) for scale in (1.0, 1000.0))
+    assert adjusted_rand_score(one.labels_, other.labels_) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_farthest_pair_is_the_one_found_by_comparing_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(200, 3)) * rng.uniform(0.1, 5, 3) + 100
+    first, second = farthest_pair(points)
+    assert np.linalg.norm(points[first] - points[second]) == pytest.approx(squareform(pdist(points)).max())
+
+
+def test_same_seed_same_labels_and_clones() -> None:
+    features, labels = _stretched(np.random.default_rng(11), size=20)
+    answers = quota(labels, np.random.default_rng(12), pairs_per_annotator=30)
+    model = MPCKMeans(3, metric="full", weighting="net", penalty=0.5, random_state=3)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
+
+
+def test_unknown_choices_are_refused() -> None:
+    features, labels = _stretched(np.random.default_rng(13), size=10)
+    answers = quota(labels, np.random.default_rng(14), pairs_per_annotator=20)
+    with pytest.raises(UserError, match="metric=round: expected one of diagonal, full"):
+        MPCKMeans(3, metric="round").fit(features, answers)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="unit=pound: expected one of item, paper"):
+        MPCKMeans(3, unit="pound").fit(features, answers)  # type: ignore[arg-type]

@@ -1,0 +1,44 @@
+"""k-means and the Gaussian mixture on blobs, and that the answers change nothing."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import normalized_mutual_info_score
+
+from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.random import stream
+
+KINDS = [KMeansOnly, MixtureOnly]
+
+
+def _pairs(label: int) -> PairAnnotations:
+    return PairAnnotations.from_arrays([0, 1], [2, 3], [0, 0], [label, label], num_items=90)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blobs_whatever_the_answers(kind: type[KMeansOnly] | type[MixtureOnly]) -> None:
+    labels = np.repeat([0, 1, 2], 30)
+    features = 10 * np.eye(3)[labels] + stream(0, "test").standard_normal((90, 3))
+    model = kind(3, n_init=3).fit(features, _pairs(0))
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    assert model.predict(features).tolist() == model.labels_.tolist()
+    assert clone(model).fit(features, _pairs(1)).labels_.tobytes() == model.labels_.tobytes()
+
+
+def test_the_mixture_knows_shapes() -> None:
+    # Two long parallel clouds, further apart along than across.
+    rng = stream(1, "test")
+    labels = np.repeat([0, 1], 45)
+    features = np.stack([20 * rng.standard_normal(90), 3 * labels + 0.1 * rng.standard_normal(90)], 1)
+    assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features, _pairs(0)).labels_) == pytest.approx(1)
+    assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features, _pairs(0)).labels_) < 0.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_input(kind: type[KMeansOnly] | type[MixtureOnly]) -> None:
+    features = np.zeros((90, 2))
+    features[7, 1] = np.nan
+    with pytest.raises(UserError, match="X, row 7, column 1"):
+        kind(2).fit(features, _pairs(0))

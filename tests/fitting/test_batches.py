@@ -1,0 +1,63 @@
+"""Training batches: every item once, the same for the same seed and epoch, shared out between processes, unbiased."""
+
+import numpy as np
+import pytest
+import torch
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.samplers import build_sampler
+from semicrowd.fitting.batches import Batch, TrainingBatches
+
+ANSWERS = PairAnnotations.from_arrays([0, 3, 3, 7], [3, 7, 9, 9], [0, 0, 0, 0], [1, 0, 1, 1], num_items=23)
+
+
+def epoch(number: int = 0, seed: int = 0, rank: int = 0, world_size: int = 1, answers: bool = True) -> list[Batch]:
+    sampler = build_sampler("pairs", ANSWERS, pairs=2, tasks=1, nodes=2) if answers else None
+    return list(TrainingBatches(23, 4, sampler, 3, seed, lambda: number, rank, world_size))
+
+
+def drawn(batches: list[Batch]) -> list[int]:
+    """Items without answers, in order."""
+    first = [0 if batch.relational is None else batch.relational.num_nodes for batch in batches]
+    return [int(item) for batch, n in zip(batches, first, strict=True) for item in batch.items[n:]]
+
+
+def test_every_item_comes_at_most_once_in_an_epoch_and_answered_ones_with_their_answers() -> None:
+    items = drawn(epoch())
+    assert len(items) == len(set(items)) == 16  # four batches of the nineteen without answers
+    assert not set(items) & {0, 3, 7, 9}
+    without = drawn(epoch(answers=False))
+    assert len(without) == len(set(without)) == 20
+
+
+def test_an_epoch_depends_on_seed_and_number_alone() -> None:
+    for one, other in zip(epoch(3), epoch(3), strict=True):
+        assert torch.equal(one.items, other.items)
+        assert one.relational is not None
+        assert other.relational is not None
+        assert torch.equal(one.relational.label, other.relational.label)
+    assert drawn(epoch(3)) != drawn(epoch(4)) != drawn(epoch(4, seed=1))
+
+
+def test_weights_are_unbiased_for_the_sum_over_all_items() -> None:
+    value = 1 + 0.1 * np.random.default_rng(0).normal(size=23)  # mostly its number of items: a wrong factor shows
+    estimates = [
+        float(batch.weight.double() @ torch.from_numpy(value[batch.items])) for n in range(800) for batch in epoch(n)
+    ]
+    error = np.std(estimates) / len(estimates) ** 0.5
+    assert np.mean(estimates) == pytest.approx(value.sum(), abs=4 * error)
+
+
+def test_processes_share_the_items() -> None:
+    shares = [drawn(epoch(rank=rank, world_size=2)) for rank in range(2)]
+    assert not set(shares[0]) & set(shares[1])
+    assert [len(share) for share in shares] == [8, 8]
+
+
+def test_with_answers_on_every_item_there_are_still_steps() -> None:
+    n = 6
+    everywhere = PairAnnotations.from_arrays(range(n - 1), range(1, n), [0] * 5, [1] * 5, num_items=n)
+    sampler = build_sampler("pairs", everywhere, pairs=2, tasks=1, nodes=2)
+    batches = list(TrainingBatches(n, 4, sampler, 3, 0, lambda: 0))
+    assert len(batches) == 3
+    assert all(batch.relational is not None and len(batch.items) == batch.relational.num_nodes for batch in batches)

@@ -1,0 +1,158 @@
+"""Classifiers trained on answers alone: their bound against MCVC's, the trap of one cluster, items without answers."""
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
+
+from semicrowd.estimators import mcvc_bound
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
+from semicrowd.crowd.simulate import quota
+from semicrowd.expfam import beta
+from semicrowd.starts.answer_classifier import (
+    Annotators,
+    AnswerClassifiers,
+    _prior,
+    average_of_learners,
+    bound,
+    posterior_of_annotators,
+    train_on_answers,
+)
+from semicrowd.starts.answers import joint_probabilities
+from semicrowd.nets import Classifier
+from semicrowd.nets.mlp import RestartLinear
+from semicrowd.random import stream, torch_stream
+
+QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
+SETTINGS = SimpleNamespace(candidates=8, spectral=1, steps=150, learning_rate=0.03, noise=0.2)
+TRUSTED = np.zeros((1, 5), bool)
+
+
+class Case(NamedTuple):
+    features: torch.Tensor
+    labels: np.ndarray
+    answers: PairAnnotations
+
+
+def _case(pairs_per_annotator: int, num_annotated: int | None = None) -> Case:
+    """Four kinds in two directions of six; the widest direction, which k-means follows, has nothing to do with them."""
+    rng = stream(0, "test")
+    labels = rng.integers(4, size=160)
+    features = 0.15 * rng.standard_normal((160, 6))
+    features[:, 0] += labels % 2
+    features[:, 1] += labels // 2
+    features[:, 2] += 4 * rng.integers(4, size=160)
+    answers = quota(
+        labels, rng, sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=pairs_per_annotator,
+        num_annotated=num_annotated,
+    )  # fmt: skip
+    return Case(torch.from_numpy(features.astype(np.float32)), labels, answers)
+
+
+def _clusters(found: AnswerClassifiers, features: torch.Tensor) -> np.ndarray:
+    with torch.no_grad():
+        return found.net(features)[0].argmax(-1).numpy()
+
+
+def test_the_bound_and_the_annotators_are_those_of_mcvc_with_one_view() -> None:
+    case = _case(30)
+    graph = AnswerGraph(case.answers)
+    prior = _prior(np.zeros((3, 5), bool), 1)
+    eta = torch.rand(3, 1, len(graph.items), 4, generator=torch_stream(0, "eta"), dtype=torch.float64).softmax(-1)
+    agreement = graph.agreement(eta)[0]
+    squared = torch.tensor([0.0, 1.0, 5.0], dtype=torch.float64)
+    natural = beta.to_natural(torch.tensor([10.0, 1.0], dtype=torch.float64))
+    its_prior = mcvc_bound.Prior(natural, natural)
+    experts = mcvc_bound.initial_experts(torch.ones(3, 5, 1, dtype=torch.float64), its_prior)
+    experts = mcvc_bound.update(experts, agreement, graph.counts, its_prior)
+    annotators = posterior_of_annotators(prior, agreement[:, 0], graph.counts)
+    torch.testing.assert_close(annotators.sensitivity, experts.sensitivity)
+    torch.testing.assert_close(annotators.specificity, experts.specificity)
+    expected = mcvc_bound.bound(experts, agreement, graph.counts, its_prior, squared)
+    torch.testing.assert_close(bound(annotators, prior, agreement[:, 0], graph.counts, squared), expected)
+
+
+def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -> None:
+    case = _case(300)
+    graph = AnswerGraph(case.answers)
+    one = torch.zeros(1, len(graph.items), 4)
+    one[..., 0] = 1
+    prior = _prior(TRUSTED, 1)
+    agreement = graph.agreement(one[:, None])[0][:, 0]
+    annotators = posterior_of_annotators(prior, agreement, graph.counts)
+    net = Classifier(6, [8], 4, [torch_stream(0, "net")])
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()
+        head = net.net.heads[0]
+        assert isinstance(head, RestartLinear)
+        head.bias[0, 0] = 5
+    trap = AnswerClassifiers(net, annotators, bound(annotators, prior, agreement, graph.counts, torch.zeros(1)))
+    stays = joint_probabilities(trap, case.features, case.answers)
+    assert stays[..., 0].min() > 0.8
+    found = train_on_answers(case.features, case.answers, 4, [20, 20], SETTINGS, 0, TRUSTED)
+    assert found.bound > trap.bound + 100
+    clusters = joint_probabilities(found, case.features, case.answers)[0].argmax(-1).numpy()
+    assert normalized_mutual_info_score(case.labels[graph.items], clusters) > 0.97
+    by_features = KMeans(4, n_init=5, random_state=0).fit_predict(case.features.numpy())
+    assert normalized_mutual_info_score(case.labels, by_features) < 0.1
+
+
+@pytest.mark.parametrize("spectral", [0, 4])
+def test_networks_find_the_kinds_from_either_start(spectral: int) -> None:
+    case = _case(120)
+    settings = SimpleNamespace(**vars(SETTINGS) | {"spectral": spectral})
+    found = train_on_answers(case.features, case.answers, 4, [20, 20], settings, 0, TRUSTED)
+    assert normalized_mutual_info_score(case.labels, _clusters(found, case.features)) > 0.85
+
+
+def test_every_restart_is_a_fit_of_its_own() -> None:
+    case = _case(120)
+    two = train_on_answers(case.features, case.answers, 4, [20, 20], SETTINGS, 0, np.zeros((2, 5), bool))
+    assert two.bound.shape == (2,)
+    assert two.bound[0] != two.bound[1]
+    with torch.no_grad():
+        assert two.net(case.features).shape == (2, 160, 4)
+
+
+def test_an_annotator_marked_as_reversed_is_believed_the_opposite() -> None:
+    case = _case(120)
+    a = case.answers
+    label = np.where(a.worker < 2, 1 - a.label, a.label)  # the two best
+    turned = PairAnnotations.from_arrays(a.i, a.j, a.worker, label, num_items=160)
+    found = train_on_answers(
+        case.features, turned, 4, [20, 20], SETTINGS, 0, np.array([[True, True, False, False, False]])
+    )
+    assert normalized_mutual_info_score(case.labels, _clusters(found, case.features)) > 0.85
+    shape = beta.to_standard(found.annotators.sensitivity)[0]
+    assert ((shape[:, 0] > shape[:, 1]) == torch.tensor([False, False, True, True, True])).all()
+
+
+def test_other_items_follow_networks_that_learn_each_item_once() -> None:
+    case = _case(200, num_annotated=40)
+    items = torch.from_numpy(case.answers.annotated)
+    known = torch.nn.functional.one_hot(torch.from_numpy(case.labels[case.answers.annotated]), 4).float()[None]
+    q = average_of_learners(case.features, items, known.repeat(2, 1, 1), [20, 20], SETTINGS, 0)
+    torch.testing.assert_close(q.sum(-1), torch.ones(2, 160))
+    for restart in q:
+        assert (restart.argmax(-1).numpy() == case.labels).mean() > 0.9
+    assert not torch.equal(q[0], q[1])
+
+
+def test_evidence_is_that_of_every_annotator_and_answer() -> None:
+    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
+    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
+    annotators = Annotators(*(beta.to_natural(shape[None]) for shape in shapes))
+    weight, offset = annotators.evidence()
+    psi = torch.digamma
+    for m in range(2):
+        (a, b), (c, d) = shapes[0, m], shapes[1, m]
+        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
+        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
+        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
+        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))
