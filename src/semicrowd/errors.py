@@ -1,8 +1,8 @@
-"""The one exception that means "the user can mend this"."""
+"""The one exception for what the user can mend."""
 
 
-class UserError(Exception):
-    """Bad input: one clear line that names file, row, column and what was expected.
+class UserError(ValueError):
+    """Bad input or settings; the message names what is wrong and what was expected, in one line.
 
-    The command line prints it as ``error: …`` and exits with code 2, without a traceback.
+    A ``ValueError``, as libraries in the manner of scikit-learn expect.
     """

@@ -8,7 +8,8 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.posterior import Posterior
 from semicrowd.evaluation.scores import evaluate
 
 LABELS = np.array([0, 0, 0, 1, 1, 1], np.int64)

@@ -1,74 +1,43 @@
-"""What a run asks of the method it fits: a model under Lightning, or an estimator."""
+"""What a driver asks of the method it fits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
+from semicrowd.fitting.result import Result
 
-from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import RunDirectory
-from semicrowd.fitting.snapshots import Snapshots
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How a fit went.
-
-    Attributes
-    ----------
-    seconds : spent on it, in earlier sessions of the run too
-    epochs : 1 of a method that has none
-    curves : rows of curves.csv
-    snapshots : of the clusters while training, None of a run without
-    """
-
-    seconds: float
-    epochs: int
-    curves: Sequence[Mapping[str, float]] = ()
-    snapshots: Snapshots | None = None
-
-
-@dataclass(frozen=True)
-class ClusterPicture:
-    """Clusters as the figures show them.
-
-    Attributes
-    ----------
-    weights : [K] expected mixing proportions
-    samples : [K, S, D] means of samples, None of a method that generates none
-    """
-
-    weights: np.ndarray
-    samples: np.ndarray | None = None
+#: Takes a line about what is being done.
+Say = Callable[[str], None]
 
 
 class Method(ABC):
-    """A method with its settings and its data. Making one checks both; what is wrong is a ``UserError``.
+    """A method with its settings, its data and its answers, to be fitted by iterations.
+
+    An iteration is what is worth a point of a curve: an epoch of gradient steps, a sweep of EM or of a Gibbs sampler.
+    A method of one shot has one. All that later iterations depend on is in :meth:`state`, so that a fit that is stopped
+    between two of them goes on as if it had not been.
 
     Attributes
     ----------
-    notes : what the user should know before it starts, a line each
+    iterations : how many there are
     """
 
-    notes: tuple[str, ...] = ()
+    iterations: int = 1
+
+    def start(self, say: Say) -> None:  # noqa: B027 - most methods have nothing to do
+        """What is done once, before the first iteration."""
 
     @abstractmethod
-    def resume_point(self, directory: RunDirectory) -> Path | None:
-        """The checkpoint to go on from, None to begin; ``UserError`` for one that is damaged."""
+    def step(self, iteration: int) -> Mapping[str, float]:
+        """One iteration, counted from 0; diagnostics of it for the curves, none between two points of a curve."""
+
+    def state(self) -> dict[str, Any]:
+        """Tensors and plain values that the iterations to come depend on."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - a method of one shot has none
+        """Go on where :meth:`state` was taken; ``UserError`` for the state of another method."""
 
     @abstractmethod
-    def fit(
-        self, directory: RunDirectory, log_epoch: Callable[[int, dict[str, float]], Any], resume_from: Path | None
-    ) -> Fit:
-        """Fit, from a checkpoint on if one is given; ``KeyboardInterrupt`` after Ctrl-C or SIGTERM."""
-
-    @abstractmethod
-    def evaluate(self) -> Evaluation:
-        """Evaluate what has been fitted."""
-
-    @abstractmethod
-    def clusters(self, result: Evaluation) -> ClusterPicture:
-        """The clusters of the best restart for the figures."""
+    def result(self) -> Result:
+        """What has been found, after the last iteration."""

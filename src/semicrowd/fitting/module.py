@@ -15,7 +15,8 @@ from semicrowd.crowd.samplers import build_sampler
 from semicrowd.metrics import USED_SHARE
 from semicrowd.starts.answers import AnswerStart
 from semicrowd.fitting.batches import Batch, TrainingBatches
-from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.posterior import Posterior
 from semicrowd.models.views import build_views
 from semicrowd.nets import Decoder
 from semicrowd.random import torch_stream

@@ -17,7 +17,7 @@ from pytorch_lightning.callbacks import Callback, Checkpoint
 from semicrowd.errors import UserError
 from semicrowd.models import ClusteringModule
 from semicrowd.files import write_atomic, write_csv
-from semicrowd.fitting.progress import ProgressBar
+from semicrowd.fitting.progress_bar import ProgressBar
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines, tips, "Trainer.fit stopped"
 logging.getLogger("lightning_fabric").setLevel(logging.ERROR)

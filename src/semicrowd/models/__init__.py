@@ -10,7 +10,8 @@ from semicrowd.errors import UserError
 from semicrowd.starts.answers import check_answer_start
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.posterior import Posterior
 from semicrowd.models.scdc import SCDC
 from semicrowd.nets.mlp import set_precision
 

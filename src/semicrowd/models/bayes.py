@@ -22,7 +22,8 @@ from semicrowd.fitting.batches import Batch
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
 from semicrowd.fitting.merges import SWEEPS, merge_moves, refit
 from semicrowd.starts.partition import partition_posterior
-from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.posterior import Posterior
 from semicrowd.starts.teaching import teach
 from semicrowd.models.views import graph_with_views
 from semicrowd.nets import build_decoder, build_recognition

@@ -19,7 +19,8 @@ from semicrowd.starts.answers import AnswerStart
 from semicrowd.fitting.module import CHUNK, ClusteringModule
 from semicrowd.fitting.batches import Batch
 from semicrowd.starts.partition import partition_posterior
-from semicrowd.models.results import Posterior, WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.posterior import Posterior
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
 from semicrowd.random import stream, torch_stream

@@ -1,24 +1,9 @@
-"""What a finished model tells: posteriors of items and of workers."""
+"""What is believed of the annotators after a fit."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from torch import Tensor
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """q(z) and the latent means of N items under R restarts.
-
-    Attributes
-    ----------
-    probabilities : [R, N, K]
-    latent_mean : [R, N, d]
-    """
-
-    probabilities: Tensor
-    latent_mean: Tensor
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""The driver of EM, of Gibbs sweeps and of one-shot methods: iteration after iteration in this process."""
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from semicrowd.errors import UserError
+from semicrowd.fitting.method import Method
+from semicrowd.fitting.monitor import Monitor, interrupted_by_sigterm
+from semicrowd.fitting.result import Result
+from semicrowd.fitting.threads import threads_of_a_fit
+
+#: Seconds between two checkpoints: an iteration of some methods takes a millisecond.
+EVERY = 5.0
+
+
+def iterate(method: Method, monitor: Monitor | None = None) -> Result:
+    """Fit a method: its start, or the state of the checkpoint, then the iterations that are left.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM; the checkpoint has an iteration of the last seconds.
+    UserError
+        For a checkpoint that is damaged or of another method.
+    """
+    monitor = monitor or Monitor()
+    monitor.begin()
+    with interrupted_by_sigterm(), threads_of_a_fit(), monitor.bar(method.iterations) as bar:
+        path, done = monitor.resume_point, 0
+        if path is None:
+            method.start(bar.say)
+        else:
+            content = read_state(path)
+            method.load_state(content["state"])
+            monitor.load_state(content["monitor"])
+            done = int(content["done"])
+        saved = time.monotonic()
+        for iteration in range(done, method.iterations):
+            bar.reach(iteration)
+            metrics = method.step(iteration)
+            if metrics:
+                monitor.record(iteration + 1, {name: float(value) for name, value in metrics.items()})
+            if method.iterations > 1 and time.monotonic() - saved > EVERY:
+                _save(method, monitor, iteration + 1)
+                saved = time.monotonic()
+        return method.result()
+
+
+def _save(method: Method, monitor: Monitor, done: int) -> None:
+    content = {"done": done, "state": method.state(), "monitor": monitor.state()}
+    monitor.save(partial(torch.save, content))
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """Content of a file of tensors and plain values; nothing else is unpickled.
+
+    Raises
+    ------
+    UserError
+        For a file that is not whole, or not a checkpoint of this driver.
+    """
+    content = read_tensors(path)
+    if not {"done", "state", "monitor"} <= content.keys():
+        raise UserError(f"{path}: not a checkpoint of this method; delete it and start again without resume=true")
+    return content
+
+
+def read_tensors(path: Path) -> dict[str, Any]:
+    """A dictionary of tensors and plain values that ``torch.save`` wrote; nothing else is unpickled.
+
+    Raises
+    ------
+    UserError
+        For a file that is missing, damaged or something else.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no checkpoint here") from error
+    except Exception as error:  # torch raises whatever the damaged bytes lead to
+        raise UserError(f"{path}: corrupt checkpoint; delete it and start again without resume=true") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not a checkpoint of a run; delete it and start again without resume=true")
+    return content

@@ -1,0 +1,108 @@
+"""What the drivers share: curves, checkpoints, time, progress, and a clean end on Ctrl-C or SIGTERM."""
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from semicrowd.files import write_atomic, write_csv
+from semicrowd.fitting.progress import Progress
+
+CHECKPOINT = Path("checkpoints") / "last.ckpt"
+CURVES = "curves.csv"
+
+
+def _nothing(iteration: int, metrics: Mapping[str, float]) -> None:
+    """Take a point of the curves and leave it."""
+
+
+@dataclass
+class Monitor:
+    """Where a driver keeps what happens and whom it tells.
+
+    Attributes
+    ----------
+    folder : for curves.csv and the checkpoint; None: nothing is kept
+    log : takes a finished iteration, counted from 1, and its metrics
+    resume : go on from the folder's checkpoint, if there is one
+    progress : a bar where the output is a terminal
+    snapshots : iterations after which a sample of every cluster is kept, by methods that generate
+    rows : of curves.csv
+    seconds : spent on the fit, in earlier sessions up to their last checkpoint too
+    """
+
+    folder: Path | None = None
+    log: Callable[[int, Mapping[str, float]], Any] = _nothing
+    resume: bool = False
+    progress: bool = False
+    snapshots: Sequence[int] = ()
+    rows: list[dict[str, float]] = field(default_factory=list)
+    _before: float = 0.0
+    _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on this fit so far."""
+        return self._before + time.perf_counter() - self._start
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """Where the last finished iteration is kept."""
+        return None if self.folder is None else self.folder / CHECKPOINT
+
+    @property
+    def resume_point(self) -> Path | None:
+        """The checkpoint to go on from, None to begin."""
+        path = self.checkpoint
+        return path if self.resume and path is not None and path.exists() else None
+
+    def begin(self) -> None:
+        """The clock starts."""
+        self._start = time.perf_counter()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of this, so that a resumed run's curves.csv is that of an uninterrupted one."""
+        return {"rows": self.rows, "seconds": self.seconds}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on where a checkpoint was written."""
+        self.rows, self._before = list(state["rows"]), float(state["seconds"])
+        self._start = time.perf_counter()
+
+    def record(self, iteration: int, metrics: Mapping[str, float]) -> None:
+        """Take a finished iteration, counted from 1: a row of the curves."""
+        self.rows.append({"epoch": iteration, **metrics})
+        if self.folder is not None:
+            names = list(dict.fromkeys(name for row in self.rows for name in row))
+            write_csv(self.folder / CURVES, names, [[row.get(name) for name in names] for row in self.rows])
+        self.log(iteration, metrics)
+
+    def save(self, write: Callable[[Path], Any]) -> None:
+        """Replace the checkpoint as a whole by what ``write`` writes."""
+        if self.checkpoint is not None:
+            write_atomic(self.checkpoint, write)
+
+    def bar(self, iterations: int) -> Progress:
+        """The progress bar of the fit."""
+        return Progress(iterations, enabled=self.progress)
+
+
+@contextlib.contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that the run's status says so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python lets the main thread alone handle signals
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,90 @@
+"""What a fitted method has found, before it is compared with any truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from semicrowd.crowd.workers import WorkerPosterior
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Hard clusters of N items and the probability of each item's cluster, NaN of a method that has none.
+
+    Attributes
+    ----------
+    cluster : [N] int64
+    probability : [N] float64
+    memberships : [N, K] probabilities of all clusters, None of a method that has none
+    """
+
+    cluster: np.ndarray
+    probability: np.ndarray
+    memberships: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, memberships: np.ndarray) -> "Assignment":
+        """The most probable cluster of every item, [N, K] → [N]; the first of equals."""
+        cluster = memberships.argmax(-1)
+        probability = memberships[np.arange(len(cluster)), cluster]
+        return cls(cluster.astype(np.int64), probability.astype(np.float64), memberships)
+
+    @classmethod
+    def hard(cls, cluster: np.ndarray) -> "Assignment":
+        """Clusters [N] of a method without probabilities."""
+        return cls(np.asarray(cluster).astype(np.int64), np.full(len(cluster), np.nan))
+
+    def replace(self, items: np.ndarray, new: "Assignment") -> "Assignment":
+        """This assignment with that of ``items`` taken from ``new``, one row for each of them."""
+        cluster, probability = self.cluster.copy(), self.probability.copy()
+        cluster[items], probability[items] = new.cluster, new.probability
+        memberships = None
+        if self.memberships is not None and new.memberships is not None:
+            memberships = self.memberships.copy()
+            memberships[items] = new.memberships
+        return Assignment(cluster, probability, memberships)
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """How the restarts of a fit compare; the best by ELBO is the one that is kept.
+
+    Attributes
+    ----------
+    elbo : [R] in nats on the training data
+    best : number of the one of highest ELBO
+    clusters : [R, N] clusters of the training items from their features alone
+    """
+
+    elbo: np.ndarray
+    best: int
+    clusters: np.ndarray
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a fitted method says about the items that it was fitted to. K may be unknown before the fit.
+
+    Attributes
+    ----------
+    num_clusters : labels are 0 … num_clusters − 1
+    final : every item with all that is known of it, answers included; assignments.csv
+    features : every item from its features alone; ``final`` itself of a method that takes no new items
+    workers : of the annotators, None of a method that does not judge them; its leading axis is that of the restarts
+    latent_mean : [N, d], None of a method without latent variables
+    restarts : None of a method that keeps no scores of them
+    partitions : [S, N] samples of the partition's posterior, None of a method that draws none
+    """
+
+    num_clusters: int
+    final: Assignment
+    features: Assignment
+    workers: WorkerPosterior | None = None
+    latent_mean: np.ndarray | None = None
+    restarts: Restarts | None = None
+    partitions: np.ndarray | None = None
+
+    @property
+    def best(self) -> int:
+        """The restart that all of this is about."""
+        return 0 if self.restarts is None else self.restarts.best

@@ -1,0 +1,187 @@
+"""A setting of a dataclass: its default, what it may be, and its line of help; and the checks of all of them.
+
+A rule takes a value and says what was expected instead, or None where the value is fine. Rules know nothing of data.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Self
+
+from semicrowd.errors import UserError
+
+#: What was expected of a value that does not fit; None of one that does.
+Rule = Callable[[Any], str | None]
+#: Largest whole number of a setting: sizes and seeds beyond it are slips of the finger.
+LARGEST = 2**32 - 1
+
+
+def whole(low: int, high: int = LARGEST) -> Rule:
+    """A whole number from ``low`` to ``high``."""
+    expected = f"a whole number >= {low}" if high == LARGEST else f"a whole number from {low} to {high}"
+    return lambda value: None if _is_whole(value) and low <= value <= high else expected
+
+
+def number(low: float = -math.inf, high: float = math.inf, *, above: float | None = None) -> Rule:
+    """A finite number from ``low`` to ``high``, or above ``above``."""
+    lower = f"above {above:g}" if above is not None else f">= {low:g}"
+    expected = f"a number {lower}" + ("" if high == math.inf else f" and at most {high:g}")
+
+    def rule(value: Any) -> str | None:
+        fits = _is_number(value) and low <= value <= high and (above is None or value > above)
+        return None if fits else expected
+
+    return rule
+
+
+def choice(*names: str) -> Rule:
+    """One of some words."""
+    return lambda value: None if isinstance(value, str) and value in names else f"{' or '.join(names)}"
+
+
+def flag() -> Rule:
+    """True or false."""
+    return lambda value: None if isinstance(value, bool) else "true or false"
+
+
+def text() -> Rule:
+    """A word or a path, not empty."""
+    return lambda value: None if isinstance(value, str) and value.strip() else "a text that is not empty"
+
+
+def each(rule: Rule, example: str, *, length: int | None = None, least: int = 0) -> Rule:
+    """A list of values that each fit ``rule``."""
+
+    def check(value: Any) -> str | None:
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        if not listed or len(value) < least or (length is not None and len(value) != length):
+            return f"a list, such as {example}"
+        wrong = next((expected for one in value if (expected := rule(one)) is not None), None)
+        return None if wrong is None else f"a list of values, each {wrong}, such as {example}"
+
+    return check
+
+
+def either(*rules: Rule) -> Rule:
+    """What fits one of the rules."""
+
+    def check(value: Any) -> str | None:
+        expected = [rule(value) for rule in rules]
+        return None if None in expected else " or ".join(str(one) for one in expected)
+
+    return check
+
+
+def setting(default: Any, help: str, rule: Rule, *, optional: bool = False) -> Any:
+    """A field of a dataclass of settings.
+
+    Parameters
+    ----------
+    default : its value where nobody says otherwise; a list is kept as a tuple
+    help : one line for ``--help``
+    rule : what it may be
+    optional : whether None is a value of it
+    """
+    return field(default=default, metadata={"help": help, "rule": rule, "optional": optional})
+
+
+@dataclass(frozen=True)
+class Description:
+    """A setting as ``--help`` shows it."""
+
+    name: str
+    default: Any
+    help: str
+
+
+def described(settings: type) -> list[Description]:
+    """The settings of a dataclass, in their order."""
+    return [Description(f.name, f.default, f.metadata["help"]) for f in _settings(settings)]
+
+
+def names(settings: type) -> list[str]:
+    """Names of the settings of a dataclass."""
+    return [f.name for f in _settings(settings)]
+
+
+def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
+    """Refuse values that are no settings of the dataclass, or do not fit.
+
+    Parameters
+    ----------
+    where : group of the settings, which a message names them by: ``model``
+
+    Raises
+    ------
+    UserError
+        Naming the setting, its value and what was expected, or the setting that is most like an unknown one.
+    """
+    known = {f.name: f for f in _settings(settings)}
+    prefix = f"{where}." if where else ""
+    for name, value in values.items():
+        if name not in known:
+            close = get_close_matches(str(name), known, n=1, cutoff=0.5)
+            nearest = f"; the nearest is {prefix}{close[0]}" if close else ""
+            there = f"there are {', '.join(known)}" if known else "there are none"
+            raise UserError(f"{prefix}{name}: no such setting{nearest}; {there}")
+        if value is None and known[name].metadata["optional"]:
+            continue
+        expected = known[name].metadata["rule"](value)
+        if expected is not None:
+            raise UserError(f"{prefix}{name}={shown(value)}: expected {expected}")
+
+
+class Settings:
+    """Base of the frozen dataclasses of settings: made is checked.
+
+    Lists become tuples, so that two equal settings are equal.
+    """
+
+    #: Group of the command line that they belong to.
+    group = ""
+
+    def __post_init__(self) -> None:
+        for f in _settings(type(self)):
+            value = getattr(self, f.name)
+            if isinstance(value, Sequence) and not isinstance(value, str | tuple):
+                object.__setattr__(self, f.name, tuple(value))
+        check(type(self), {f.name: getattr(self, f.name) for f in _settings(type(self))}, self.group)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from ``values``; what is None or left out keeps its default.
+
+        Raises
+        ------
+        UserError
+            As :func:`check`.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        check(cls, given, cls.group)
+        return cls(**given)
+
+
+def shown(value: Any) -> str:
+    """A value as the command line writes it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(shown(one) for one in value)}]"
+    return str(value)
+
+
+def _settings(settings: type) -> list[Field[Any]]:
+    found = [f for f in fields(settings) if "rule" in f.metadata]
+    assert all(f.default is not MISSING for f in found)
+    return found
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

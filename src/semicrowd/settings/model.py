@@ -1,0 +1,92 @@
+"""Settings of SCDC, BayesSCDC and their networks (SCDC paper, sections 2 and 3, App. B)."""
+
+from dataclasses import dataclass
+
+from semicrowd.settings.fields import Settings, choice, each, flag, number, setting, whole
+
+_WIDTHS = each(whole(1, 100_000), "[40, 40]", least=1)
+_SHARE = number(above=0, high=1)
+
+
+@dataclass(frozen=True)
+class NetSettings(Settings):
+    """The recognition network of BayesSCDC, and the precision of all networks."""
+
+    group = "nets"
+
+    kind: str = setting("mlp", "mlp: of the widths model.hidden | conv: of images, bayes alone", choice("mlp", "conv"))
+    precision: str = setting(
+        "float32", "float32 | bfloat16, of products; parameters stay float32", choice("float32", "bfloat16")
+    )
+    channels: tuple[int, ...] = setting(
+        (16, 32), "of the convolutions of stride 2; conv alone", each(whole(1, 100_000), "[16, 32]", least=1)
+    )
+    blocks: int = setting(1, "residual blocks at the last resolution; conv alone", whole(0, 1000))
+    width: int = setting(128, "of the layer before the heads; conv alone", whole(1, 100_000))
+
+
+@dataclass(frozen=True)
+class GenerativeSettings(Settings):
+    """What SCDC and BayesSCDC share."""
+
+    group = "model"
+
+    K: int = setting(15, "clusters; of bayes the number to begin with", whole(2, 100_000))
+    latent_dim: int = setting(2, "d, dimensions of x", whole(1, 10_000))
+    hidden: tuple[int, ...] = setting((40, 40), "widths of the networks' hidden layers", _WIDTHS)
+    linear_skip: bool = setting(True, "from the input to the networks' first head, as SVAE has it", flag())
+    likelihood: str = setting(
+        "gaussian", "gaussian | bernoulli (features from 0 to 1)", choice("gaussian", "bernoulli")
+    )
+    initial_variance: float = setting(0.1, "of the untrained networks' Gaussians", number(above=0))
+    learning_rate: float = setting(0.001, "of the networks, at first", number(above=0))
+    final_rate: float = setting(0.05, "step sizes fall to this share along a cosine over the epochs", number(0, 1))
+    final_refits: int = setting(3, "exact updates of the annotators from all answers after the last epoch", whole(0))
+    sampler: str = setting(
+        "auto", "what a step draws: pairs (the paper's) | tasks | nodes | auto: tasks where there are any, else nodes",
+        choice("auto", "pairs", "tasks", "nodes"),
+    )
+    sample_size: int | None = setting(
+        None, "how many of them; null: 3 tasks, 108 items, or answers in proportion to the items (App. B)", whole(1),
+        optional=True,
+    )
+
+
+@dataclass(frozen=True)
+class BayesSettings(GenerativeSettings):
+    """BayesSCDC (section 3, Algorithm 1)."""
+
+    concentration: str = setting(
+        "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
+        choice("paper", "corrected", "released"),
+    )
+    annotators: str = setting(
+        "empirical", "their priors after training: empirical (fitted to the crowd) | fixed",
+        choice("empirical", "fixed"),
+    )
+    natural_gradient: str = setting("svi", "svi | full (with the second term of eq. 17)", choice("svi", "full"))
+    step_size: float = setting(0.1, "ρ of the natural gradient's step, at first", _SHARE)
+    optimizer: str = setting(
+        "adam", "of the networks: adam | momentum (gradient steps with momentum .9)", choice("adam", "momentum")
+    )
+    amortisation: float = setting(
+        0.0, "weight of ln q(z | features alone) under the joint q(z)", number(0)
+    )
+    max_sweeps: int = setting(10, "of message passing in a step (eqs. 12 and 14)", whole(1, 100_000))
+    merge_every: int = setting(50, "epochs between rounds of merges, accepted by the ELBO; 0: none", whole(0))
+
+
+@dataclass(frozen=True)
+class SCDCSettings(GenerativeSettings):
+    """SCDC (section 2)."""
+
+    initial_quality: str = setting(
+        "corrected", "first α and β: corrected (.9) | paper (Beta(1, 1) each) | released (one draw for all)",
+        choice("corrected", "paper", "released"),
+    )
+    drop_mass: float = setting(
+        0.0, "mass of q(z | o) whose clusters may share one x; 0: the exact sum over z", number(0, 0.999999)
+    )
+    max_clusters: int | None = setting(
+        None, "clusters of an item with an x of their own, at most; null: no limit", whole(1), optional=True
+    )

@@ -1,0 +1,91 @@
+"""Settings of the start, of views, of training and of the machine."""
+
+from dataclasses import dataclass
+
+from semicrowd.settings.fields import Settings, choice, each, flag, number, setting, text, whole
+
+
+@dataclass(frozen=True)
+class StartSettings(Settings):
+    """Where a model begins (docs/DEVIATIONS.md: warm start)."""
+
+    group = "start"
+
+    kind: str = setting(
+        "cells", "cells (of latent means, joined by answers) | answers (classifiers trained on them) | cold (the paper's)",
+        choice("cells", "answers", "cold"),
+    )
+    epochs: int = setting(100, "of a plain VAE before the first partition", whole(0))
+    learning_rate: float = setting(0.003, "of the VAE and of what learns the clusters found", number(above=0))
+    candidates: int = setting(10, "partitions tried for each restart; the one with the most evidence starts it", whole(1))
+    cells: int = setting(
+        15, "k-means cells, joined where the answers say so; 0: K clusters, no joining; start=cells", whole(0)
+    )
+    join: str = setting(
+        "answers", "what joins cells where there are answers and views: answers | both (for few answers)",
+        choice("answers", "both"),
+    )
+    networks: int = setting(10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1))
+    teach_epochs: int = setting(20, "in which the networks learn the clusters found", whole(0))
+    teach_weight: float = setting(1.0, "of the clusters against the rest of the ELBO; bayes, start=answers", number(0))
+
+
+@dataclass(frozen=True)
+class ViewSettings(Settings):
+    """Every image beside a copy of it, moved a little, of the same kind (docs/DEVIATIONS.md: views)."""
+
+    group = "views"
+
+    kind: str = setting("none", "none | affine", choice("none", "affine"))
+    anew: int = setting(0, "epochs between new partitions of the latent means; 0: none but the first", whole(0))
+    rotate: float = setting(12.0, "degrees, drawn from minus to plus this", number(0, 180))
+    shear: float = setting(20.0, "degrees", number(0, 89))
+    scale: float = setting(0.1, "fraction", number(0, 0.99))
+    shift: float = setting(2.0, "pixels", number(0))
+
+
+@dataclass(frozen=True)
+class TrainingSettings(Settings):
+    """How long, in which pieces, and from how many starts at once."""
+
+    restarts: int = setting(1, "random initial values fitted at once; the best by ELBO is kept", whole(1, 100_000))
+    epochs: int = setting(50, "0: the start alone", whole(0))
+    batch_size: int = setting(128, "items without answers in a step", whole(1))
+
+
+@dataclass(frozen=True)
+class TrainerSettings(Settings):
+    """The machine; no number depends on it but by rounding."""
+
+    group = "trainer"
+
+    accelerator: str = setting("auto", "auto | cpu | gpu", choice("auto", "cpu", "gpu"))
+    devices: int = setting(1, "processes, one for each GPU or CPU share; with trainer=ddp", whole(1, 1024))
+    strategy: str = setting("single", "single | ddp", choice("single", "ddp"))
+    threads: int = setting(1, "of a process; more gain nothing with networks of this size", whole(1, 1024))
+    progress: bool = setting(True, "a progress bar where the output is a terminal", flag())
+
+
+@dataclass(frozen=True)
+class LoggerSettings(Settings):
+    """Where runs are tracked."""
+
+    group = "logger"
+
+    uri: str | None = setting(None, "null: mlflow.db in the project folder; else a tracking URI", text(), optional=True)
+    experiment: str = setting("semicrowd", "of MLflow", text())
+
+
+@dataclass(frozen=True)
+class RunSettings(Settings):
+    """A run of ``src/train.py`` beside what it fits."""
+
+    seed: int = setting(0, "with -m also seed=0-9 or seed=0-2,7", whole(0))
+    resume: bool = setting(False, "go on from the last finished epoch of the same run directory", flag())
+    figures: bool = setting(True, "draw the run's figures into its directory", flag())
+    snapshots: tuple[int, ...] = setting(
+        (), "epochs after which a sample of every cluster is kept (0: the start), and after the last; images",
+        each(whole(0), "[0, 2, 10]"),
+    )
+
+
