@@ -17,7 +17,7 @@ from semicrowd.errors import UserError
 from semicrowd.random import torch_stream
 from semicrowd.run.cli import CONF
 from semicrowd.files import RunDirectory
-from semicrowd.fitting.method import Fit
+from semicrowd.run.method import Fit
 from semicrowd.fitting.snapshots import Snapshots, read_snapshots, write_snapshots
 from semicrowd.run.trained_method import TrainedMethod
 

@@ -21,7 +21,7 @@ from semicrowd.errors import UserError
 from semicrowd.models import WorkerPosterior
 from semicrowd.evaluation.scores import Assignment, Evaluation, Findings, score
 from semicrowd.files import RunDirectory
-from semicrowd.fitting.method import ClusterPicture, Fit, Method
+from semicrowd.run.method import ClusterPicture, Fit, Method
 
 #: Largest seed of scikit-learn.
 _LARGEST_SEED = 2**32 - 1

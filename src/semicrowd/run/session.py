@@ -9,7 +9,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import RunDirectory
-from semicrowd.fitting.method import Fit, Method
+from semicrowd.run.method import Fit, Method
 from semicrowd.run.results import write_results
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name

@@ -12,7 +12,7 @@ from semicrowd.models import build_model
 from semicrowd.random import torch_stream
 from semicrowd.evaluation.scores import Evaluation, evaluate
 from semicrowd.files import RunDirectory
-from semicrowd.fitting.method import ClusterPicture, Fit, Method
+from semicrowd.run.method import ClusterPicture, Fit, Method
 from semicrowd.fitting.snapshot_recorder import SnapshotRecorder, wanted_epochs
 from semicrowd.fitting.training import EpochRecorder, check_trainer, fit, read_checkpoint
 
