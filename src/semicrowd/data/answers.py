@@ -99,7 +99,7 @@ def _crowd(
     )  # fmt: skip
     sensitivity, specificity = answers.empirical_quality(data.labels)
     answers = replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
-    return simulate.flip_annotators(answers, flipped, stream(seed, "annotations", 1))
+    return simulate.flip_annotators(answers, flipped, stream(seed, "annotations/flipped"))
 
 
 def _draw_tasks(num_tasks: int | None, rng: np.random.Generator) -> np.ndarray:
