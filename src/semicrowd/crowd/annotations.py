@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from semicrowd.errors import UserError
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Make one with :meth:`from_arrays` or :meth:`from_csv`, which check what they are given.
+    Make one with :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read`, which check what they are given.
 
     Attributes
     ----------
@@ -134,35 +133,6 @@ class PairAnnotations:
             arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
             truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source),
         )
-
-    @classmethod
-    def from_csv(cls, path: Path | str, num_items: int) -> "PairAnnotations":
-        """Read a csv file with the columns i, j, worker, label and perhaps task; see :mod:`semicrowd.crowd.csv_file`.
-
-        Raises
-        ------
-        UserError
-            Naming file, line, column and what was expected.
-        """
-        from semicrowd.crowd.csv_file import read
-
-        return read(Path(path), num_items)
-
-    def to_csv(self, path: Path | str) -> None:
-        """Write the csv file that :meth:`from_csv` reads; the truth is not in it (see :meth:`save`)."""
-        from semicrowd.crowd.csv_file import write
-
-        write(self, Path(path))
-
-    def save(self, path: Path | str) -> None:
-        """Write the csv file and, beside it, ``<stem>.truth.json`` with source and true worker quality.
-
-        :meth:`from_csv` reads both back.
-        """
-        from semicrowd.crowd.csv_file import write, write_truth
-
-        write(self, Path(path))
-        write_truth(self, Path(path))
 
 
 def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
