@@ -196,7 +196,7 @@ class BayesSCDC(GenerativeModel):
         ``max_items``: an unbiased estimate from so many items, the same ones each time (:meth:`TrainingData.parts`).
         ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
         """
-        generator = torch_stream(data.seed, "evaluation", device=self.device)
+        generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
         names = ("reconstruction", "relational", "kl_z", "kl_x")
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in names}

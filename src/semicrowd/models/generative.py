@@ -78,7 +78,7 @@ class GenerativeModel(nn.Module, ABC):
         self.settings, self.nets = settings, nets
         self.num_features, self.num_annotators, self.num_restarts = num_features, num_annotators, restarts
         self.image_shape = None if image_shape is None else tuple(image_shape)
-        self.build([torch_stream(seed, "init", r) for r in range(restarts)])
+        self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
         set_precision(self, nets.precision)
 
     @property

@@ -176,7 +176,7 @@ class SCDC(GenerativeModel):
     @torch.no_grad()
     def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
         """Every term of L_local + L_rel on the whole training set."""
-        generator = torch_stream(data.seed, "evaluation", device=self.device)
+        generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
         names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in (*names, "relational")}

@@ -91,7 +91,7 @@ class TrainingData:
         weight = 1.0
         if max_items is not None and len(others) > max_items:
             weight = len(others) / max_items
-            others = np.sort(stream(self.seed, "evaluation/subset").choice(others, max_items, replace=False))
+            others = np.sort(stream(self.seed, "evaluation/items").choice(others, max_items, replace=False))
         rows = torch.from_numpy(others).to(self.device)
         for piece in pieces(self.features[rows], restarts, self.device):
             yield self._part(piece, None, weight, noise)
