@@ -108,7 +108,7 @@ def train_on_answers(
     reverse : annotators who are taken to say the opposite, for each restart
     """
     restarts, candidates = len(reverse), settings.candidates
-    graph, K = AnswerGraph(annotations), num_clusters
+    graph, K = annotations.index.graph, num_clusters
     items = features[torch.from_numpy(graph.items)]
     generators = [torch_stream(seed, "init", r, c, 0, 0) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
