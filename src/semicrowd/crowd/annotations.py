@@ -1,12 +1,14 @@
 """Answers of crowd workers to "are these two the same kind of thing?"."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from semicrowd.crowd.index import AnswerIndex
 from semicrowd.errors import UserError
 
 
@@ -60,9 +62,18 @@ class PairAnnotations:
         return 0 if self.task is None else int(self.task.max()) + 1
 
     @cached_property
+    def index(self) -> AnswerIndex:
+        """The annotated items numbered on their own, and graphs of the answers; made once."""
+        return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators)
+
+    @property
     def annotated(self) -> np.ndarray:
         """Sorted ids of the items that some answer is about, int64."""
-        return np.unique(np.concatenate([self.i, self.j]))
+        return self.index.items
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The answers alone: a copy makes its own index."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def empirical_quality(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sensitivity and specificity of each annotator against true labels.

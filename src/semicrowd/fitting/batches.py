@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from semicrowd.crowd.samplers import RelationalBatch, RelationalSampler, build_sampler
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.samplers import RelationalSampler, build_sampler
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.model import GenerativeSettings

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import RelationalBatch
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.inference.mixture import Mixture

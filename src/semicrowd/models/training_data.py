@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import RelationalBatch
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.models.views import Views
 from semicrowd.random import stream, torch_stream
 

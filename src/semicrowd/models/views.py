@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-from semicrowd.crowd.samplers import RelationalBatch
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.errors import UserError
 from semicrowd.inference.graph import PairGraph
 from semicrowd.settings.training import ViewSettings

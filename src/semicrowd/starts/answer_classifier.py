@@ -110,7 +110,7 @@ def train_on_answers(
     reverse : annotators who are taken to say the opposite, for each restart
     """
     restarts, candidates = len(reverse), networks
-    graph, K = AnswerGraph(annotations), num_clusters
+    graph, K = annotations.index.graph, num_clusters
     items = features[torch.from_numpy(graph.items)]
     generators = [torch_stream(seed, "answers/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
