@@ -14,7 +14,7 @@ Gaussian noise on their features: a network of thousands of weights would otherw
 import warnings
 from collections.abc import Callable, Sequence
 from math import cos, pi
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
