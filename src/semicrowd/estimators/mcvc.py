@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
@@ -99,7 +98,7 @@ class _Fit(Method):
 
     def __init__(self, model: MCVC, features: np.ndarray, answers: PairAnnotations) -> None:
         self.model, self.features, self.iterations = model, features, model.n_steps
-        self.graph = AnswerGraph(answers)
+        self.graph = answers.index.graph
         self.items = model._standardised(features)[torch.from_numpy(self.graph.items)]
         self.restarts, self.annotators = model.n_restarts, answers.num_annotators
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
