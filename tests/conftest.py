@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tests.type_checks  # noqa: F401 - by its name below
 from jaxtyping import install_import_hook
 
-# Shapes and types of the signatures are checked while the tests run, at no cost to anyone else. Before other imports.
-install_import_hook(["semicrowd.expfam", "semicrowd.inference", "semicrowd.nets"], "beartype.beartype")
+# Shapes and types of all signatures are checked while the tests run, at no cost to anyone else. Before other imports.
+install_import_hook("semicrowd", "tests.type_checks.checked")
 
 from semicrowd.data.fetch import data_root, fetch  # noqa: E402
 from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E402

@@ -10,7 +10,6 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
-from semicrowd.estimators.mcvc import surrogate_loss
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
@@ -24,6 +23,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.nets.mlp import MLP, squared_weights
 from semicrowd.random import stream, torch_stream
+from semicrowd.starts.answer_networks import AnswerNetworks
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
 
@@ -165,9 +165,9 @@ def test_gradient_by_the_weights() -> None:
     def probabilities() -> Tensor:
         return net(features)[0].softmax(-1).unflatten(0, (2, 2))
 
-    agreement, neighbours = graph.agreement(probabilities().detach())
+    agreement = graph.agreement(probabilities().detach())[0]
     experts = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
-    surrogate_loss(net, probabilities(), graph.pull(neighbours, answer_weight(experts))).backward()
+    AnswerNetworks(net, experts, PRIOR, graph).step(probabilities(), rate=0.0, held=True)  # it moves nothing
 
     @torch.no_grad()
     def objective() -> float:
