@@ -3,9 +3,11 @@
 import ast
 import builtins
 import sys
+import warnings
 from typing import Any, Self, TypeVar
 
 from beartype import BeartypeConf, beartype
+from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
 
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
@@ -28,7 +30,9 @@ def checked(function: F) -> F:
     hints = function.__annotations__
     for name, hint in hints.items():
         hints[name] = readable(hint, names, owners)
-    return beartype(function, conf=_CONF)  # type: ignore[call-overload, no-any-return]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BeartypeDecorHintPep585DeprecationWarning)  # of OmegaConf's containers
+        return beartype(function, conf=_CONF)  # type: ignore[call-overload, no-any-return]
 
 
 def readable(hint: Any, names: dict[str, Any], owners: list[str]) -> Any:
