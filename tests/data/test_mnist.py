@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from torchvision.datasets import MNIST
+from torchvision.datasets import MNIST  # type: ignore[import-untyped]
 
 from semicrowd.data import load_dataset
 from semicrowd.data.mnist import read_idx

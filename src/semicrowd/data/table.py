@@ -5,16 +5,13 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.data.dataset import Dataset
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TableSettings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _LABEL = "label"
 _EXPECTED = "a .csv with a header or a .npy array [items, features]"
@@ -96,11 +93,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _frame(path: Path, header: list[str]) -> "pd.DataFrame":
+def _frame(path: Path, header: list[str]) -> pd.DataFrame:
     """All rows; a column with a cell that is no number comes as text, an empty cell as NaN."""
-    # Imported here: other data sets do without, and it takes half a second.
-    import pandas as pd
-
     try:
         with warnings.catch_warnings():
             # A row with more cells than the header is only a warning to pandas.
@@ -130,10 +124,8 @@ def _first_too_long(path: Path, width: int) -> str:
         return next(found, "")
 
 
-def _numbers(path: Path, name: str, cells: "pd.Series") -> np.ndarray:
+def _numbers(path: Path, name: str, cells: pd.Series) -> np.ndarray:
     """A column that pandas has left as text, as numbers; some cell will turn out not to be one."""
-    import pandas as pd
-
     numbers = pd.to_numeric(cells.astype(str), errors="coerce").to_numpy(np.float64)
     written_nan = cells.astype(str).str.strip().str.lower().isin(["nan", "inf", "-inf", "+inf"]).to_numpy()
     bad = np.flatnonzero(np.isnan(numbers) & ~written_nan & cells.notna().to_numpy())
@@ -143,7 +135,7 @@ def _numbers(path: Path, name: str, cells: "pd.Series") -> np.ndarray:
     return numbers
 
 
-def _labels(path: Path, cells: "pd.Series") -> np.ndarray:
+def _labels(path: Path, cells: pd.Series) -> np.ndarray:
     empty = np.flatnonzero(cells.isna().to_numpy())
     if len(empty):
         where = f"{path}, line {empty[0] + 2}, column {_LABEL}"
