@@ -19,7 +19,14 @@ def whole_graph(annotations: PairAnnotations) -> RelationalBatch:
 
 
 class RelationalSampler(ABC):
-    """Draws unbiased minibatches of answers and the items they connect."""
+    """Draws unbiased minibatches of answers and the items they connect.
+
+    Attributes
+    ----------
+    size : what there is in a minibatch, at most all there are: answers, tasks or items
+    """
+
+    size: int
 
     def __init__(self, annotations: PairAnnotations) -> None:
         self.annotations = annotations
@@ -86,17 +93,21 @@ class NodeSampler(RelationalSampler):
         return self.index.batch(rows, nodes, np.full(s, n / s), n * (n - 1) / (s * (s - 1)))
 
 
-def build_sampler(kind: str, annotations: PairAnnotations, pairs: int, tasks: int, nodes: int) -> RelationalSampler:
+#: Size of a minibatch of each kind where none is given; of ``pairs`` it is in proportion to the items.
+SIZES = {"tasks": 3, "nodes": 108}
+
+
+def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_proportion: int) -> RelationalSampler:
     """The sampler ``pairs``, ``tasks`` or ``nodes``; ``auto`` is tasks where there are any, else nodes.
 
-    ``pairs``, ``tasks`` and ``nodes`` are the sizes of a minibatch of each kind.
+    Parameters
+    ----------
+    size : answers, tasks or annotated items in a minibatch, None for the usual size
+    in_proportion : the usual number of answers
     """
     if kind == "auto":
         kind = "nodes" if annotations.task is None else "tasks"
-    if kind == "pairs":
-        return PairSampler(annotations, pairs)
-    if kind == "tasks":
-        return TaskSampler(annotations, tasks)
-    if kind == "nodes":
-        return NodeSampler(annotations, nodes)
-    raise UserError(f"model.relational.sampler={kind}: expected auto, pairs, tasks or nodes")
+    samplers: dict[str, type[PairSampler | TaskSampler | NodeSampler]] = {
+        "pairs": PairSampler, "tasks": TaskSampler, "nodes": NodeSampler,
+    }  # fmt: skip
+    return samplers[kind](annotations, size or SIZES.get(kind, in_proportion))
