@@ -34,7 +34,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
     Attributes
     ----------
     cluster_centers_ : [K, D]
-    objective_ : of the best start; ``objective_history_`` after each of its rounds
+    objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -58,6 +58,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
                 best = found
         assert best is not None
         self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
+        self.n_iter_ = len(self.objective_history_)
         return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _run(

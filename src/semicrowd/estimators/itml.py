@@ -49,6 +49,7 @@ class ITML(ITMLParameters, CrowdClusterer):
     cluster_centers_ : [K, D], in the features' own space
     metric_ : [D, D], A of (x − y)ᵀ A (x − y)
     gamma_ : the γ used
+    n_iter_ : passes over all links
     """
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -78,7 +79,9 @@ class ITML(ITMLParameters, CrowdClusterer):
         """L [D, D] with A = LᵀL."""
         solver = _Solver(gamma=gamma, max_iter=self.max_iter)
         tuples = np.stack([difference, np.zeros_like(difference)], axis=1)
-        return np.asarray(solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy()).components_)
+        solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy())
+        self.n_iter_ = solver.n_iter_
+        return np.asarray(solver.components_)
 
     def _choose_gamma(
         self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, rng: np.random.Generator
