@@ -148,6 +148,12 @@ def mean_item_cost(features: np.ndarray, num_clusters: int, seed: int) -> float:
     return float(KMeans(num_clusters, n_init=10, random_state=seed).fit(features).inertia_) / len(features)
 
 
+def cluster_means(features: np.ndarray, labels: np.ndarray, num_clusters: int) -> np.ndarray:
+    """Mean of each cluster, [K, D]; that of all items where one is empty."""
+    members = [labels == cluster for cluster in range(num_clusters)]
+    return np.array([features[inside if inside.any() else ...].mean(axis=0) for inside in members])
+
+
 def _means(features: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """Mean of each cluster; an empty one keeps its centre."""
     size = np.bincount(labels, minlength=len(centers))
