@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.answers import load_annotations
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.answers import load_annotations
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
@@ -147,8 +148,8 @@ def test_annotators_without_answers_are_gone_and_the_others_keep_their_names(cro
         assert {int(name) for name in answers.worker_names} == set(rows_of(answers)[:, 2])
         assert sorted(set(answers.worker.tolist())) == list(range(answers.num_annotators))
         # A finished run reads them back from its file: the annotators must have the same numbers there.
-        answers.to_csv(tmp_path / "answers.csv")
-        read = PairAnnotations.from_csv(tmp_path / "answers.csv", 300)
+        csv_file.write(answers, tmp_path / "answers.csv")
+        read = csv_file.read(tmp_path / "answers.csv", 300)
         assert read.worker_names == answers.worker_names
         assert np.array_equal(read.worker, answers.worker)
         assert read.task is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.crowd import simulate
+from semicrowd.crowd import csv_file, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.fetch import fetch
@@ -69,7 +69,7 @@ def _none(data: Dataset, root: Path, seed: int) -> None:  # noqa: ARG001 - calle
 def _file(data: Dataset, root: Path, seed: int, *, path: str | Path | None = None) -> PairAnnotations:  # noqa: ARG001
     if not path:
         raise UserError("annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task]")
-    return PairAnnotations.from_csv(path, data.num_items)
+    return csv_file.read(path, data.num_items)
 
 
 def _crowd(
@@ -99,7 +99,7 @@ def _crowd(
     )  # fmt: skip
     sensitivity, specificity = answers.empirical_quality(data.labels)
     answers = replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
-    return simulate.flip_annotators(answers, flipped, stream(seed, "annotations", 1))
+    return simulate.flip_annotators(answers, flipped, stream(seed, "annotations/flipped"))
 
 
 def _draw_tasks(num_tasks: int | None, rng: np.random.Generator) -> np.ndarray:

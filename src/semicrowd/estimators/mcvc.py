@@ -111,7 +111,7 @@ class MCVC(ClusterMixin, BaseEstimator):
         self.n_features_in_ = features.shape[1]
         self.scaler_ = StandardScaler().fit(features)
         items = self._standardised(features)
-        graph = AnswerGraph(pairs)
+        graph = pairs.index.graph
         net, experts, bounds = self._fit(items[torch.from_numpy(graph.items)], graph, pairs.num_annotators)
 
         best = int(bounds.argmax())

@@ -12,7 +12,7 @@ Gaussian noise on their features: a network of thousands of weights would otherw
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import cos, pi
 from typing import Any, NamedTuple
 
@@ -40,6 +40,8 @@ QUALITY_PRIOR = (10.0, 1.0)
 #: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
 #: even use is rewarded.
 HELD, TAUGHT = 0.15, 0.35
+#: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
+STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
 #: Probability of an item's spectral cluster while it is learned.
@@ -94,44 +96,44 @@ def train_on_answers(
     features: Float[Tensor, "N D"],
     annotations: PairAnnotations,
     num_clusters: int,
-    hidden: list[int],
-    settings: Any,
+    hidden: Sequence[int],
+    networks: int,
     seed: int,
     reverse: Bool[np.ndarray, "R M"],
     progress: Callable[[str], None] = lambda _: None,
 ) -> AnswerClassifiers:
-    """The best of ``settings.candidates`` classifiers of each restart.
+    """The best of ``networks`` classifiers of each restart.
 
     Parameters
     ----------
-    settings : ``model.warm.classifier``
+    networks : candidates for each restart
     reverse : annotators who are taken to say the opposite, for each restart
     """
-    restarts, candidates = len(reverse), settings.candidates
-    graph, K = AnswerGraph(annotations), num_clusters
+    restarts, candidates = len(reverse), networks
+    graph, K = annotations.index.graph, num_clusters
     items = features[torch.from_numpy(graph.items)]
-    generators = [torch_stream(seed, "init", r, c, 0, 0) for r in range(restarts) for c in range(candidates)]
+    generators = [torch_stream(seed, "answers/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
-    spectral = min(settings.spectral, candidates) if len(graph.items) >= K else 0
-    targets = _spectral_clusters(annotations, graph, K, spectral, stream(seed, "init", 0, 0, 0, 0, 0))
+    spectral = min(SPECTRAL, candidates) if len(graph.items) >= K else 0
+    targets = _spectral_clusters(annotations, graph, K, spectral, stream(seed, "answers/spectral"))
     target = (CONFIDENCE * one_hot(targets, K) + (1 - CONFIDENCE) / K).float()
     taught = torch.arange(restarts * candidates) % candidates < len(target)
     target = target.repeat(restarts, 1, 1)
     prior = _prior(reverse, candidates)
     annotators = prior
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    noise = torch_stream(seed, "noise", 0, 0, 0, 0, 2)
-    for step in range(settings.steps):
-        progress(f"warm start: classifiers of the answers {step + 1}/{settings.steps}")
+    noise = torch_stream(seed, "answers/noise")
+    for step in range(STEPS):
+        progress(f"warm start: classifiers of the answers {step + 1}/{STEPS}")
         draws = torch.randn(len(taught), *items.shape, generator=noise)
-        log_q = net(items + settings.noise * draws)
+        log_q = net(items + NOISE * draws)
         q = log_q.exp()
         agreement, neighbours = graph.agreement(q.detach()[:, None])
-        if step >= HELD * settings.steps:
+        if step >= HELD * STEPS:
             annotators = posterior_of_annotators(prior, agreement[:, 0], graph.counts)
         pull = graph.pull(neighbours, annotators.evidence().weight[:, None])[:, 0]
         gain = pull * q  # its gradient is that of L_rel
-        if step < TAUGHT * settings.steps:
+        if step < TAUGHT * STEPS:
             # A nat for each item: of weights from .5 to 3 the one with the highest bounds on Face.
             evenness = torch.special.entr(q[~taught].mean(1)).sum()
             loss = -gain[~taught].sum() - (target * log_q[taught]).sum() - len(items) * evenness
@@ -139,7 +141,7 @@ def train_on_answers(
             loss = -gain.sum()
         optimizer.zero_grad()
         (loss + 0.5 * squared_weights(net).sum()).backward()
-        _set_rate(optimizer, settings, step)
+        _set_rate(optimizer, step)
         optimizer.step()
     with torch.no_grad():
         agreement = graph.agreement(net(items).exp()[:, None])[0][:, 0]
@@ -154,35 +156,35 @@ def average_of_learners(
     features: Float[Tensor, "N D"],
     items: Tensor,
     target: Float[Tensor, "R n K"],
-    hidden: list[int],
-    settings: Any,
+    hidden: Sequence[int],
+    networks: int,
     seed: int,
 ) -> Float[Tensor, "R N K"]:
-    """Mean q(z | o) of ``settings.candidates`` new networks for each restart that learned ``target`` of ``items``.
+    """Mean q(z | o) of ``networks`` new networks for each restart that learned ``target`` of ``items``.
 
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
-    restarts, candidates = len(target), settings.candidates
-    generators = [torch_stream(seed, "init", r, c, 0, 1) for r in range(restarts) for c in range(candidates)]
+    restarts, candidates = len(target), networks
+    generators = [torch_stream(seed, "learners/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, target.shape[-1], generators, head_gain=1.0)
-    noise, each = torch_stream(seed, "noise", 0, 0, 0, 0, 4), target.repeat_interleave(candidates, 0)
+    noise, each = torch_stream(seed, "learners/noise"), target.repeat_interleave(candidates, 0)
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    for step in range(settings.steps):
+    for step in range(STEPS):
         draws = torch.randn(len(each), len(items), features.shape[1], generator=noise)
-        loss = -(each * net(features[items] + settings.noise * draws)).sum() + 0.5 * squared_weights(net).sum()
+        loss = -(each * net(features[items] + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
         optimizer.zero_grad()
         loss.backward()
-        _set_rate(optimizer, settings, step)
+        _set_rate(optimizer, step)
         optimizer.step()
     with torch.no_grad():
         means = [net(o).exp().unflatten(0, (restarts, candidates)).mean(1) for o in features.split(_PIECE)]
     return torch.cat(means, 1)
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, settings: Any, step: int) -> None:
+def _set_rate(optimizer: torch.optim.Optimizer, step: int) -> None:
     """From the largest step to none along a cosine."""
     for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * 0.5 * (1 + cos(pi * step / settings.steps))
+        group["lr"] = RATE * 0.5 * (1 + cos(pi * step / STEPS))
 
 
 def _prior(reverse: np.ndarray, candidates: int) -> Annotators:
