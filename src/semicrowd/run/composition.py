@@ -8,7 +8,9 @@ from typing import Any
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -53,6 +55,7 @@ class Given:
     extra : what ``+name=value`` has added
     overrides : the arguments
     run_dir, sweep_dir : where the files of a single run, and of a sweep, go
+    launcher : settings of Hydra's launcher of a sweep
     """
 
     choices: dict[str, str]
@@ -62,6 +65,14 @@ class Given:
     overrides: tuple[str, ...] = ()
     run_dir: str = "runs/default"
     sweep_dir: str = "multirun/default"
+    launcher: dict[str, Any] = field(default_factory=dict)
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Arguments as Hydra understands them, sweeps over the names of a group included."""
+    register()
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
+        return OverridesParser.create(GlobalHydra.instance().config_loader()).parse_overrides(list(overrides))
 
 
 def composed(overrides: Sequence[str]) -> Given:
@@ -79,7 +90,8 @@ def composed(overrides: Sequence[str]) -> Given:
         cfg = compose("config", list(overrides), return_hydra_config=True)
         try:
             content = {str(key): _plain(cfg, str(key)) for key in cfg if key != "hydra"}
-            run_dir, sweep_dir = str(cfg.hydra.run.dir), str(cfg.hydra.sweep.dir)
+            folders = str(cfg.hydra.run.dir), str(cfg.hydra.sweep.dir)
+            launcher = _plain(cfg.hydra, "launcher")
         except OmegaConfBaseException as error:
             raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
     chosen = dict(cfg.hydra.runtime.choices)
@@ -104,7 +116,7 @@ def composed(overrides: Sequence[str]) -> Given:
         if values[name] is None and not (origin and name in _optional(choices)):
             del values[name]
     extra = {name: value for name, value in content.items() if name not in known}
-    return Given(choices, values, origins, extra, tuple(overrides), run_dir, sweep_dir)
+    return Given(choices, values, origins, extra, tuple(overrides), *folders, launcher)
 
 
 def _plain(cfg: DictConfig, key: str) -> Any:
@@ -115,7 +127,7 @@ def _plain(cfg: DictConfig, key: str) -> Any:
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
     """Settings of which null is a value."""
-    return {f"{group}.{one.name}" for group, kind in groups_of(choices).items() for one in described(kind) if one.optional}
+    return {f"{group}.{one.spelled}" for group, kind in groups_of(choices).items() for one in described(kind) if one.optional}
 
 
 class _Sources:

@@ -7,12 +7,13 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, read_status, write_json
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
 from semicrowd.run.inputs import resolve_on_data
-from semicrowd.run.settings import check_given
+from semicrowd.run.settings import check_given, given_in_vain
 
 Metrics = dict[str, float | int]
 
@@ -30,7 +31,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         After Ctrl-C; status.json then says ``interrupted`` and ``resume=true`` goes on.
     """
     check_given(given)
-    content = _given_content(given)
+    content = {**given.choices, **given.values, **given.extra}
     before, finished = _before(given, run_dir)
     if finished and same_given(before, content):
         return _nothing_to_do(run_dir)
@@ -62,7 +63,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_config(run_dir, settings.content, content)
             write_json(run_dir / "provenance.json", origin)
             if answers is not None:
-                write_answers(answers, run_dir / "annotations.csv")
+                csv_file.write(answers, run_dir / "annotations.csv")
             with start_run(OmegaConf.create(settings.content), run_dir, origin) as tracker:
                 metrics = Session(settings, run_dir, data, answers, estimator, tracker).run(resume)
             write_json(run_dir / "metrics.json", metrics)
@@ -72,3 +73,41 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             raise
         directory.set_status("finished")
     return metrics
+
+
+def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:
+    """Configuration of the run to go on with, empty without one, and whether that has finished."""
+    status = read_status(run_dir)
+    if not given.values.get("resume") or not status or not (run_dir / CONFIG).exists():
+        return {}, False
+    return read_config(run_dir / CONFIG), status.get("status") == "finished"
+
+
+def _nothing_to_do(run_dir: Path) -> Metrics:
+    _note(f"{run_dir}: finished before, nothing to do")
+    return read_metrics(run_dir)
+
+
+def read_metrics(run_dir: Path) -> Metrics:
+    """A finished run's metrics.json.
+
+    Raises
+    ------
+    UserError
+        Where there is none.
+    """
+    path = run_dir / "metrics.json"
+    try:
+        metrics = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read; is {run_dir} a finished run?") from error
+    assert isinstance(metrics, dict)
+    return metrics
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _one_line(error: BaseException) -> str:
+    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}".splitlines()[0]

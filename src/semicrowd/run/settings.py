@@ -8,6 +8,7 @@ from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.rule import answers, baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
+from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import Settings, check, described, shown
 from semicrowd.settings.groups import FIXED, MODELS, TOP, groups_of
 from semicrowd.settings.recipe import Recipe
@@ -15,7 +16,7 @@ from semicrowd.settings.training import TrainingSettings
 
 #: Groups that a method of estimators.BASELINES has nothing of.
 _GENERATIVE = ("nets", "start", "views")
-#: Largest seed of scikit-learn.
+#: Where a value is from that nobody has set.
 DEFAULT = "default"
 
 
@@ -66,11 +67,12 @@ def check_given(given: Given) -> None:
         Naming the setting, its value and what was expected.
     """
     for group, kind in _kinds(given.choices):
-        fields = {one.name: one.field for one in described(kind)}
+        fields = {one.spelled: one.name for one in described(kind)}
         values = group_of(given.values, group)
         if not group:
             values = {name: value for name, value in values.items() if name in fields}
         check(kind, {fields.get(name, name): value for name, value in values.items()}, group)
+    sources(given)
     if not given.run_dir.strip() or not given.sweep_dir.strip():
         raise UserError("hydra.run.dir=: expected the path of a folder")
     model = given.choices["model"]
@@ -82,8 +84,18 @@ def check_given(given: Given) -> None:
             if name.partition(".")[0] in _GENERATIVE:
                 raise UserError(f"{_argument(given, name)}: model={model} has no such settings; leave it out")
     devices, strategy = given.values.get("trainer.devices", 1), given.values.get("trainer.strategy", "single")
-    if devices > 1 and strategy != "ddp":
-        raise UserError(f"trainer.devices={devices}: several devices need trainer=ddp")
+    if devices > 1 and (strategy != "ddp" or model not in MODELS):
+        several = "trainer=ddp" if model in MODELS else f"model={' or '.join(MODELS)}"
+        raise UserError(f"trainer.devices={devices}: several processes need {several}")
+
+
+def given_in_vain(given: Given) -> list[str]:
+    """A line for each setting that the method has no use for."""
+    if given.choices["model"] in MODELS:
+        return []
+    vain = {"protocol", "snapshots", *(one.name for one in described(TrainingSettings))} & given.values.keys()
+    return [f"{_argument(given, name)}: model={given.choices['model']} is fitted once, by its own settings"
+            for name in sorted(vain)]
 
 
 def _argument(given: Given, name: str) -> str:
@@ -128,9 +140,11 @@ def resolved(given: Given, facts: Facts) -> Resolved:
     values = before.values | after.values
     if values["model.K"] > facts.num_items:
         raise UserError(f"model.K={values['model.K']}: more clusters than the {facts.num_items} items of {facts.data}")
-    last = values.get("epochs", 0)
-    if any(epoch > last for epoch in values["snapshots"]):
-        raise UserError(f"snapshots={shown(values['snapshots'])}: expected a list of epochs from 0 (the start) to {last}")
+    snapshots, last = values["snapshots"], values.get("epochs", 0)
+    if snapshots and model in MODELS and facts.image_shape is None:
+        raise UserError(f"snapshots={shown(snapshots)}: expected [], since data={facts.data} has no images to draw")
+    if model in MODELS and any(epoch > last for epoch in snapshots):
+        raise UserError(f"snapshots={shown(snapshots)}: expected a list of epochs from 0 (the start) to {last}")
     return Resolved(given.choices, values, before.origins | after.origins, given.extra)
 
 
@@ -162,7 +176,7 @@ def _of_recipe(found: Recipe) -> tuple[dict[str, Any], Mapping[str, str]]:
     values = {}
     for group, settings in parts.items():
         for one in described(type(settings)):
-            values[f"{group}.{one.name}" if group else one.name] = getattr(settings, one.field)
+            values[f"{group}.{one.name}" if group else one.name] = getattr(settings, one.name)
     return values, found.reasons
 
 
@@ -170,10 +184,14 @@ def _filled(given: Given, kinds: Sequence[tuple[str, type]], said: Mapping[str, 
     """Given, else said by a rule, else the default."""
     values, reasons = {}, {name: why for name, (_, why) in said.items()}
     for group, kind in kinds:
+        fields = {}
         for one in described(kind):
-            name = f"{group}.{one.name}" if group else one.name
+            name = f"{group}.{one.spelled}" if group else one.spelled
             ruled = said[name][0] if name in said else one.default
-            values[name] = given.values.get(name, ruled)
+            fields[one.name] = values[name] = given.values.get(name, ruled)
+        made = kind(**fields)  # which checks what depends on several of them
+        if isinstance(made, Parameters):
+            made.check_parameters(group)
     origins = {name: _origin(name, given, reasons) for name in values}
     return Resolved(given.choices, values, origins | {group: given.origins[group] for group in given.choices}, given.extra)
 

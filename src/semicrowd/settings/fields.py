@@ -97,12 +97,12 @@ def setting(default: Any, help: str, rule: Rule, *, optional: bool = False) -> A
 
 @dataclass(frozen=True)
 class Description:
-    """A setting as ``--help`` shows it; ``name`` is that of the command line, ``field`` that of the dataclass."""
+    """A setting as ``--help`` shows it; the command line has it as ``spelled``."""
 
     name: str
     default: Any
     help: str
-    field: str
+    spelled: str
     rule: Rule
     optional: bool
 
@@ -111,7 +111,7 @@ def described(settings: type) -> list[Description]:
     """The settings of a dataclass, in their order."""
     spelling = getattr(settings, "spelling", {})
     return [
-        Description(spelling.get(f.name, f.name), f.default, f.metadata["help"], f.name, f.metadata["rule"],
+        Description(f.name, f.default, f.metadata["help"], spelling.get(f.name, f.name), f.metadata["rule"],
                     f.metadata["optional"])
         for f in _settings(settings)
     ]

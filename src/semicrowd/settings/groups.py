@@ -5,7 +5,7 @@ from typing import Any
 from semicrowd.settings.baselines import BASELINE_PARAMETERS
 from semicrowd.settings.fields import Choice, described
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.sources import ANNOTATIONS, DATA
+from semicrowd.settings.sources import ANSWERS, DATA
 from semicrowd.settings.training import (
     LoggerSettings,
     RunSettings,
@@ -18,7 +18,7 @@ from semicrowd.settings.training import (
 MODELS: dict[str, type] = {"bayes": BayesSettings, "scdc": SCDCSettings}
 #: Groups of which a choice decides what settings there are; a choice is a file of ``conf/``.
 CHOSEN: dict[str, dict[str, type]] = {
-    "data": DATA, "model": MODELS | BASELINE_PARAMETERS, "annotations": ANNOTATIONS,
+    "data": DATA, "model": MODELS | BASELINE_PARAMETERS, "annotations": ANSWERS,
 }  # fmt: skip
 #: Groups whose settings are always the same; a choice is a value of the first of them: ``start=cold``.
 FIXED: dict[str, type] = {
@@ -33,12 +33,12 @@ def choice_of(group: str) -> tuple[str, tuple[str, ...]]:
     """The setting of a group of :data:`FIXED` that names its choice, and the choices."""
     first = described(FIXED[group])[0]
     assert isinstance(first.rule, Choice)
-    return first.name, first.rule.names
+    return first.spelled, first.rule.names
 
 
 def names_of(kind: type) -> list[str]:
     """Names of settings as the command line has them."""
-    return [one.name for one in described(kind)]
+    return [one.spelled for one in described(kind)]
 
 
 def groups_of(choices: dict[str, str]) -> dict[str, type | tuple[type, ...]]:

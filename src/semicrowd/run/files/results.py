@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.evaluation.scores import Assignment, Evaluation, WorkerTable
+from semicrowd.evaluation.scores import Evaluation, WorkerTable
 from semicrowd.files import write_atomic, write_csv
+from semicrowd.fitting.result import Assignment
 
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
@@ -15,7 +16,7 @@ _MOST_ITEMS = 10_000
 
 def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations | None) -> None:
     """Write assignments, workers and restarts; metrics.json is the caller's, who writes it last."""
-    final, test = result.found.final, result.found.test
+    final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
@@ -69,9 +70,10 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     columns = [column.tolist() for column in result.restart_scores.values()]
     rows = [(restart, *values) for restart, values in enumerate(zip(*columns, strict=True))]
     write_csv(folder / "restarts.csv", ("restart", *result.restart_scores), rows)
-    restarts, items = result.found.restart_clusters.shape
+    assert result.found.restarts is not None
+    restarts, items = result.found.restarts.clusters.shape
     if restarts > 1 and items <= _MOST_ITEMS:
-        clusters = result.found.restart_clusters.astype(np.int16)
+        clusters = result.found.restarts.clusters.astype(np.int16)
 
         def write(temporary: Path) -> None:
             with temporary.open("wb") as file:

@@ -1,0 +1,111 @@
+"""The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.evaluation.scores import Evaluation, score
+from semicrowd.files import MODEL
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment
+from semicrowd.run.files.results import write_results
+from semicrowd.run.settings import Resolved
+from semicrowd.tracking import RunTracker
+
+#: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
+_SPLITS = ("train", "test", "annotated", "final")
+METRICS = (
+    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari")),
+    "clusters/used",
+    "clusters/effective",
+    "elbo/train",
+    "workers/sensitivity_mae",
+    "workers/specificity_mae",
+    "workers/sensitivity_rank",
+    "workers/specificity_rank",
+    "seconds/fit",
+    "epochs",
+    "restart/best",
+    "restart/oracle_acc",
+)
+#: What the tracker keeps of a run directory.
+ARTIFACTS = (
+    "config.yaml",
+    "provenance.json",
+    "annotations.csv",
+    "assignments.csv",
+    "test_assignments.csv",
+    "workers.csv",
+    "restarts.csv",
+    "curves.csv",
+    "figures",
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run's parts, its directory held."""
+
+    settings: Resolved
+    run_dir: Path
+    data: Dataset
+    answers: PairAnnotations | None
+    estimator: CrowdClusterer
+    tracker: RunTracker
+
+    def run(self, resume: bool) -> dict[str, float | int]:
+        """Fit, from the checkpoint on if ``resume``, evaluate, write the results but metrics.json; return that."""
+        monitor = Monitor(
+            folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
+            progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
+        )  # fmt: skip
+        self.estimator.fit(self.data.features, self.answers, monitor=monitor)
+        seconds = monitor.seconds
+        result = score(self.estimator.result_, self.data, self.answers, self._test())
+        epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
+        scores = {**result.scores, "seconds/fit": round(seconds, 3), "epochs": epochs}
+        metrics = {name: scores[name] for name in METRICS if name in scores}
+        write_results(self.run_dir, result, self.answers)
+        self.estimator.save(self.run_dir / MODEL)
+        if self.settings.values["figures"]:
+            self._draw(result, monitor)
+        self.tracker.finish(metrics, [self.run_dir / name for name in ARTIFACTS if (self.run_dir / name).exists()])
+        return metrics
+
+    def _test(self) -> Assignment | None:
+        """Items of the test split, None without one and of a method that takes no new items."""
+        if self.data.test_features is None or not self.estimator.takes_new_items:
+            return None
+        return assigned(self.estimator, self.data.test_features)
+
+    def _draw(self, result: Evaluation, monitor: Monitor) -> None:
+        """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
+        from semicrowd.figures import RunFigureData, run_figures
+        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
+
+        found, data, choices = result.found, self.data, self.settings.choices
+        weights, samples = cluster_weights(self.estimator), None
+        if weights is not None:
+            number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
+            samples = generated(self.estimator, number, self.settings.values["seed"])
+        figures = RunFigureData(
+            title=f"{' '.join(choices[group] for group in ('data', 'model', 'annotations'))} "
+            f"seed {self.settings.values['seed']}",
+            features=data.features,
+            labels=data.labels,
+            clusters=found.final.cluster,
+            latent_mean=found.latent_mean if found.latent_mean is not None else np.zeros((data.num_items, 0)),
+            samples=samples,
+            weights=np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items,
+            image_shape=data.image_shape,
+            workers=result.workers,
+            curves=monitor.rows,
+            restarts=result.restart_scores,
+            best=found.best,
+            snapshots=monitor.kept,
+        )
+        run_figures(figures, self.run_dir / "figures")
