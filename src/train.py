@@ -4,7 +4,7 @@ import sys
 
 if __name__ == "__main__":
     try:
-        from semicrowd.run.commandline.main import main
+        from semicrowd.run.main import main
 
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:  # while the modules are imported

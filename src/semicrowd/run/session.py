@@ -1,5 +1,6 @@
 """The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.files import MODEL
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
+from semicrowd.run.estimator import assigned
 from semicrowd.run.files.results import write_results
+from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
 from semicrowd.tracking import RunTracker
 
@@ -63,7 +66,8 @@ class Session:
             folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
             progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
-        self.estimator.fit(self.data.features, self.answers, monitor=monitor)
+        with as_others(self.run_dir) if self.settings.values["trainer.strategy"] == "ddp" else nullcontext():
+            self.estimator.fit(self.data.features, self.answers, monitor=monitor)
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
