@@ -40,11 +40,11 @@ def quality_posterior(
     same: Float[Tensor, "*R M 2"],
     counts: Float[Tensor, "M 2"],
 ) -> tuple[Tensor, Tensor]:
-    """Natural parameters of the optimal Beta posteriors q(α) and q(β) (eqs. 28 and 29).
+    """Parameters of the optimal Beta posteriors q(α) and q(β) (eqs. 28 and 29).
 
     Parameters
     ----------
-    sensitivity, specificity : natural parameters of the priors, of everybody or of each annotator
+    sensitivity, specificity : natural or shape parameters of the priors, of everybody or of each annotator
     same : expected number of pairs of one cluster among the answers 0 and the answers 1 of each annotator
     counts : all answers 0 and 1 of each annotator
     """

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 from sklearn.cluster import KMeans
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd.two_coin import quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer, OneShot
@@ -84,7 +86,7 @@ class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
         return self._found(final, final, quality.posterior)
 
     def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, Quality]:
-        i, j = np.searchsorted(self.annotated_, pairs.i), np.searchsorted(self.annotated_, pairs.j)
+        i, j = pairs.index.i, pairs.index.j
         weight = 2.0 * pairs.label - 1
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
         rounds = []
@@ -100,14 +102,13 @@ class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
 
 def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     """The annotators' quality if ``same`` [P] is the truth about the pairs, under a Beta(10, 1) prior."""
-    shapes, evidence = [], 0.0
-    for relation, right in ((same, 1), (~same, 0)):
-        hits, misses = (
-            np.bincount(pairs.worker[relation & (pairs.label == answer)], minlength=pairs.num_annotators)
-            for answer in (right, 1 - right)
-        )
-        shapes.append(np.stack([_PRIOR[0] + hits, _PRIOR[1] + misses], axis=-1))
-        evidence += float((betaln(_PRIOR[0] + hits, _PRIOR[1] + misses) - betaln(*_PRIOR)).sum())
+    cell = 2 * pairs.worker + pairs.label
+    together = np.bincount(cell[same], minlength=2 * pairs.num_annotators).reshape(-1, 2)
+    prior = torch.tensor(_PRIOR, dtype=torch.float64)
+    counts = (torch.from_numpy(answers).double() for answers in (together, pairs.index.counts))
+    posterior = quality_posterior(prior, prior, *counts)
+    shapes = [shape.numpy() for shape in posterior]
+    evidence = sum(float((betaln(*shape.T) - betaln(*_PRIOR)).sum()) for shape in shapes)
     return Quality(shapes[0], shapes[1], evidence)
 
 

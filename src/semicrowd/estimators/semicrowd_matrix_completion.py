@@ -86,7 +86,7 @@ def filtered_similarity(pairs: PairAnnotations, lower: float, upper: float) -> t
     An item is similar to itself.
     """
     n = len(pairs.annotated)
-    i, j = np.searchsorted(pairs.annotated, pairs.i), np.searchsorted(pairs.annotated, pairs.j)
+    i, j = pairs.index.i, pairs.index.j
     same, answers = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(same, (i, j), pairs.label)
     np.add.at(answers, (i, j), 1)

@@ -1,15 +1,14 @@
 """Networks that learn clusters from answers alone, and the annotators as they see them: MCVC's steps.
 
-Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all else (:mod:`inference.mcvc`). With
+Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all else (:mod:`semicrowd.inference.mcvc`). With
 one view (G = 1) these are the classifiers that a generative model may start from.
 """
 
-from collections.abc import Callable
 from math import cos, pi
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from semicrowd.crowd.answer_graph import AnswerGraph
@@ -40,7 +39,8 @@ class AnswerNetworks:
         rate: float,
         *,
         held: bool,
-        loss: Callable[[Tensor], Tensor] = lambda gain: -gain.sum(),
+        counted: Bool[Tensor, "R"] | None = None,
+        penalty: Tensor | float = 0.0,
     ) -> Float[Tensor, "R G M 2"]:
         """One step; returns the agreement that it saw.
 
@@ -49,14 +49,17 @@ class AnswerNetworks:
         eta : the networks' cluster probabilities of the annotated items
         rate : step size of Adam
         held : the annotators stay as they are
-        loss : of ``gain`` [R, G, n, K], whose sum has the gradient of the bound by the networks' probabilities
+        counted : restarts that learn from the answers in this step; None: all
+        penalty : what else the networks keep low
         """
         agreement, neighbours = self.graph.agreement(eta.detach())
         if not held:
             self.judge(agreement)
+        # Its gradient by the weights is that of the bound, the answers' part; no two restarts meet in it.
         gain = self.graph.pull(neighbours, answer_weight(self.experts)) * eta
+        gain = gain if counted is None else gain[counted]
         self.optimizer.zero_grad()
-        (loss(gain) + 0.5 * squared_weights(self.net).sum()).backward()
+        (penalty - gain.sum() + 0.5 * squared_weights(self.net).sum()).backward()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
