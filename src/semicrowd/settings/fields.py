@@ -4,7 +4,7 @@ A rule takes a value and says what was expected instead, or None where the value
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Self
@@ -122,6 +122,13 @@ def names(settings: type) -> list[str]:
     return [f.name for f in _settings(settings)]
 
 
+def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
+    """``"; the nearest is …"`` for the word most like ``word``, large and small letters alike, or nothing."""
+    lower = {one.lower(): one for one in words}
+    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
+    return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
+
+
 def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
     """Refuse values that are no settings of the dataclass, or do not fit.
 
@@ -140,9 +147,9 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
     for name, value in values.items():
         if name not in known:
             there = [spelling.get(one, one) for one in known]
-            close = get_close_matches(str(name), there, n=1, cutoff=0.5)
-            nearest = f"; the nearest is {prefix}{close[0]}" if close else ""
-            raise UserError(f"{prefix}{name}: no such setting{nearest}; there are {', '.join(there) or 'none'}")
+            raise UserError(
+                f"{prefix}{name}: no such setting{nearest(name, there, prefix)}; there are {', '.join(there) or 'none'}"
+            )
         if value is None and known[name].metadata["optional"]:
             continue
         expected = known[name].metadata["rule"](value)

@@ -1,21 +1,14 @@
 """Hydra's exceptions as one line that names the argument, what is wrong with it and the nearest thing that is right."""
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
 from semicrowd.run.composition import known_keys
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """``"; nearest is …"`` for the word most like ``word``, or nothing."""
-    choices = list(words)
-    lower = {choice.lower(): choice for choice in choices}
-    close = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
-    return f"; the nearest is {lower[close[0]]}" if close else ""
+from semicrowd.settings.fields import nearest
 
 
 def explain(error: Exception, arguments: Sequence[str]) -> UserError:
