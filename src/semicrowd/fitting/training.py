@@ -59,6 +59,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
             raise KeyboardInterrupt from None
         finally:
             signal.signal(signal.SIGINT, handler)  # Lightning leaves Ctrl-C ignored
+    monitor.end()
     module.eval().to(trainer.strategy.root_device)
 
 
