@@ -37,9 +37,9 @@ def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
     groups = ("model", "nets", "start", "views")
     settings = {f"{g}.{key}": _plain(value) for g in groups for key, value in content[g].items() if key != "name"}
     return ESTIMATORS[name](
-        settings.pop("model.K"), restarts=content["restarts"], epochs=content["epochs"],
-        batch_size=content["batch_size"], protocol=content["protocol"], settings=settings, trainer=trainer,
-        random_state=seed,
+        n_clusters=settings.pop("model.K"), restarts=content["restarts"], epochs=content["epochs"],
+        batch_size=content["batch_size"], protocol=content["protocol"], image_shape=data.image_shape,
+        settings=settings, trainer=trainer, random_state=seed,
     )  # fmt: skip
 
 

@@ -2,21 +2,15 @@
 
 import argparse
 import csv
+import inspect
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semicrowd.errors import UserError
 from semicrowd.files import MODEL, read_status
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from semicrowd.crowd.annotations import PairAnnotations
 
 _EPILOG = """\
 examples:
@@ -79,10 +73,13 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
                         f"{estimator.n_features_in_}")
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if annotations_file is not None:
-        if not isinstance(estimator, GenerativeClusterer):
+        if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        answers = _as_trained(csv_file.read(annotations_file, len(features)), estimator.workers_, annotations_file)
-        assignment = assigned(estimator, features, answers)
+        answers = csv_file.read(annotations_file, len(features))
+        try:
+            assignment = assigned(estimator, features, answers)
+        except UserError as error:
+            raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     if output is not None:
         write_assignments(output, assignment, annotated)
@@ -90,24 +87,3 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(ASSIGNMENT_HEADER)
     writer.writerows(assignment_rows(assignment, annotated))
-
-
-def _as_trained(answers: "PairAnnotations", workers: "pd.DataFrame | None", path: Path) -> "PairAnnotations":
-    """The answers with the worker numbers of the run.
-
-    Raises
-    ------
-    UserError
-        For a worker whose reliability the run has not learned.
-    """
-    if workers is None:
-        raise UserError(f"{path}: the run was trained without answers and knows no workers")
-    names = tuple(workers["annotator"])
-    number = {name: index for index, name in enumerate(names)}
-    for name in answers.worker_names:
-        if name not in number:
-            raise UserError(f"{path}: worker {name} is not among the {len(names)} of the run")
-    trained = np.array([number[name] for name in answers.worker_names])
-    return replace(
-        answers, worker=trained[answers.worker], worker_names=names, true_sensitivity=None, true_specificity=None
-    )

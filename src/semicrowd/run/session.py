@@ -17,6 +17,7 @@ from semicrowd.run.estimator import assigned
 from semicrowd.run.files.results import write_results
 from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
+from semicrowd.settings.groups import MODELS
 from semicrowd.tracking import RunTracker
 
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
@@ -92,10 +93,11 @@ class Session:
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
 
         found, data, choices = result.found, self.data, self.settings.choices
-        weights, samples = cluster_weights(self.estimator), None
-        if weights is not None:
+        weights, samples = np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items, None
+        if choices["model"] in MODELS:
             number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
-            samples = generated(self.estimator, number, self.settings.values["seed"])
+            samples = self.estimator.generate(number, self.settings.values["seed"])  # type: ignore[attr-defined]
+            weights = self.estimator.cluster_weights_  # type: ignore[attr-defined]
         figures = RunFigureData(
             title=f"{' '.join(choices[group] for group in ('data', 'model', 'annotations'))} "
             f"seed {self.settings.values['seed']}",
@@ -104,7 +106,7 @@ class Session:
             clusters=found.final.cluster,
             latent_mean=found.latent_mean if found.latent_mean is not None else np.zeros((data.num_items, 0)),
             samples=samples,
-            weights=np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items,
+            weights=weights,
             image_shape=data.image_shape,
             workers=result.workers,
             curves=monitor.rows,
