@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from semicrowd.figures.samples import as_image
 from semicrowd.figures.style import new_figure
-from semicrowd.metrics import USED_SHARE
 from semicrowd.fitting.snapshots import Snapshots
+from semicrowd.metrics import USED_SHARE
 
 #: Grey between the images.
 _GAP = 0.35

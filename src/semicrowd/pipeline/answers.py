@@ -6,11 +6,11 @@ from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
+from semicrowd.files import write_json
 from semicrowd.pipeline.configurations import composed
 from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.run.execute import load_inputs
-from semicrowd.files import write_json
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:

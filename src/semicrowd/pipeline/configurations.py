@@ -15,10 +15,10 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from semicrowd.files import write_atomic
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.run.cli import CONF
-from semicrowd.files import write_atomic
 from semicrowd.run.mistakes import is_mistake
 from semicrowd.run.settings import resolved
 

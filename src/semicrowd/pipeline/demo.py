@@ -10,9 +10,9 @@ from pathlib import Path
 import yaml
 
 from semicrowd.data import load_dataset
+from semicrowd.figures.panels import Panel, draw
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.report.panels import Panel, draw
-from semicrowd.report.runs import read_clusters
+from semicrowd.pipeline.run_files import read_clusters
 from semicrowd.run.arguments import folder_name
 
 FOLDER = Path("demo")

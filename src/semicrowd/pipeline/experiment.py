@@ -11,9 +11,9 @@ from pathlib import Path
 
 import semicrowd
 from semicrowd.errors import UserError
+from semicrowd.files import read_status, write_atomic, write_json
 from semicrowd.pipeline.experiments import ANNOTATIONS, CONFIGURATIONS, PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.files import read_status, write_atomic, write_json
 
 #: File of a sweep: of what its runs are made.
 INPUTS = "inputs.sha256"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import PARAMS, load_plan
 from semicrowd.files import write_atomic
+from semicrowd.pipeline.experiments import PARAMS, load_plan
 
 PROFILES = Path("conf/profile")
 
