@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.random import stream, torch_stream
 
 
@@ -17,7 +16,7 @@ def _pairs() -> PairAnnotations:
 
 def test_agreement_is_counted_by_annotator_and_answer() -> None:
     pairs = _pairs()
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     draws = torch.randn(2, 3, len(graph.items), 4, generator=torch_stream(0, "eta"), dtype=torch.float64)
     eta = (2 * draws).softmax(-1)
     position = {int(item): k for k, item in enumerate(graph.items)}
@@ -31,7 +30,7 @@ def test_agreement_is_counted_by_annotator_and_answer() -> None:
 
 
 def test_the_pull_is_the_derivative_of_the_weighted_agreement() -> None:
-    graph = AnswerGraph(_pairs())
+    graph = _pairs().index.graph
     generator = torch_stream(1, "eta")
     eta, step = (torch.randn(2, 3, len(graph.items), 4, generator=generator, dtype=torch.float64) for _ in range(2))
     weight = torch.randn(2, 3, 3, 2, generator=generator, dtype=torch.float64)

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
 
 
 def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:

@@ -34,6 +34,7 @@ def test_real_files(public_data: Callable[[str], Path]) -> None:
     assert data.features.shape == (60000, 784)
     assert data.test_features.shape == (10000, 784)
     assert data.image_shape == (28, 28)
+    assert data.num_classes == len(np.unique(data.labels))
     assert (data.features.min(), data.features.max()) == (0, 1)
     # Published: the mean and standard deviation that everybody normalises with, and the first labels.
     assert data.features.mean(dtype=np.float64) == pytest.approx(0.1307, abs=5e-5)

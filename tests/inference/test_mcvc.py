@@ -77,7 +77,7 @@ def _bound_by_loops(pairs: PairAnnotations, graph: AnswerGraph, eta: np.ndarray,
 @pytest.mark.parametrize("views", [1, 3])
 def test_bound_by_loops(views: int) -> None:
     pairs = _pairs(6, 4, 20, 1)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     eta = _eta((2, views, len(graph.items), 3), 1)
     agreement = graph.agreement(eta)[0]
     # Away from the optimum as well: the state after one update, the annotators' views changed since.
@@ -125,7 +125,7 @@ def _optimum(graph: AnswerGraph, eta: Tensor, num_annotators: int) -> Tensor:
 @pytest.mark.parametrize("seed", range(3))
 def test_bound_is_below_the_evidence(seed: int) -> None:
     pairs = _pairs(4, 2, 6, seed)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     eta = _eta((2, len(graph.items), 2), seed)
     assert _optimum(graph, eta, 2).item() < _log_evidence(pairs, graph, eta.numpy())
 
@@ -133,7 +133,7 @@ def test_bound_is_below_the_evidence(seed: int) -> None:
 def test_bound_is_the_evidence_where_nothing_is_approximated() -> None:
     # One view, certain clusters: the posterior of the annotators factorises, so that q can be exact.
     pairs = _pairs(4, 2, 12, 5)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     eta = torch.nn.functional.one_hot(torch.tensor([[0, 1, 0, 0]]), 2).double()
     with np.errstate(divide="ignore"):
         expected = _log_evidence(pairs, graph, eta.numpy())
@@ -143,7 +143,7 @@ def test_bound_is_the_evidence_where_nothing_is_approximated() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_updates_never_lower_the_bound(seed: int) -> None:
     pairs = _pairs(12, 5, 60, seed)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     agreement = graph.agreement(_eta((3, 4, len(graph.items), 3), seed))[0]
     zero = torch.zeros(3, dtype=torch.float64)
     experts = initial_experts(_view((3, 5, 4), seed), PRIOR)
@@ -157,7 +157,7 @@ def test_updates_never_lower_the_bound(seed: int) -> None:
 
 def test_gradient_by_the_weights() -> None:
     pairs = _pairs(7, 3, 20, 2)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     features = torch.randn(len(graph.items), 2, generator=torch_stream(0, "x"), dtype=torch.float64)
     net = MLP(2, (3,), (3,), [torch_stream(0, "net", r) for r in range(4)], linear_skip=False).double()
     view = _view((2, 3, 2), 0)
@@ -193,7 +193,7 @@ def test_everything_in_one_cluster_is_a_fixed_point_that_explains_nothing() -> N
     i, j = np.triu_indices(6, k=1)
     label = np.tile([1, 0], 15)
     pairs = PairAnnotations.from_arrays(np.tile(i, 2), np.tile(j, 2), np.repeat([0, 1], 15), label, num_items=6)
-    graph = AnswerGraph(pairs)
+    graph = pairs.index.graph
     eta = torch.nn.functional.one_hot(torch.zeros(1, 1, 6, dtype=torch.int64), 3).double()
     agreement, neighbours = graph.agreement(eta)
     experts = update(initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR), agreement, graph.counts, PRIOR)

@@ -61,7 +61,7 @@ def _clusters(found: AnswerClassifiers, features: torch.Tensor) -> np.ndarray:
 
 def test_the_bound_and_the_annotators_are_those_of_mcvc_with_one_view() -> None:
     case = _case(30)
-    graph = AnswerGraph(case.answers)
+    graph = case.answers.index.graph
     prior = _prior(np.zeros((3, 5), bool), 1)
     eta = torch.rand(3, 1, len(graph.items), 4, generator=torch_stream(0, "eta"), dtype=torch.float64).softmax(-1)
     agreement = graph.agreement(eta)[0]
@@ -79,7 +79,7 @@ def test_the_bound_and_the_annotators_are_those_of_mcvc_with_one_view() -> None:
 
 def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -> None:
     case = _case(300)
-    graph = AnswerGraph(case.answers)
+    graph = case.answers.index.graph
     one = torch.zeros(1, len(graph.items), 4)
     one[..., 0] = 1
     prior = _prior(TRUSTED, 1)

@@ -1,13 +1,14 @@
 """Answers of crowd workers to "are these two the same kind of thing?"."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from semicrowd.crowd.index import AnswerIndex
 from semicrowd.errors import UserError
 
 
@@ -15,7 +16,7 @@ from semicrowd.errors import UserError
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Make one with :meth:`from_arrays` or :meth:`from_csv`, which check what they are given.
+    Make one with :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read`, which check what they are given.
 
     Attributes
     ----------
@@ -61,9 +62,18 @@ class PairAnnotations:
         return 0 if self.task is None else int(self.task.max()) + 1
 
     @cached_property
+    def index(self) -> AnswerIndex:
+        """The annotated items numbered on their own, and graphs of the answers; made once."""
+        return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators)
+
+    @property
     def annotated(self) -> np.ndarray:
         """Sorted ids of the items that some answer is about, int64."""
-        return np.unique(np.concatenate([self.i, self.j]))
+        return self.index.items
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The answers alone: a copy makes its own index."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def empirical_quality(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sensitivity and specificity of each annotator against true labels.
@@ -134,35 +144,6 @@ class PairAnnotations:
             arrays["i"], arrays["j"], arrays["worker"], arrays["label"], arrays.get("task"), num_items, names,
             truth[0], truth[1], simulated, source, _repeated(arrays, num_items, source),
         )
-
-    @classmethod
-    def from_csv(cls, path: Path | str, num_items: int) -> "PairAnnotations":
-        """Read a csv file with the columns i, j, worker, label and perhaps task; see :mod:`semicrowd.crowd.csv_file`.
-
-        Raises
-        ------
-        UserError
-            Naming file, line, column and what was expected.
-        """
-        from semicrowd.crowd.csv_file import read
-
-        return read(Path(path), num_items)
-
-    def to_csv(self, path: Path | str) -> None:
-        """Write the csv file that :meth:`from_csv` reads; the truth is not in it (see :meth:`save`)."""
-        from semicrowd.crowd.csv_file import write
-
-        write(self, Path(path))
-
-    def save(self, path: Path | str) -> None:
-        """Write the csv file and, beside it, ``<stem>.truth.json`` with source and true worker quality.
-
-        :meth:`from_csv` reads both back.
-        """
-        from semicrowd.crowd.csv_file import write, write_truth
-
-        write(self, Path(path))
-        write_truth(self, Path(path))
 
 
 def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:

@@ -10,24 +10,35 @@ from jaxtyping import Float
 from scipy import sparse
 from torch import Tensor
 
-from semicrowd.crowd.annotations import PairAnnotations
-
 
 class AnswerGraph:
     """The answers as counts between annotated items, by annotator and answer.
 
-    Attributes
+    Parameters
     ----------
     items : [n] ids of the annotated items
+    i, j : [P] positions in ``items``
+    worker, label : [P]
+    num_annotators : M
+
+    Attributes
+    ----------
+    items : as given
     counts : [M, 2] float64, answers of each annotator
     """
 
-    def __init__(self, pairs: PairAnnotations) -> None:
-        self.items = pairs.annotated
-        n = len(self.items)
-        num_cells = 2 * pairs.num_annotators
-        cell = 2 * pairs.worker + pairs.label
-        i, j = np.searchsorted(self.items, pairs.i), np.searchsorted(self.items, pairs.j)
+    def __init__(
+        self,
+        items: np.ndarray,
+        i: np.ndarray,
+        j: np.ndarray,
+        worker: np.ndarray,
+        label: np.ndarray,
+        num_annotators: int,
+    ) -> None:
+        self.items = items
+        n, num_cells = len(items), 2 * num_annotators
+        cell = 2 * worker + label
         rows = np.concatenate([cell * n + i, cell * n + j])
         ones = np.ones(len(rows), np.float32)
         shape = (num_cells * n, n)

@@ -47,15 +47,15 @@ def mixed_cells(
     holds pieces of several kinds. A cell without answers is never one.
     """
     num_cells = int(cells.max()) + 1
-    odds = np.zeros((len(cells), num_cells))
-    np.add.at(odds, (annotations.i, cells[annotations.j]), weight)
-    np.add.at(odds, (annotations.j, cells[annotations.i]), weight)
-    items = annotations.annotated
-    own = odds[items, cells[items]]
-    odds[items, cells[items]] = -np.inf
-    leaves = odds[items].max(1) > own + np.log(num_clusters)
-    annotated = np.bincount(cells[items], minlength=num_cells)
-    leaving = np.bincount(cells[items], leaves, minlength=num_cells)
+    index, own_cell = annotations.index, cells[annotations.annotated]
+    odds, item = np.zeros((len(own_cell), num_cells)), np.arange(len(own_cell))
+    np.add.at(odds, (index.i, own_cell[index.j]), weight)
+    np.add.at(odds, (index.j, own_cell[index.i]), weight)
+    own = odds[item, own_cell]
+    odds[item, own_cell] = -np.inf
+    leaves = odds.max(1) > own + np.log(num_clusters)
+    annotated = np.bincount(own_cell, minlength=num_cells)
+    leaving = np.bincount(own_cell, leaves, minlength=num_cells)
     return (annotated > 0) & (2 * leaving > annotated)
 
 

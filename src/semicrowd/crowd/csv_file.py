@@ -8,10 +8,8 @@ import csv
 import io
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
+from semicrowd.files import write_atomic
 
 _REQUIRED = ("i", "j", "worker", "label")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -29,7 +28,7 @@ def truth_path(path: Path) -> Path:
     return path.with_suffix(".truth.json")
 
 
-def read(path: Path, num_items: int) -> PairAnnotations:
+def read(path: Path | str, num_items: int) -> PairAnnotations:
     """Answers about ``num_items`` items from a csv file with a header; further columns are ignored.
 
     Workers and tasks may have any names; they are numbered in the order of their names, as numbers where all are.
@@ -39,6 +38,7 @@ def read(path: Path, num_items: int) -> PairAnnotations:
     UserError
         Naming file, line, column and what was expected.
     """
+    path = Path(path)
     lines: list[int] = []
     columns: dict[str, list[str]] = {}
     try:
@@ -134,8 +134,8 @@ def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
         raise UserError(f"{path}: not the origin of {path.stem}: remove the file or write it anew") from error
 
 
-def write(annotations: PairAnnotations, path: Path) -> None:
-    """Write the csv file; folders on the way to it are made."""
+def write(annotations: PairAnnotations, path: Path | str) -> None:
+    """Write the csv file that :func:`read` reads, without the truth; folders on the way to it are made."""
     names = annotations.worker_names
     header = [*_REQUIRED, *(() if annotations.task is None else ("task",))]
     columns = [
@@ -146,11 +146,12 @@ def write(annotations: PairAnnotations, path: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(zip(*columns, strict=True))
-    _write_atomically(path, text.getvalue())
+    _write_text(Path(path), text.getvalue())
 
 
-def write_truth(annotations: PairAnnotations, path: Path) -> None:
-    """Write the origin of the answers whose csv file is ``path``."""
+def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
+    """Write the csv file and, beside it, the origin of the answers; :func:`read` reads both."""
+    write(annotations, path)
     sensitivity, specificity = annotations.true_sensitivity, annotations.true_specificity
     annotators = None
     if sensitivity is not None and specificity is not None:
@@ -159,22 +160,12 @@ def write_truth(annotations: PairAnnotations, path: Path) -> None:
             for name, alpha, beta in zip(annotations.worker_names, sensitivity, specificity, strict=True)
         }
     content = {"source": annotations.source, "simulated": annotations.simulated, "annotators": annotators}
-    _write_atomically(truth_path(path), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    _write_text(truth_path(Path(path)), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _write_atomically(path: Path, text: str) -> None:
-    """Readers see the whole text or what was there before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="")
-        temporary.replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+def _write_text(path: Path, text: str) -> None:
+    write_atomic(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))

@@ -2,12 +2,12 @@
 
 import heapq
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from semicrowd.estimators.input_checks import check_choice
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
 
 Weighting = Literal["unit", "net"]
 
@@ -36,7 +36,8 @@ def majority_vote(pairs: PairAnnotations, weighting: Weighting = "unit") -> Link
     ----------
     weighting : ``unit``: every link weighs 1. ``net``: the majority's answers less the minority's.
     """
-    check_choice("weighting", weighting, ("unit", "net"))
+    if weighting not in get_args(Weighting):
+        raise UserError(f"weighting={weighting}: expected one of {', '.join(get_args(Weighting))}")
     low, high = np.minimum(pairs.i, pairs.j), np.maximum(pairs.i, pairs.j)
     pair, index = np.unique(low * pairs.num_items + high, return_inverse=True)
     net = np.bincount(index, weights=2 * pairs.label - 1)

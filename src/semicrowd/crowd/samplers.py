@@ -5,78 +5,17 @@ A batch carries Horvitz–Thompson weights: the inverse of how often a pair or a
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import torch
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.errors import UserError
-
-
-@dataclass(frozen=True)
-class RelationalBatch:
-    """Answers over n distinct items, with local indices.
-
-    Attributes
-    ----------
-    items : [n] item ids
-    item_weight : [n] weights of the items' local terms
-    i, j : [P] positions in ``items``
-    worker, label : [P]
-    pair_weight : weight of every pair's term
-    component, num_components : connected components of the graph, [n] and their number
-    """
-
-    items: Tensor
-    item_weight: Tensor
-    i: Tensor
-    j: Tensor
-    worker: Tensor
-    label: Tensor
-    pair_weight: float
-    component: Tensor
-    num_components: int
-
-    @property
-    def num_nodes(self) -> int:
-        """n, the number of distinct items."""
-        return len(self.items)
-
-    def to(self, device: torch.device | str) -> "RelationalBatch":
-        """The same on another device."""
-        moved: dict[str, Any] = {name: v.to(device) for name, v in vars(self).items() if isinstance(v, Tensor)}
-        return replace(self, **moved)
-
-
-def _assemble(
-    annotations: PairAnnotations, pairs: np.ndarray, nodes: np.ndarray, item_weight: np.ndarray, pair_weight: float
-) -> RelationalBatch:
-    """The batch of the given pair rows over the sorted item ids ``nodes``."""
-    i, j = np.searchsorted(nodes, annotations.i[pairs]), np.searchsorted(nodes, annotations.j[pairs])
-    adjacency = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(len(nodes), len(nodes)))
-    num_components, component = connected_components(adjacency, directed=False)
-    return RelationalBatch(
-        items=torch.from_numpy(nodes),
-        item_weight=torch.from_numpy(item_weight.astype(np.float32)),
-        i=torch.from_numpy(i),
-        j=torch.from_numpy(j),
-        worker=torch.from_numpy(annotations.worker[pairs]),
-        label=torch.from_numpy(annotations.label[pairs]),
-        pair_weight=pair_weight,
-        component=torch.from_numpy(component.astype(np.int64)),
-        num_components=int(num_components),
-    )
 
 
 def whole_graph(annotations: PairAnnotations) -> RelationalBatch:
     """Every answer, with weights 1."""
-    nodes = annotations.annotated
-    return _assemble(annotations, np.arange(annotations.num_pairs), nodes, np.ones(len(nodes)), 1.0)
+    return annotations.index.whole
 
 
 class RelationalSampler(ABC):
@@ -84,6 +23,7 @@ class RelationalSampler(ABC):
 
     def __init__(self, annotations: PairAnnotations) -> None:
         self.annotations = annotations
+        self.index = annotations.index
 
     @abstractmethod
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
@@ -96,16 +36,14 @@ class PairSampler(RelationalSampler):
     def __init__(self, annotations: PairAnnotations, size: int) -> None:
         super().__init__(annotations)
         self.size = min(max(size, 1), annotations.num_pairs)
-        ends = np.concatenate([annotations.i, annotations.j])
-        self.degree = np.bincount(ends, minlength=annotations.num_items)
+        self.degree = np.bincount(np.concatenate([self.index.i, self.index.j]))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
         """``size`` answers; an item weighs as often as it is drawn, over how often it would be."""
-        a = self.annotations
-        pairs = rng.choice(a.num_pairs, self.size, replace=False)
-        nodes, count = np.unique(np.concatenate([a.i[pairs], a.j[pairs]]), return_counts=True)
-        scale = a.num_pairs / self.size
-        return _assemble(a, pairs, nodes, scale * count / self.degree[nodes], scale)
+        rows = rng.choice(len(self.index.i), self.size, replace=False)
+        nodes, count = np.unique(np.concatenate([self.index.i[rows], self.index.j[rows]]), return_counts=True)
+        scale = len(self.index.i) / self.size
+        return self.index.batch(rows, nodes, scale * count / self.degree[nodes], scale)
 
 
 class TaskSampler(RelationalSampler):
@@ -115,20 +53,20 @@ class TaskSampler(RelationalSampler):
         super().__init__(annotations)
         if annotations.task is None:
             raise UserError("sampler=tasks: these annotations have no task column; use sampler=nodes or sampler=pairs")
-        self.size = min(size, annotations.num_tasks)
         order = np.argsort(annotations.task, kind="stable")
         starts = np.flatnonzero(np.diff(annotations.task[order], prepend=-1))
         self.rows = np.split(order, starts[1:])
-        self.nodes = [np.unique(np.concatenate([annotations.i[r], annotations.j[r]])) for r in self.rows]
-        self.tasks_per_item = np.bincount(np.concatenate(self.nodes), minlength=annotations.num_items)
+        self.size = min(size, len(self.rows))
+        self.nodes = [np.unique(np.concatenate([self.index.i[rows], self.index.j[rows]])) for rows in self.rows]
+        self.tasks_per_item = np.bincount(np.concatenate(self.nodes))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
         """``size`` tasks, uniformly without replacement."""
         chosen = rng.choice(len(self.rows), self.size, replace=False)
         nodes, count = np.unique(np.concatenate([self.nodes[t] for t in chosen]), return_counts=True)
         scale = len(self.rows) / self.size
-        pairs = np.concatenate([self.rows[t] for t in chosen])
-        return _assemble(self.annotations, pairs, nodes, scale * count / self.tasks_per_item[nodes], scale)
+        rows = np.concatenate([self.rows[t] for t in chosen])
+        return self.index.batch(rows, nodes, scale * count / self.tasks_per_item[nodes], scale)
 
 
 class NodeSampler(RelationalSampler):
@@ -136,29 +74,33 @@ class NodeSampler(RelationalSampler):
 
     def __init__(self, annotations: PairAnnotations, size: int) -> None:
         super().__init__(annotations)
-        self.size = min(max(size, 2), len(annotations.annotated))
+        self.size = min(max(size, 2), len(self.index.items))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
         """A pair is drawn when both of its items are, with probability s (s − 1) / (n (n − 1))."""
-        a, s, n = self.annotations, self.size, len(self.annotations.annotated)
-        nodes = np.sort(rng.choice(a.annotated, s, replace=False))
-        drawn = np.zeros(a.num_items, bool)
+        s, n = self.size, len(self.index.items)
+        nodes = np.sort(rng.choice(n, s, replace=False))
+        drawn = np.zeros(n, bool)
         drawn[nodes] = True
-        pairs = np.flatnonzero(drawn[a.i] & drawn[a.j])
-        return _assemble(a, pairs, nodes, np.full(s, n / s), n * (n - 1) / (s * (s - 1)))
+        rows = np.flatnonzero(drawn[self.index.i] & drawn[self.index.j])
+        return self.index.batch(rows, nodes, np.full(s, n / s), n * (n - 1) / (s * (s - 1)))
 
 
-def build_sampler(kind: str, annotations: PairAnnotations, pairs: int, tasks: int, nodes: int) -> RelationalSampler:
+#: Size of a minibatch of each kind where none is given; of ``pairs`` it is in proportion to the items.
+SIZES = {"tasks": 3, "nodes": 108}
+
+
+def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_proportion: int) -> RelationalSampler:
     """The sampler ``pairs``, ``tasks`` or ``nodes``; ``auto`` is tasks where there are any, else nodes.
 
-    ``pairs``, ``tasks`` and ``nodes`` are the sizes of a minibatch of each kind.
+    Parameters
+    ----------
+    size : answers, tasks or annotated items in a minibatch, None for the usual size
+    in_proportion : the usual number of answers
     """
     if kind == "auto":
         kind = "nodes" if annotations.task is None else "tasks"
-    if kind == "pairs":
-        return PairSampler(annotations, pairs)
-    if kind == "tasks":
-        return TaskSampler(annotations, tasks)
-    if kind == "nodes":
-        return NodeSampler(annotations, nodes)
-    raise UserError(f"model.relational.sampler={kind}: expected auto, pairs, tasks or nodes")
+    samplers: dict[str, type[PairSampler | TaskSampler | NodeSampler]] = {
+        "pairs": PairSampler, "tasks": TaskSampler, "nodes": NodeSampler,
+    }  # fmt: skip
+    return samplers[kind](annotations, size or SIZES.get(kind, in_proportion))

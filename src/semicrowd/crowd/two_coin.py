@@ -32,3 +32,21 @@ def pair_evidence(
     same = sensitivity.mT.flatten(1)[:, cell]
     different = specificity.flip(-1).mT.flatten(1)[:, cell]
     return PairEvidence(same - different, different)
+
+
+def quality_posterior(
+    sensitivity: Float[Tensor, "*prior 2"],
+    specificity: Float[Tensor, "*prior 2"],
+    same: Float[Tensor, "*R M 2"],
+    counts: Float[Tensor, "M 2"],
+) -> tuple[Tensor, Tensor]:
+    """Parameters of the optimal Beta posteriors q(α) and q(β) (eqs. 28 and 29).
+
+    Parameters
+    ----------
+    sensitivity, specificity : natural or shape parameters of the priors, of everybody or of each annotator
+    same : expected number of pairs of one cluster among the answers 0 and the answers 1 of each annotator
+    counts : all answers 0 and 1 of each annotator
+    """
+    # First hits, then misses: of pairs of one cluster the answers 1 are hits, of the others the answers 0.
+    return sensitivity + same.flip(-1), specificity + counts - same

@@ -1,30 +1,48 @@
-"""Other methods for features and noisy pair answers, as scikit-learn estimators: ``fit(X, pairs)``, ``labels_``."""
+"""Every method as a scikit-learn estimator: ``fit(X, pairs)``, ``labels_``, ``predict``, ``save``, ``load``."""
 
-from sklearn.base import BaseEstimator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
-from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral
-from semicrowd.estimators.cspa import CSPA
-from semicrowd.estimators.deep_mcvc import DeepMCVC
-from semicrowd.estimators.itml import ITML
-from semicrowd.estimators.mcvc import MCVC
-from semicrowd.estimators.mpckmeans import MPCKMeans
-from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd
-from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
+if TYPE_CHECKING:
+    from semicrowd.estimators.base import CrowdClusterer
 
-#: Every method under the name that configurations and reports use. All take ``n_clusters`` and ``random_state``.
-BASELINES: dict[str, type[BaseEstimator]] = {
-    "mcvc": MCVC,
-    "deep_mcvc": DeepMCVC,
-    "semicrowd": SemiCrowd,
-    "itml": ITML,
-    "mpckmeans": MPCKMeans,
-    "cspa": CSPA,
-    "kmeans": KMeansOnly,
-    "gmm": MixtureOnly,
-    "constrained_kmeans": ConstrainedKMeans,
-    "crowd_only": SignedSpectral,
-    "crowd_logistic": CrowdLogistic,
+#: Name on the command line and in reports → module and class; loaded when asked for, since torch takes seconds.
+_PLACES = {
+    "bayes": ("generative", "BayesSCDC"),
+    "scdc": ("generative", "SCDC"),
+    "mcvc": ("mcvc", "MCVC"),
+    "deep_mcvc": ("mcvc", "DeepMCVC"),
+    "semicrowd": ("semicrowd_matrix_completion", "SemiCrowd"),
+    "itml": ("itml", "ITML"),
+    "mpckmeans": ("mpckmeans", "MPCKMeans"),
+    "cspa": ("cspa", "CSPA"),
+    "kmeans": ("unsupervised", "KMeansOnly"),
+    "gmm": ("unsupervised", "MixtureOnly"),
+    "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
+    "crowd_only": ("crowd_only", "SignedSpectral"),
+    "crowd_logistic": ("crowd_only", "CrowdLogistic"),
 }
 
-__all__ = ["BASELINES"]
+
+class _Estimators(Mapping[str, "type[CrowdClusterer]"]):
+    """The classes by name."""
+
+    def __getitem__(self, name: str) -> "type[CrowdClusterer]":
+        module, kind = _PLACES[name]
+        found: type[CrowdClusterer] = getattr(import_module(f"{__name__}.{module}"), kind)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+#: Every method under the name that the command line and reports use.
+ESTIMATORS: Mapping[str, "type[CrowdClusterer]"] = _Estimators()
+#: The same names by those of the classes: ``BayesSCDC`` → ``bayes``.
+NAMES = {kind: name for name, (_, kind) in _PLACES.items()}
+
+__all__ = ["ESTIMATORS", "NAMES"]

@@ -4,93 +4,61 @@ Basu, Banerjee & Mooney 2004, "Active semi-supervision for pairwise constrained 
 centres and the loop serve :mod:`semicrowd.estimators.mpckmeans` too, which adds the metric.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import check_is_fitted
 
-from semicrowd.estimators.input_checks import check_count, check_features, check_input, check_not_negative
-from semicrowd.estimators.link_graph import Costs, LinkGraph
-from semicrowd.crowd.links import Links, Weighting, majority_vote, neighbourhoods, shaken
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
+from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.link_graph import Costs, LinkGraph
+from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
+from semicrowd.settings.baselines import ConstrainedKMeansParameters
 
 
-class ConstrainedKMeans(ClusterMixin, BaseEstimator):
+class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
     """Majority vote over the annotators, then PCKMeans.
 
     Minimises Σ_i |x_i − μ_{z_i}|² + penalty · s² Σ_{violated links} w_ij over assignments and centres, where s² is the
     mean squared distance of an item to its k-means centre. The paper leaves the weight of a link open; this way it does
     not depend on the unit of the features, and by default a violated link costs as much as an average item.
 
-    Parameters
-    ----------
-    n_clusters : K
-    penalty : cost of a violated link of weight 1, in units of an average item's (chosen without labels: 1)
-    weighting : see :func:`semicrowd.crowd.links.majority_vote`
-    n_init : starts. The 1st, 3rd … start from neighbourhoods (:mod:`semicrowd.crowd.links`, with weights shaken
-        by up to a half), the others from centres drawn as by k-means++; the lowest objective is kept
-    max_iter : rounds of assignment and centres
-    random_state : seed, 0, 1, 2 …
+    ``weighting`` is that of :func:`semicrowd.crowd.links.majority_vote`. The 1st, 3rd … start is from neighbourhoods
+    (:mod:`semicrowd.crowd.links`, with weights shaken by up to a half), the others are from centres drawn as by
+    k-means++.
 
     Attributes
     ----------
-    labels_ : [N] clusters of the items of ``fit``, with the answers
     cluster_centers_ : [K, D]
     objective_ : of the best start; ``objective_history_`` after each of its rounds
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 4,
-        *,
-        penalty: float = 1.0,
-        weighting: Weighting = "unit",
-        n_init: int = 10,
-        max_iter: int = 100,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.weighting = weighting
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items from their features alone, [N]: the nearest centre in the metric learned."""
+        return self._nearest(self._new_items(X))
 
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the rows of X [N, D] with the help of answers about them.
+    def _nearest(self, features: np.ndarray) -> np.ndarray:
+        return np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1)
 
-        Raises
-        ------
-        UserError
-            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items or a
-            setting is out of range.
-        """
-        features = check_input(X, pairs, self.n_clusters)
-        check_count(n_init=self.n_init, max_iter=self.max_iter)
-        check_not_negative(penalty=self.penalty)
-        links = majority_vote(pairs, self.weighting)
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        assert answers is not None
+        return OneShot(lambda: self._cluster(features, majority_vote(answers, self.weighting)))
+
+    def _cluster(self, features: np.ndarray, links: Links) -> Result:
         self._prepare(features, links)
         best: tuple[Any, ...] | None = None
         for start in range(self.n_init):
-            rng = stream(self.random_state, "constrained_kmeans", start)
+            rng = stream(self.seed_, "constrained_kmeans", start)
             found = self._run(features, links, rng, from_neighbourhoods=start % 2 == 0)
             if best is None or found[0] < best[0]:
                 best = found
         assert best is not None
-        self.objective_, self.labels_, self.cluster_centers_, self._metric, self.objective_history_ = best
-        self.n_features_in_ = features.shape[1]
-        return self
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Cluster of new items from their features alone, [N]: the nearest centre in the metric learned."""
-        check_is_fitted(self, "labels_")
-        features = check_features(X, self.n_features_in_)
-        return np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1)
+        self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
+        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _run(
         self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool
@@ -122,7 +90,7 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
 
     def _prepare(self, features: np.ndarray, links: Links) -> None:  # noqa: ARG002 - MPCKMeans uses it
         """Set what stays the same over the starts."""
-        self._unit = self.penalty * mean_item_cost(features, self.n_clusters, self.random_state)
+        self._unit = self.penalty * mean_item_cost(features, self.n_clusters, self.seed_)
 
     def _initial_metric(self, features: np.ndarray) -> Any:  # noqa: ARG002 - MPCKMeans uses it
         return None

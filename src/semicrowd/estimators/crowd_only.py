@@ -1,22 +1,25 @@
 """What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from scipy.special import betaln
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
-from semicrowd.estimators.input_checks import check_count, check_features, check_input, check_not_negative
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd.two_coin import quality_posterior
+from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.settings.baselines import CrowdLogisticParameters, CrowdOnlyParameters
 
 #: Beta prior of sensitivity and specificity; MCVC's.
 _PRIOR = (10.0, 1.0)
@@ -40,8 +43,13 @@ class Quality(NamedTuple):
         """Posterior means, [M]."""
         return self.specificity_shape[:, 0] / self.specificity_shape.sum(-1)
 
+    @property
+    def posterior(self) -> WorkerPosterior:
+        """With the axis of restarts."""
+        return WorkerPosterior(self.sensitivity_shape[None], self.specificity_shape[None])
 
-class SignedSpectral(ClusterMixin, BaseEstimator):
+
+class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
     """Spectral clustering of the answers as a signed graph; the features are ignored.
 
     An answer "same" is an edge of weight +1, "different" of −1. The bottom of the spectrum of the normalised signed
@@ -51,57 +59,36 @@ class SignedSpectral(ClusterMixin, BaseEstimator):
     sensitivities and specificities integrated out under Beta(10, 1); no label is involved, and where there are few
     answers that is mostly the first round.
 
-    Parameters
-    ----------
-    n_clusters : K
-    n_reweightings : rounds after the first
-    n_init : starts of k-means
-    random_state : seed of k-means
-
     Attributes
     ----------
-    labels_ : [N] clusters; items that nobody annotated are put into the largest cluster
-    annotated_ : [n] ids of the annotated items
+    annotated_ : [n] ids of the annotated items; all others are put into the largest cluster
     sensitivity_shape_, specificity_shape_ : [M, 2] Beta posteriors of the annotators, judged by the clusters
     sensitivity_, specificity_ : [M] their means
     evidence_ : log probability of the answers
     """
 
-    def __init__(
-        self, n_clusters: int = 4, *, n_reweightings: int = 3, n_init: int = 20, random_state: int = 0
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_reweightings = n_reweightings
-        self.n_init = n_init
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the items that the answers are about; of X only the number of rows is looked at.
-
-        Raises
-        ------
-        UserError
-            If X and the answers do not go together, or fewer than K items are annotated.
-        """
-        features = check_input(X, pairs, self.n_clusters)
-        check_count(n_init=self.n_init)
-        check_not_negative(n_reweightings=self.n_reweightings)
-        self.annotated_ = pairs.annotated
-        if len(self.annotated_) < self.n_clusters:
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        assert answers is not None
+        if len(answers.annotated) < self.n_clusters:
             raise UserError(
-                f"pairs: {len(self.annotated_)} annotated items; expected n_clusters={self.n_clusters} at least"
+                f"pairs: {len(answers.annotated)} annotated items; expected n_clusters={self.n_clusters} at least"
             )
-        clusters, quality = self._best_round(pairs)
-        self.labels_ = np.full(len(features), np.bincount(clusters).argmax())
-        self.labels_[self.annotated_] = clusters
+        return OneShot(lambda: self._cluster(len(features), answers))
+
+    def _cluster(self, num_items: int, answers: PairAnnotations) -> Result:
+        self.annotated_ = answers.annotated
+        clusters, quality = self._best_round(answers)
+        labels = np.full(num_items, np.bincount(clusters).argmax())
+        labels[self.annotated_] = clusters
         self.sensitivity_shape_, self.specificity_shape_, self.evidence_ = quality
         self.sensitivity_, self.specificity_ = quality.sensitivity, quality.specificity
-        return self
+        final = Assignment.hard(labels)
+        return self._found(final, final, quality.posterior)
 
     def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, Quality]:
-        i, j = np.searchsorted(self.annotated_, pairs.i), np.searchsorted(self.annotated_, pairs.j)
+        i, j = pairs.index.i, pairs.index.j
         weight = 2.0 * pairs.label - 1
-        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.random_state)
+        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
         rounds = []
         for _ in range(self.n_reweightings + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
@@ -115,70 +102,53 @@ class SignedSpectral(ClusterMixin, BaseEstimator):
 
 def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     """The annotators' quality if ``same`` [P] is the truth about the pairs, under a Beta(10, 1) prior."""
-    shapes, evidence = [], 0.0
-    for relation, right in ((same, 1), (~same, 0)):
-        hits, misses = (
-            np.bincount(pairs.worker[relation & (pairs.label == answer)], minlength=pairs.num_annotators)
-            for answer in (right, 1 - right)
-        )
-        shapes.append(np.stack([_PRIOR[0] + hits, _PRIOR[1] + misses], axis=-1))
-        evidence += float((betaln(_PRIOR[0] + hits, _PRIOR[1] + misses) - betaln(*_PRIOR)).sum())
+    cell = 2 * pairs.worker + pairs.label
+    together = np.bincount(cell[same], minlength=2 * pairs.num_annotators).reshape(-1, 2)
+    prior = torch.tensor(_PRIOR, dtype=torch.float64)
+    counts = (torch.from_numpy(answers).double() for answers in (together, pairs.index.counts))
+    posterior = quality_posterior(prior, prior, *counts)
+    shapes = [shape.numpy() for shape in posterior]
+    evidence = sum(float((betaln(*shape.T) - betaln(*_PRIOR)).sum()) for shape in shapes)
     return Quality(shapes[0], shapes[1], evidence)
 
 
-class CrowdLogistic(ClusterMixin, BaseEstimator):
+class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
     """:class:`SignedSpectral`, and a logistic regression from the features to its clusters for all other items.
 
     The regression is multinomial, on standardised features; the strength of its ridge penalty is chosen by five-fold
-    cross-validated log loss of the clusters, which takes no labels.
-
-    Parameters
-    ----------
-    n_clusters, n_reweightings, n_init, random_state : of :class:`SignedSpectral`; ``random_state`` also seeds the folds
+    cross-validated log loss of the clusters, which takes no labels. ``labels_`` are the graph's clusters of annotated
+    items, of the others the regression's.
 
     Attributes
     ----------
-    labels_ : [N] of annotated items the graph's clusters, of the others the regression's
     crowd_ : the fitted :class:`SignedSpectral`
-    sensitivity_shape_, specificity_shape_, sensitivity_, specificity_ : its own
+    sensitivity_, specificity_ : its own
     classifier_ : the fitted regression, scaling included
     """
 
-    def __init__(
-        self, n_clusters: int = 4, *, n_reweightings: int = 3, n_init: int = 20, random_state: int = 0
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_reweightings = n_reweightings
-        self.n_init = n_init
-        self.random_state = random_state
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Clusters [N] of items from their features alone."""
+        return self.classifier_.predict(self._new_items(X))
 
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the annotated items by their answers, then classify the others.
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        self.crowd_ = SignedSpectral(**{**self.get_params(), "random_state": self.seed_}).fit(features, answers)
+        return OneShot(lambda: self._classify(features))
 
-        Raises
-        ------
-        UserError
-            As :meth:`SignedSpectral.fit`.
-        """
-        features = check_input(X, pairs, self.n_clusters)
-        self.crowd_ = SignedSpectral(**self.get_params()).fit(features, pairs)
-        for name in ("sensitivity_shape_", "specificity_shape_", "sensitivity_", "specificity_"):
-            setattr(self, name, getattr(self.crowd_, name))
-        known = self.crowd_.annotated_
-        clusters = self.crowd_.labels_[known]
+    def _classify(self, features: np.ndarray) -> Result:
+        self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
+        known, found = self.crowd_.annotated_, self.crowd_.result_.final
+        clusters = found.cluster[known]
         smallest = int(np.unique(clusters, return_counts=True)[1].min())
         regression = self._regression(smallest)
-        self.n_features_in_ = features.shape[1]
         self.classifier_ = make_pipeline(StandardScaler(), regression).fit(features[known], clusters)
-        self.labels_ = self.classifier_.predict(features)
-        self.labels_[known] = clusters
-        return self
+        alone = Assignment.hard(self.classifier_.predict(features))
+        return self._found(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
     def _regression(self, smallest: int) -> LogisticRegression:
         """Cross-validated, unless a cluster has one member only."""
         if smallest < 2:
             return LogisticRegression(max_iter=2000)
-        folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=self.random_state)
+        folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=self.seed_)
         return LogisticRegressionCV(
             Cs=np.logspace(-3, 3, 7),
             l1_ratios=(0,),
@@ -187,8 +157,3 @@ class CrowdLogistic(ClusterMixin, BaseEstimator):
             max_iter=2000,
             use_legacy_attributes=False,
         )
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Clusters [N] of items from their features alone."""
-        check_is_fitted(self, "labels_")
-        return self.classifier_.predict(check_features(X, self.n_features_in_))

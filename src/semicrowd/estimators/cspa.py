@@ -1,94 +1,76 @@
 """Cluster-based similarity partitioning of the annotators' clusterings: Strehl & Ghosh 2002 (JMLR 3), section 3.1."""
 
-from typing import Literal, Self
-
 import numpy as np
 import pymetis
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.validation import check_is_fitted
 
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
-from semicrowd.estimators.input_checks import check_choice, check_features, check_input
-from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
+from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
+from semicrowd.estimators.inputs import check_memory
+from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
+from semicrowd.settings.baselines import CSPAParameters
 
 #: METIS takes whole numbers: co-associations are rounded to this part of 1.
 RESOLUTION = 1000
+#: So many matrices of all items against all are there at once.
+MATRICES = 4
 
 
-class CSPA(ClusterMixin, BaseEstimator):
+class CSPA(CSPAParameters, CrowdClusterer):
     """Every annotator's answers make a clustering; the graph of how often two items meet in them is cut into K parts.
 
     The weight of a pair is the share of annotators who put it together among those whose clustering has both items.
     METIS cuts the graph into K parts of about the same size, with the least weight between them. Memory is quadratic in
     the number of items that are in somebody's clustering.
 
-    Parameters
-    ----------
-    n_clusters : K
-    clusterings : what an annotator's clustering is.
-        ``closure``: the items that the annotator was asked about, two of them together where a chain of answers "same"
-        joins them. One wrong answer joins two groups, so that with many answers all items are one group and the graph
-        says nothing.
-        ``balance``: the same items, two groups together only where the annotator's answers between them say "same" on
-        balance (:func:`semicrowd.crowd.links.neighbourhoods`).
-        ``constrained_kmeans``: all items, by constrained k-means with the annotator's answers alone.
-    random_state : seed, 0, 1, 2 …
+    An annotator's clustering is one of these.
+    ``closure``: the items that the annotator was asked about, two of them together where a chain of answers "same"
+    joins them. One wrong answer joins two groups, so that with many answers all items are one group and the graph says
+    nothing.
+    ``balance``: the same items, two groups together only where the annotator's answers between them say "same" on
+    balance (:func:`semicrowd.crowd.links.neighbourhoods`).
+    ``constrained_kmeans``: all items, by constrained k-means with the annotator's answers alone.
+
+    An item that is in nobody's clustering gets the cluster of the item nearest in feature space among those that are.
 
     Attributes
     ----------
-    labels_ : [N] clusters. An item that is in nobody's clustering gets the cluster of the item nearest in feature space
-        among those that are
+    items_, parts_ : [n, D] features of the items in somebody's clustering, and their clusters [n]
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 4,
-        *,
-        clusterings: Literal["closure", "balance", "constrained_kmeans"] = "balance",
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.clusterings = clusterings
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the rows of X [N, D] from answers about them.
-
-        Raises
-        ------
-        UserError
-            If X is not a table of finite numbers, the answers are about other items or there are fewer than K items.
-        """
-        check_choice("clusterings", self.clusterings, ("closure", "balance", "constrained_kmeans"))
-        features = check_input(X, pairs, self.n_clusters)
-        rng = stream(self.random_state, "cspa")
-        answers = [_answers_of(pairs, worker) for worker in range(pairs.num_annotators)]
-        groups = [self._clustering(features, mine, rng) for mine in answers]
-        clusterings = np.array(groups)
-        items = np.flatnonzero((clusterings >= 0).any(axis=0))
-        share = co_association(clusterings[:, items])
-        part = partition(share, self.n_clusters, seed=int(rng.integers(2**31 - 1)))
-        self._nearest = KNeighborsClassifier(1).fit(features[items], part)
-        self.labels_ = np.asarray(self._nearest.predict(features))
-        self.labels_[items] = part
-        self.n_features_in_ = features.shape[1]
-        return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Cluster of new items, [N]: that of the nearest item that was in somebody's clustering."""
-        check_is_fitted(self, "labels_")
-        return np.asarray(self._nearest.predict(check_features(X, self.n_features_in_)))
+        return self._nearest(self._new_items(X))
+
+    def _nearest(self, features: np.ndarray) -> np.ndarray:
+        return np.asarray(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))
+
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        assert answers is not None
+        clustered = len(features) if self.clusterings == "constrained_kmeans" else len(answers.annotated)
+        check_memory("cspa", "co-associations", clustered, MATRICES)
+        return OneShot(lambda: self._cluster(features, answers))
+
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        rng = stream(self.seed_, "cspa")
+        each = [_answers_of(answers, worker) for worker in range(answers.num_annotators)]
+        clusterings = np.array([self._clustering(features, mine, rng) for mine in each])
+        items = np.flatnonzero((clusterings >= 0).any(axis=0))
+        share = co_association(clusterings[:, items])
+        self.items_, self.parts_ = features[items], partition(share, self.n_clusters, int(rng.integers(2**31 - 1)))
+        nearest = Assignment.hard(self._nearest(features))
+        return self._found(nearest.replace(items, Assignment.hard(self.parts_)), nearest)
 
     def _clustering(self, features: np.ndarray, answers: PairAnnotations, rng: np.random.Generator) -> np.ndarray:
         """Group of each item, [N], −1 for items the annotator's clustering leaves out."""
         if self.clusterings == "constrained_kmeans":
-            return ConstrainedKMeans(self.n_clusters, random_state=self.random_state).fit(features, answers).labels_
+            return ConstrainedKMeans(self.n_clusters, random_state=self.seed_).fit(features, answers).labels_
         if self.clusterings == "closure":
             same = answers.label == 1
             shape = (len(features), len(features))

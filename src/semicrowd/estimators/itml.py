@@ -3,21 +3,20 @@
 The metric is metric-learn's.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from metric_learn.itml import _BaseITML
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.validation import check_is_fitted
 
-from semicrowd.estimators.input_checks import check_count, check_features, check_input
-from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
+from semicrowd.crowd.links import Links, majority_vote
+from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
+from semicrowd.settings.baselines import ITMLParameters
 
 #: Values of γ that the paper cross-validates over.
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
@@ -36,68 +35,44 @@ class _Solver(_BaseITML):
         return X, y
 
 
-class ITML(ClusterMixin, BaseEstimator):
+class ITML(ITMLParameters, CrowdClusterer):
     """Majority vote over the annotators, a Mahalanobis metric by ITML, k-means in that metric.
 
     metric-learn's own bounds are percentiles of distances but are compared with squared distances; here they are
     percentiles of squared distances, as in the paper.
 
-    Parameters
-    ----------
-    n_clusters : K
-    gamma : weight of the links against the Euclidean metric. None (default): the value of the paper's grid whose metric
-        ranks held-out links best (the area under the ROC curve; 30 % of the links, one split), 1 where these are all of
-        one kind. The paper cross-validates with class labels
-    max_iter : passes over all links
-    random_state : seed, 0, 1, 2 …
+    ``gamma=None`` takes the value of the paper's grid whose metric ranks held-out links best (the area under the ROC
+    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with class labels.
 
     Attributes
     ----------
-    labels_ : [N] clusters of the items of ``fit``
     cluster_centers_ : [K, D], in the features' own space
     metric_ : [D, D], A of (x − y)ᵀ A (x − y)
     gamma_ : the γ used
     """
 
-    def __init__(
-        self, n_clusters: int = 4, *, gamma: float | None = None, max_iter: int = 50, random_state: int = 0
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.random_state = random_state
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items, [N]: the nearest centre in the metric learned."""
+        return self._nearest(self._new_items(X))
 
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the rows of X [N, D] with the help of answers about them.
+    def _nearest(self, features: np.ndarray) -> np.ndarray:
+        return np.asarray(self._kmeans.predict(features @ self._root.T), np.int64)
 
-        Raises
-        ------
-        UserError
-            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items or a
-            setting is out of range.
-        """
-        features = check_input(X, pairs, self.n_clusters)
-        check_count(max_iter=self.max_iter)
-        if self.gamma is not None and not self.gamma > 0:
-            raise UserError(f"gamma={self.gamma}: expected a number > 0, or None")
-        rng = stream(self.random_state, "itml")
-        difference, must = _differences(features, majority_vote(pairs))
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        assert answers is not None
+        return OneShot(lambda: self._cluster(features, majority_vote(answers)))
+
+    def _cluster(self, features: np.ndarray, links: Links) -> Result:
+        rng = stream(self.seed_, "itml")
+        difference, must = _differences(features, links)
         bounds = np.percentile(_squared_distances(features, rng), PERCENTILES)
         self.gamma_ = self._choose_gamma(difference, must, bounds, rng) if self.gamma is None else self.gamma
         self._root = self._learn(difference, must, bounds, self.gamma_)
         self.metric_ = self._root.T @ self._root
-        kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(features @ self._root.T)
-        self.labels_ = kmeans.labels_.astype(np.int64)
-        self._kmeans = kmeans
-        self.cluster_centers_ = np.array([features[self.labels_ == k].mean(axis=0) for k in range(self.n_clusters)])
-        self.n_features_in_ = features.shape[1]
-        return self
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Cluster of new items, [N]: the nearest centre in the metric learned."""
-        check_is_fitted(self, "labels_")
-        features = check_features(X, self.n_features_in_)
-        return np.asarray(self._kmeans.predict(features @ self._root.T), np.int64)
+        self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.seed_).fit(features @ self._root.T)
+        labels = self._kmeans.labels_.astype(np.int64)
+        self.cluster_centers_ = np.array([features[labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _learn(self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, gamma: float) -> np.ndarray:
         """L [D, D] with A = LᵀL."""

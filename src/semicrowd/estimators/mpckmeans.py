@@ -3,16 +3,16 @@
 k-means that learns a metric, one for all clusters or one for each, from the items and from the links that are violated.
 """
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from semicrowd.crowd.links import Links
+from semicrowd.errors import UserError
 from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, mean_item_cost
-from semicrowd.estimators.input_checks import check_choice
 from semicrowd.estimators.link_graph import LinkGraph
-from semicrowd.crowd.links import Links, Weighting
-from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.fitting.result import Result
+from semicrowd.settings.baselines import MPCKMeansParameters
 
 #: No eigenvalue of a cluster's inverse metric gets smaller than this share of the mean variance of the features:
 #: the metric of a cluster of few items would be singular.
@@ -39,7 +39,7 @@ class Metric(NamedTuple):
     apart: np.ndarray
 
 
-class MPCKMeans(ConstrainedKMeans):
+class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     """Majority vote over the annotators, then MPCK-means.
 
     Minimises, over assignments z, centres μ and metrics A (paper, eq. 5; |·|_k is the distance of cluster k)::
@@ -51,66 +51,34 @@ class MPCKMeans(ConstrainedKMeans):
     with x', x'' the two items furthest apart in the cluster's metric. Assignments, centres and metrics take turns and
     the objective never rises: a metric of which it would is mixed with the old one, or left out.
 
-    Parameters
-    ----------
-    n_clusters : K
-    metric : ``full`` or ``diagonal``
-    shared : whether all clusters have one metric. The paper has all four combinations; on Face the default agrees best
-        with answers that were held out
-    penalty : w of a link of weight 1, in units of ``unit``
-    unit : ``item``: such that, before the metric is learned, a violated link costs as much as an average item, as in
-        ConstrainedKMeans (no labels needed). ``paper``: 1. Cannot-links then cost many times as much as an item, which
-        is right for answers without errors
-    weighting : see :func:`semicrowd.crowd.links.majority_vote`
-    n_init, max_iter, random_state : see :class:`semicrowd.estimators.constrained_kmeans.ConstrainedKMeans`
+    The paper has all four combinations of ``metric`` and ``shared``; on Face the default agrees best with answers that
+    were held out. With ``unit=item`` a violated link costs, before the metric is learned, as much as an average item, as
+    in ConstrainedKMeans (no labels needed). With ``unit=paper`` cannot-links cost many times as much as an item, which
+    is right for answers without errors. Starts are those of ConstrainedKMeans.
 
     Attributes
     ----------
-    labels_ : [N] clusters of the items of ``fit``, with the answers
     cluster_centers_ : [K, D]
     metrics_ : [K, D, D], A
     objective_ : of the best start; ``objective_history_`` after each of its rounds
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 4,
-        *,
-        metric: Literal["diagonal", "full"] = "full",
-        shared: bool = True,
-        penalty: float = 1.0,
-        unit: Literal["item", "paper"] = "item",
-        weighting: Weighting = "unit",
-        n_init: int = 5,
-        max_iter: int = 100,
-        random_state: int = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            penalty=penalty,
-            weighting=weighting,
-            n_init=n_init,
-            max_iter=max_iter,
-            random_state=random_state,
-        )
-        self.metric = metric
-        self.shared = shared
-        self.unit = unit
-
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the rows of X [N, D] with the help of answers about them; errors as in ConstrainedKMeans."""
-        check_choice("metric", self.metric, ("diagonal", "full"))
-        check_choice("unit", self.unit, ("item", "paper"))
-        super().fit(X, pairs)
+    def _cluster(self, features: np.ndarray, links: Links) -> Result:
+        found = super()._cluster(features, links)
         self.metrics_ = self._metric.root.mT @ self._metric.root
-        return self
+        return found
 
     def _prepare(self, features: np.ndarray, links: Links) -> None:
-        self._smallest = SMALLEST_VARIANCE * features.var(axis=0).mean()
+        variance = features.var(axis=0).mean()
+        if not 0 < variance < np.inf:
+            raise UserError(f"X: mean variance {variance:g} of the features; expected items that differ, to learn a metric")
+        self._smallest = SMALLEST_VARIANCE * variance
         self._unit = self.penalty
         if self.unit == "item":
-            item = mean_item_cost(features, self.n_clusters, self.random_state)
-            self._unit *= item / self._link_costs(features, links, self._initial_metric(features)).mean()
+            costs = self._link_costs(features, links, self._initial_metric(features))
+            # Links that cost nothing, or none: any unit will do.
+            average = costs.mean() if costs.any() else 1.0
+            self._unit *= mean_item_cost(features, self.n_clusters, self.seed_) / average
 
     def _initial_metric(self, features: np.ndarray) -> Metric:
         num_features = features.shape[1]
@@ -200,7 +168,7 @@ def farthest_pair(points: np.ndarray) -> tuple[int, int]:
     while True:
         distance = np.linalg.norm(points - points[first], axis=1)
         second = int(np.argmax(distance))
-        if distance[second] <= known:
+        if not distance[second] > known:  # nor where it is not a number
             break
         first, known = second, float(distance[second])
     outer = np.flatnonzero(radius >= (1 - 1e-9) * known - radius.max())

@@ -5,24 +5,24 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
-from typing import Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import SpectralClustering
-from sklearn.utils.validation import check_is_fitted
 
-from semicrowd.estimators.input_checks import check_features, check_input, check_not_negative
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.inputs import check_memory
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.settings.baselines import SemiCrowdParameters
 
 #: Penalty and over-relaxation of the alternating directions. They change the speed, not the minimum.
 PENALTY, RELAXATION = 0.1, 1.6
+#: So many matrices of all items against all are there at once.
+MATRICES = 4
 
 
-class SemiCrowd(ClusterMixin, BaseEstimator):
+class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
     """Similarity of the annotated items by robust matrix completion, metric by regression, spectral clustering.
 
     1. Similarity of a pair: the share of its answers that say "same".
@@ -34,56 +34,33 @@ class SemiCrowd(ClusterMixin, BaseEstimator):
 
     Memory is quadratic in the number of items.
 
-    Parameters
-    ----------
-    n_clusters : K
-    lower, upper : thresholds of the filter. The paper has two, for many answers a pair; with few, ⅓ and ⅔ leave out the
-        pairs on which the annotators disagree about evenly (chosen without labels)
-    sparsity : weight of the wrong entries in the completion, in units of the value that Candès, Li, Ma & Wright 2011
-        prove for partly observed matrices (theorem 1.2): 1/√(share of entries observed × n)
-    ridge : λ, in units of the mean variance of the features. Small: it is there for features that depend on each other
-    random_state : seed, 0, 1, 2 …
+    The paper has two thresholds, for many answers a pair; with few, ⅓ and ⅔ leave out the pairs on which the annotators
+    disagree about evenly (chosen without labels). ``sparsity`` is the weight of the wrong entries in units of the value
+    that Candès, Li, Ma & Wright 2011 prove for partly observed matrices (theorem 1.2): 1/√(share of entries observed ×
+    n). ``ridge``, λ, is small: it is there for features that depend on each other.
 
     Attributes
     ----------
-    labels_ : [N] clusters of the items of ``fit``
     cluster_centers_ : [K, D]
     metric_ : [D, D], M
     completed_ : [N_a, N_a], A over ``pairs.annotated``
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 4,
-        *,
-        lower: float = 1 / 3,
-        upper: float = 2 / 3,
-        sparsity: float = 1.0,
-        ridge: float = 0.01,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lower = lower
-        self.upper = upper
-        self.sparsity = sparsity
-        self.ridge = ridge
-        self.random_state = random_state
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of new items, [N]: the nearest centre in the metric learned."""
+        return self._nearest(self._new_items(X))
 
-    def fit(self, X: ArrayLike, pairs: PairAnnotations) -> Self:
-        """Cluster the rows of X [N, D] with the help of answers about them.
+    def _nearest(self, features: np.ndarray) -> np.ndarray:
+        return np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1)
 
-        Raises
-        ------
-        UserError
-            If X is not a table of finite numbers, the answers are about other items, there are fewer than K items, the
-            thresholds are not 0 ≤ lower < upper ≤ 1 or another setting is out of range.
-        """
-        features = check_input(X, pairs, self.n_clusters)
-        if not 0 <= self.lower < self.upper <= 1:
-            raise UserError(f"lower={self.lower}, upper={self.upper}: expected 0 <= lower < upper <= 1")
-        check_not_negative(sparsity=self.sparsity, ridge=self.ridge)
-        items = pairs.annotated
-        similarity, observed = filtered_similarity(pairs, self.lower, self.upper)
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+        assert answers is not None
+        check_memory("semicrowd", "similarities", len(features), MATRICES)
+        return OneShot(lambda: self._cluster(features, answers))
+
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        items = answers.annotated
+        similarity, observed = filtered_similarity(answers, self.lower, self.upper)
         weight = self.sparsity / np.sqrt(observed.mean() * len(items))
         self.completed_ = complete(similarity, observed, weight)
         self._mean = features[items].mean(axis=0)
@@ -92,17 +69,10 @@ class SemiCrowd(ClusterMixin, BaseEstimator):
         # Without a path between all items spectral clustering would warn and separate the parts, whatever their size.
         affinity = np.maximum(embedded @ embedded.T, 0.0)
         affinity += 1e-9 * (affinity.max() or 1.0)
-        spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.random_state)
-        self.labels_ = spectral.fit(affinity).labels_.astype(np.int64)
-        self.cluster_centers_ = np.array([features[self.labels_ == k].mean(axis=0) for k in range(self.n_clusters)])
-        self.n_features_in_ = features.shape[1]
-        return self
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Cluster of new items, [N]: the nearest centre in the metric learned."""
-        check_is_fitted(self, "labels_")
-        features = check_features(X, self.n_features_in_)
-        return np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1)
+        spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.seed_)
+        labels = spectral.fit(affinity).labels_.astype(np.int64)
+        self.cluster_centers_ = np.array([features[labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _embed(self, features: np.ndarray) -> np.ndarray:
         """Points [N, D] with inner products xᵀ M y."""
@@ -116,7 +86,7 @@ def filtered_similarity(pairs: PairAnnotations, lower: float, upper: float) -> t
     An item is similar to itself.
     """
     n = len(pairs.annotated)
-    i, j = np.searchsorted(pairs.annotated, pairs.i), np.searchsorted(pairs.annotated, pairs.j)
+    i, j = pairs.index.i, pairs.index.j
     same, answers = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(same, (i, j), pairs.label)
     np.add.at(answers, (i, j), 1)

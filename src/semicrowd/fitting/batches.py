@@ -7,8 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from semicrowd.crowd.samplers import RelationalBatch, RelationalSampler
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.samplers import RelationalSampler, build_sampler
+from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
+from semicrowd.settings.model import GenerativeSettings
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class Batch:
     relational: RelationalBatch | None
     step: int
 
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same on another device."""
+        relational = None if self.relational is None else self.relational.to(device)
+        return Batch(self.items.to(device), self.weight.to(device), relational, self.step)
+
 
 class TrainingBatches:
     """An epoch's batches: unannotated items in random order without replacement, a relational sample beside each.
@@ -38,29 +46,32 @@ class TrainingBatches:
 
     Parameters
     ----------
+    data : the items and answers
+    settings : how the answers are sampled
     epoch : tells the current epoch when an iteration starts
     rank, world_size : this process and their number
     """
 
     def __init__(
         self,
-        num_items: int,
-        batch_size: int,
-        sampler: RelationalSampler | None,
-        steps_without_items: int,
-        seed: int,
+        data: TrainingData,
+        settings: GenerativeSettings,
         epoch: Callable[[], int],
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
-        annotated = np.zeros(num_items, bool)
-        if sampler is not None:
-            annotated[sampler.annotations.annotated] = True
+        annotated = np.zeros(data.num_items, bool)
+        self.sampler: RelationalSampler | None = None
+        self.steps_without_items = 1
+        if data.annotations is not None:
+            annotated[data.annotations.annotated] = True
+            # The paper's |S| = N_a |B| / N feeds answers and items proportionally (App. B, pinwheel).
+            in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
+            self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
+            self.steps_without_items = max(data.num_items // data.batch_size, 1)
         self.unannotated = np.flatnonzero(~annotated)
-        self.batch_size = min(batch_size, max(len(self.unannotated), 1))
-        self.sampler = sampler
-        self.steps_without_items = steps_without_items
-        self.seed, self.epoch, self.rank, self.world_size = seed, epoch, rank, world_size
+        self.batch_size = min(data.batch_size, max(len(self.unannotated), 1))
+        self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
 
     def __len__(self) -> int:
         steps = len(self.unannotated) // (self.batch_size * self.world_size)
@@ -68,8 +79,8 @@ class TrainingBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         epoch = self.epoch()
-        order = stream(self.seed, "order", epoch).permutation(self.unannotated)[self.rank :: self.world_size]
-        rng = stream(self.seed, "order", epoch, 1 + self.rank)
+        order = stream(self.seed, "training/order", epoch).permutation(self.unannotated)[self.rank :: self.world_size]
+        rng = stream(self.seed, "training/answers", epoch, 1 + self.rank)
         for step in range(len(self)):
             items = torch.from_numpy(order[step * self.batch_size : (step + 1) * self.batch_size])
             weight = torch.full((len(items),), len(self.unannotated) / max(len(items), 1))

@@ -11,6 +11,7 @@ from typing import Any
 
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.progress import Progress
+from semicrowd.fitting.snapshots import Snapshots
 
 CHECKPOINT = Path("checkpoints") / "last.ckpt"
 CURVES = "curves.csv"
@@ -30,7 +31,8 @@ class Monitor:
     log : takes a finished iteration, counted from 1, and its metrics
     resume : go on from the folder's checkpoint, if there is one
     progress : a bar where the output is a terminal
-    snapshots : iterations after which a sample of every cluster is kept, by methods that generate
+    snapshots : iterations after which a sample of every cluster is kept, by methods that generate images
+    kept : those that have been taken
     rows : of curves.csv
     seconds : spent on the fit, in earlier sessions up to their last checkpoint too
     """
@@ -40,6 +42,7 @@ class Monitor:
     resume: bool = False
     progress: bool = False
     snapshots: Sequence[int] = ()
+    kept: Snapshots | None = None
     rows: list[dict[str, float]] = field(default_factory=list)
     _before: float = 0.0
     _start: float = field(default_factory=time.perf_counter)

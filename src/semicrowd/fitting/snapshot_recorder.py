@@ -1,51 +1,29 @@
 """Keeps what the clusters generate while a model trains."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from omegaconf import DictConfig
 from pytorch_lightning.callbacks import Checkpoint
 from torch import Tensor
 
-from semicrowd.data import Dataset
-from semicrowd.errors import UserError
-from semicrowd.models import ClusteringModule
-from semicrowd.random import torch_stream
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.snapshots import Snapshots, write_snapshots
-
-
-def wanted_epochs(cfg: DictConfig, data: Dataset) -> tuple[int, ...]:
-    """Epochs of ``snapshots=[…]``, and the last one; none where that is empty.
-
-    Raises
-    ------
-    UserError
-        For what is no list of epochs of this run, and for data that are no images.
-    """
-    wanted, last = cfg.get("snapshots", []), cfg.epochs
-    if not isinstance(wanted, Sequence) or isinstance(wanted, str) or not all(
-        isinstance(epoch, int) and not isinstance(epoch, bool) and 0 <= epoch <= last for epoch in wanted
-    ):
-        raise UserError(f"snapshots={wanted}: expected a list of epochs from 0 (the start) to {last}")
-    if wanted and data.image_shape is None:
-        raise UserError(f"snapshots={wanted}: expected [], since data={data.name} has no images to draw")
-    return tuple(sorted({*wanted, last})) if wanted else ()
+from semicrowd.random import torch_stream
 
 
 class SnapshotRecorder(Checkpoint):
-    """Keeps the clusters after each of some epochs in ``snapshots.npz``.
+    """Keeps the clusters after each of the monitor's epochs, and after the last, in ``snapshots.npz``.
 
     The draws are of a stream of their own: all else of a run is the same with and without. What has been kept travels
     in the checkpoint, so that a resumed run's file is that of an uninterrupted one. Lightning calls a ``Checkpoint``
     when the model's own work at the end of an epoch is done; this one has to come before the one that saves.
     """
 
-    def __init__(self, epochs: Sequence[int], directory: Path, seed: int) -> None:
-        self.epochs, self.directory, self.seed = tuple(epochs), directory, seed
+    def __init__(self, monitor: Monitor, last: int) -> None:
+        self.monitor, self.epochs = monitor, {*monitor.snapshots, last}
         self.kept: dict[int, dict[str, Tensor]] = {}
 
     def state_dict(self) -> dict[str, Any]:
@@ -66,26 +44,26 @@ class SnapshotRecorder(Checkpoint):
         self._keep(trainer.current_epoch + 1, trainer, pl_module)
 
     @torch.no_grad()
-    def _keep(self, epoch: int, trainer: pl.Trainer, model: pl.LightningModule) -> None:
-        if epoch not in self.epochs:
+    def _keep(self, epoch: int, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        if epoch not in self.epochs or not trainer.is_global_zero:
             return
-        assert isinstance(model, ClusteringModule)
-        best = _best_restart(model)
-        samples = model.sample(1, torch_stream(self.seed, "evaluation", 2))[best, :, 0]
+        assert isinstance(module, ClusteringModule)
+        best, model = _best_restart(module), module.model
+        samples = model.sample(1, torch_stream(module.data.seed, "evaluation/snapshots"))[best, :, 0]
         self.kept[epoch] = {"weights": model.cluster_weights()[best].float(), "samples": samples.float().clone()}
-        if trainer.is_global_zero:
-            write_snapshots(self.content(), self.directory)
+        self.monitor.kept = self._content()
+        if self.monitor.folder is not None:
+            write_snapshots(self.monitor.kept, self.monitor.folder)
 
-    def content(self) -> Snapshots:
-        """All that has been kept."""
+    def _content(self) -> Snapshots:
         epochs = sorted(self.kept)
         columns = (np.stack([self.kept[epoch][name].numpy() for epoch in epochs]) for name in ("weights", "samples"))
         return Snapshots(np.array(epochs), *columns)
 
 
-def _best_restart(model: ClusteringModule) -> int:
+def _best_restart(module: ClusteringModule) -> int:
     """The restart of highest ELBO on the training data."""
-    if model.num_restarts == 1:
+    if module.model.num_restarts == 1:
         return 0  # without a pass over all items
-    elbo = model.elbo()["total"]
+    elbo = module.model.elbo(module.data)["total"]
     return int(torch.where(elbo.isfinite(), elbo, -torch.inf).argmax())

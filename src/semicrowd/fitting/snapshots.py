@@ -1,4 +1,4 @@
-"""What the clusters generate while a model trains, as a run keeps it (SCDC paper, Fig. 4a)."""
+"""What the clusters generate while a model trains (SCDC paper, Fig. 4a)."""
 
 from dataclasses import dataclass
 from pathlib import Path

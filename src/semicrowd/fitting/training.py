@@ -1,23 +1,26 @@
-"""Training under Lightning: a checkpoint each epoch, the curves, a progress bar, and a clean end on Ctrl-C."""
+"""The driver of gradient training: Lightning, with the monitor's curves, checkpoints, progress and end on Ctrl-C."""
 
 import logging
+import os
 import signal
-import time
 import warnings
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from lightning_fabric.utilities.exceptions import MisconfigurationException
-from omegaconf import DictConfig
 from pytorch_lightning.callbacks import Callback, Checkpoint
+from pytorch_lightning.strategies import DDPStrategy, Strategy
 
 from semicrowd.errors import UserError
-from semicrowd.models import ClusteringModule
-from semicrowd.files import write_atomic, write_csv
-from semicrowd.fitting.progress_bar import ProgressBar
+from semicrowd.fitting.callbacks import moves
+from semicrowd.fitting.iterate import read_tensors
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.progress import Progress
+from semicrowd.fitting.snapshot_recorder import SnapshotRecorder
+from semicrowd.settings.training import TrainerSettings
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines, tips, "Trainer.fit stopped"
 logging.getLogger("lightning_fabric").setLevel(logging.ERROR)
@@ -26,127 +29,146 @@ warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
 warnings.filterwarnings("ignore", message=".*does not have many workers.*")
 
 
-class EpochRecorder(Checkpoint):
-    """After each epoch: curves.csv, the tracker, and ``checkpoints/last.ckpt``, each replaced as a whole.
-
-    Lightning calls a ``Checkpoint`` last, when the epoch's metrics are complete. The curves travel in the checkpoint,
-    so a resumed run's curves.csv is that of an uninterrupted one.
-    """
-
-    def __init__(self, checkpoint: Path, curves: Path, log_epoch: Callable[[int, dict[str, float]], Any]) -> None:
-        self.checkpoint, self.curves, self.log_epoch = checkpoint, curves, log_epoch
-        self.rows: list[dict[str, float]] = []
-        self.seconds_before = 0.0
-        self._start = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Time spent on this run so far, in seconds, earlier sessions up to their last checkpoint included."""
-        return self.seconds_before + time.perf_counter() - self._start
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the checkpoint keeps of this callback."""
-        return {"rows": self.rows, "seconds": self.seconds}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the checkpoint was written."""
-        self.rows, self.seconds_before = list(state_dict["rows"]), state_dict["seconds"]
-        self._start = time.perf_counter()
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
-        """Hook of Lightning: an epoch is complete."""
-        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
-        epoch = trainer.current_epoch + 1
-        self.rows.append({"epoch": epoch, **metrics})
-        if not trainer.is_global_zero:
-            trainer.save_checkpoint(self.checkpoint)  # takes part in gathering the state, writes nothing
-            return
-        write_curves(self.curves, self.rows)
-        self.log_epoch(epoch, metrics)
-        write_atomic(self.checkpoint, trainer.save_checkpoint)
-
-
-def write_curves(path: Path, rows: list[dict[str, float]]) -> None:
-    """Write curves.csv: the epoch, then one column for each metric."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    write_csv(path, names, [[row.get(name) for name in names] for row in rows])
-
-
-def read_checkpoint(path: Path, model: ClusteringModule | None = None) -> dict[str, Any]:
-    """Content of a checkpoint, as tensors and plain values only; nothing else is unpickled.
-
-    Raises
-    ------
-    UserError
-        For a file that is not a whole checkpoint, or not one of ``model``.
-    """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no checkpoint here") from error
-    except Exception as error:  # torch raises whatever the damaged bytes lead to
-        raise UserError(f"{path}: corrupt checkpoint; delete it and start again without resume=true") from error
-    if not isinstance(content, dict) or not {"state_dict", "loops", "callbacks"} <= content.keys():
-        raise UserError(f"{path}: not a checkpoint of a run; delete it and start again without resume=true")
-    if model is not None:
-        expected = {name: value.shape for name, value in model.state_dict().items()}
-        found = {name: value.shape for name, value in content["state_dict"].items()}
-        if expected != found:
-            raise UserError(f"{path}: a checkpoint of another model; delete it and start again without resume=true")
-    return content
-
-
-def fit(
-    model: ClusteringModule,
-    cfg: DictConfig,
-    recorder: EpochRecorder,
-    resume_from: Path | None,
-    callbacks: Sequence[Callback] = (),
-) -> None:
-    """Warm start and training, or training from a checkpoint on; ``callbacks`` come before the recorder.
+def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:
+    """The start and the epochs of a model, or the epochs that its checkpoint leaves; it ends on the trainer's device.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C or SIGTERM; the last finished epoch is in the checkpoint.
+    UserError
+        For a checkpoint that is damaged or of another model, and for a machine without what the settings ask for.
     """
-    with ProgressBar(cfg.epochs, enabled=cfg.trainer.progress) as bar:
-        trainer = _trainer(cfg, [bar, *callbacks, recorder], recorder.curves.parent)
-        if resume_from is None:
-            model.warm_up(bar.say)
+    monitor.begin()
+    checkpoint, epochs = monitor.resume_point, module.recipe.training.epochs
+    if checkpoint is not None:
+        check_checkpoint(checkpoint, module)
+        module.begin = False
+    snapshots = [SnapshotRecorder(monitor, epochs)] if monitor.snapshots else []
+    with monitor.bar(epochs) as bar:
+        module.say = bar.say
+        # Lightning calls a Checkpoint last, when the work of the others at the end of an epoch is done.
+        trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
             trainer.fit(
-                model, model.training_batches(), ckpt_path=None if resume_from is None else str(resume_from),
-                weights_only=True,
-            )
+                module, module.training_batches(), weights_only=True,
+                ckpt_path=None if checkpoint is None else str(checkpoint),
+            )  # fmt: skip
         except SystemExit:  # what Lightning makes of Ctrl-C and of SIGTERM
             raise KeyboardInterrupt from None
         finally:
             signal.signal(signal.SIGINT, handler)  # Lightning leaves Ctrl-C ignored
-    model.eval()
+    module.eval().to(trainer.strategy.root_device)
 
 
-def check_trainer(cfg: DictConfig) -> None:
-    """Refuse settings of the trainer that cannot be met on this machine.
+class _Recorder(Checkpoint):
+    """After each epoch: a row of the curves, and the checkpoint."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the checkpoint keeps of this callback."""
+        return self.monitor.state()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where the checkpoint was written."""
+        self.monitor.load_state(state_dict)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
+        """Hook of Lightning: an epoch is complete."""
+        if not trainer.is_global_zero:
+            if self.monitor.checkpoint is not None:  # takes part in gathering the state, writes nothing
+                trainer.save_checkpoint(self.monitor.checkpoint)
+            return
+        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        self.monitor.record(trainer.current_epoch + 1, metrics)
+        self.monitor.save(trainer.save_checkpoint)
+
+
+class _Bar(Callback):
+    """The progress of epochs and steps."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,  # noqa: ARG002
+        outputs: object,  # noqa: ARG002
+        batch: object,  # noqa: ARG002
+        batch_idx: int,
+    ) -> None:
+        """Hook of Lightning: a step is done."""
+        self.bar.reach(trainer.current_epoch + (batch_idx + 1) / max(float(trainer.num_training_batches), 1))
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
+        """Hook of Lightning: an epoch is done."""
+        known = trainer.callback_metrics
+        shown = [f"{n} {float(known[n]):.5g}" for n in ("elbo/epoch", "clusters/used") if n in known]
+        self.bar.reach(trainer.current_epoch + 1, "  ".join(shown))
+
+
+def check_checkpoint(path: Path, module: ClusteringModule) -> None:
+    """Refuse a file that is no checkpoint of this fit.
 
     Raises
     ------
     UserError
-        With Lightning's reason.
+        Naming the file and what to do.
     """
+    content = read_tensors(path)
+    if not {"state_dict", "loops", "callbacks"} <= content.keys():
+        raise UserError(f"{path}: not a checkpoint of a run; delete it and start again without resume=true")
+    expected = {name: value.shape for name, value in module.state_dict().items()}
+    found = {name: value.shape for name, value in content["state_dict"].items()}
+    if expected != found:
+        raise UserError(f"{path}: a checkpoint of another model; delete it and start again without resume=true")
+
+
+def check_trainer(settings: TrainerSettings) -> None:
+    """Refuse what cannot be had on this machine, before anything is written or started.
+
+    Raises
+    ------
+    UserError
+        With the reason.
+    """
+    kind = accelerator(settings)
+    there = torch.cuda.device_count() if kind == "cuda" else os.cpu_count() or 1
+    if settings.devices > there:
+        raise UserError(f"trainer.devices={settings.devices}: this machine has {there} for accelerator={kind}")
+    if settings.devices > 1 and settings.strategy != "ddp":
+        raise UserError(f"trainer.devices={settings.devices}: several processes need trainer=ddp")
     try:
-        _trainer(cfg, [], Path())
+        _trainer(settings, 0, [], None)
     except (MisconfigurationException, ValueError, TypeError) as error:
         raise UserError(f"trainer: {str(error).splitlines()[0]}") from error
 
 
-def _trainer(cfg: DictConfig, callbacks: list[Callback], folder: Path) -> pl.Trainer:
+def accelerator(settings: TrainerSettings) -> str:
+    """``cuda`` or ``cpu``: what the settings come to on this machine.
+
+    Of the others none has float64, which q(Θ) is kept in.
+    """
+    if settings.accelerator == "cpu" or (settings.accelerator == "auto" and not torch.cuda.is_available()):
+        return "cpu"
+    if not torch.cuda.is_available():
+        raise UserError(f"trainer.accelerator={settings.accelerator}: expected cpu; no GPU with float64 is here")
+    return "cuda"
+
+
+def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], folder: Path | None) -> pl.Trainer:
+    # SCDC without annotators has parameters that no step uses.
+    strategy: str | Strategy = DDPStrategy(find_unused_parameters=True) if settings.strategy == "ddp" else "auto"
     return pl.Trainer(
-        accelerator=cfg.trainer.accelerator,
-        devices=cfg.trainer.devices,
-        precision="32-true",  # model.nets.precision is for the networks; all else needs float32
-        max_epochs=cfg.epochs,
+        accelerator=accelerator(settings),
+        devices=settings.devices,
+        strategy=strategy,
+        precision="32-true",  # nets.precision is for the networks; all else needs float32
+        max_epochs=epochs,
         callbacks=callbacks,
         default_root_dir=folder,
         logger=False,

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from semicrowd.crowd.samplers import RelationalBatch
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 
 #: Up to this many nodes the weights are kept as a dense matrix: a small matrix product beats gather and scatter.

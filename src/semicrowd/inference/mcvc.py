@@ -17,13 +17,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, quality_posterior
 from semicrowd.expfam import beta
 from semicrowd.expfam.divergence import kl_divergence
 
 
 class Prior(NamedTuple):
-    """Natural parameters [2] of the Beta priors of α and β, and of the sticks ν."""
+    """Natural parameters of the Beta priors of α and β, [2] or [R, M, 2], and of the sticks ν, [2]."""
 
     quality: Tensor
     stick: Tensor
@@ -81,12 +81,10 @@ def update(
     same = torch.einsum("rmg,rgma->rma", experts.view, agreement)
     used = experts.view.sum(1)
     later = used.flip(-1).cumsum(-1).flip(-1) - used
-    experts = Experts(
-        prior.quality + same.flip(-1),
-        prior.quality + counts - same,
-        prior.stick + torch.stack([used, later], -1)[:, :-1],
-        experts.view,
-    )
+    quality = quality_posterior(prior.quality, prior.quality, same, counts)
+    experts = Experts(*quality, prior.stick + torch.stack([used, later], -1)[:, :-1], experts.view)
+    if experts.view.shape[-1] == 1:
+        return experts  # there is no choice
     logits = torch.einsum("rma,rgma->rmg", evidence(experts).weight, agreement)
     return experts._replace(view=(logits + log_view_prior(experts.sticks)[:, None]).softmax(-1))
 

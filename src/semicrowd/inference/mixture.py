@@ -1,15 +1,71 @@
-"""Clusters joined where views cross from one to another, against the evidence that the union loses.
+"""The conjugate Gaussian mixture of a hard partition: its posterior, its evidence, and what a union of clusters loses.
 
-A link is an item with its view (models/views.py). Links inside a cluster cost nothing; one between two clusters speaks
-for their union with the log odds ``weight``, and so do answers with theirs, for it or against it. What the union loses
-is exact: the evidence of the conjugate mixture.
+F = d + d² + 2 statistics of a cluster are the sums of (t(x), 1, 1) over its items (SCDC paper, App. A).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from semicrowd.expfam import normal_inverse_wishart
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
+
+#: Of p(μ, Σ) = NIW(0, κ, (d + c) I, d + c) (App. B: S = (d + κ) I, ν = d + κ): κ and c.
+PRIOR_KAPPA, PRIOR_DEGREES = 0.5, 0.5
+#: Readings of "α₀ = 0.05/K" (docs/DEVIATIONS.md): ``corrected``: it is the natural parameter, as in SVAE, whose settings
+#: the paper follows; ``released``: of the authors' MNIST code; ``paper``: as printed, a sparse prior.
+CONCENTRATIONS = {"corrected": lambda K: 1 + 0.05 / K, "released": lambda K: 1.05, "paper": lambda K: 0.05 / K}
+
+
+class Mixture(NamedTuple):
+    """Natural parameters of π and of (μ, Σ), prior or posterior, in float64.
+
+    Attributes
+    ----------
+    pi : [R, K]
+    components : [R, K, F]
+    """
+
+    pi: Tensor
+    components: Tensor
+
+    def log_partition(self) -> Float[Tensor, "R"]:
+        """ln Z of all of it: up to a constant the log evidence of the partition that it is the posterior of."""
+        components = normal_inverse_wishart.log_partition(self.components)
+        return dirichlet.log_partition(self.pi) + components.sum(-1)
+
+
+def niw_natural(location: Float[Tensor, "*batch d"], kappa: float, degrees: float) -> Float[Tensor, "*batch F"]:
+    """Natural parameter of NIW(m, κ, (d + c) I, d + c), c = ``degrees``."""
+    batch, d = location.shape[:-1], location.shape[-1]
+    nu = torch.full(batch, d + degrees, dtype=location.dtype)
+    scale = nu[..., None, None] * torch.eye(d, dtype=location.dtype)
+    return normal_inverse_wishart.to_natural(location, torch.full(batch, kappa, dtype=location.dtype), scale, nu)
+
+
+def mixture_prior(concentration: str, num_clusters: int, latent_dim: int) -> Mixture:
+    """p(π), [1, K], by one of :data:`CONCENTRATIONS`, and p(μ, Σ), [1, 1, F]."""
+    alpha = torch.full((1, num_clusters), CONCENTRATIONS[concentration](num_clusters), dtype=torch.float64)
+    location = torch.zeros(1, 1, latent_dim, dtype=torch.float64)
+    return Mixture(dirichlet.to_natural(alpha), niw_natural(location, PRIOR_KAPPA, PRIOR_DEGREES))
+
+
+def partition_posterior(prior: Mixture, t_x: Float[Tensor, "R N S"], clusters: Int[Tensor, "R N"]) -> Mixture:
+    """The exact conjugate posterior of π and (μ, Σ) given assignments (eqs. 26 and 27 at ρ = 1), from E t(x)."""
+    num_clusters = prior.pi.shape[-1]
+    one_hot = torch.nn.functional.one_hot(clusters.long().to(t_x.device), num_clusters).to(torch.float64)
+    statistics = torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1).double()
+    pi, components = (eta.to(t_x.device) for eta in prior)
+    return Mixture(pi + one_hot.sum(1), components + one_hot.mT @ statistics)
+
+
+def union_gains(eta: Float[Tensor, "C F"], prior: Float[Tensor, "F"]) -> Float[Tensor, "C C"]:
+    """What ln p(x) gains where two clusters become one, from their posteriors: mostly less than 0."""
+    single = normal_inverse_wishart.log_partition(eta)
+    union = normal_inverse_wishart.log_partition(eta[:, None] + eta[None] - prior)
+    return union + normal_inverse_wishart.log_partition(prior) - single[:, None] - single[None]
 
 
 def count_links(clusters: np.ndarray, of_views: np.ndarray, num_clusters: int) -> np.ndarray:
@@ -19,28 +75,27 @@ def count_links(clusters: np.ndarray, of_views: np.ndarray, num_clusters: int) -
     return links + links.T
 
 
-def evidence_of_clusters(statistics: Tensor, prior: Tensor) -> Tensor:
-    """Of each cluster's items and of their share in ln p(z) at the most likely π, up to a constant.
-
-    Parameters
-    ----------
-    statistics : [..., F], sums of (t(x), 1, 1)
-    prior : [F], natural parameter of p(μ, Σ)
-    """
+def evidence_of_clusters(statistics: Float[Tensor, "*batch F"], prior: Float[Tensor, "F"]) -> Float[Tensor, "*batch"]:
+    """Of each cluster's items and of their share in ln p(z) at the most likely π, up to a constant."""
     constant = normal_inverse_wishart.log_partition(prior)
     shares = torch.special.xlogy(statistics[..., -1], statistics[..., -1])
     return normal_inverse_wishart.log_partition(prior + statistics) - constant + shares
 
 
 def join_by_links(
-    statistics: Tensor, prior: Tensor, links: np.ndarray, weight: float, odds: np.ndarray | None = None
+    statistics: Float[Tensor, "K F"],
+    prior: Float[Tensor, "F"],
+    links: np.ndarray,
+    weight: float,
+    odds: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """Join clusters pair by pair, that first which pays least evidence for a link, while it pays less than ``weight``.
 
+    A link is an item with its view (models/views.py). Links inside a cluster cost nothing; one between two clusters
+    speaks for their union with the log odds ``weight``, and so do answers with theirs, for it or against it.
+
     Parameters
     ----------
-    statistics : [K, F], see :func:`evidence_of_clusters`
-    prior : [F]
     links : [K, K], from :func:`count_links`
     weight : nats that a link between two clusters is worth
     odds : [K, K], log odds of the answers between clusters (crowd/cells.py), or None

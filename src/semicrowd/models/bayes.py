@@ -1,318 +1,315 @@
-"""BayesSCDC: message passing, natural gradients on q(Θ), Adam on the networks (SCDC paper, Algorithm 1)."""
+"""BayesSCDC: message passing, natural gradients on q(Θ), gradient steps on the networks (SCDC paper, Algorithm 1)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import RelationalBatch, whole_graph
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
-from semicrowd.inference.graph import PairGraph, answer_graph
+from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
-from semicrowd.inference.natural_gradient import NaturalGradient
+from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.statistics import ExpectedGlobals
-from semicrowd.starts.answers import AnswerStart
-from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.batches import Batch
+from semicrowd.models.generative import GenerativeModel, StepBound
 from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
-from semicrowd.fitting.merges import SWEEPS, merge_moves, refit
-from semicrowd.starts.partition import partition_posterior
-from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.models.posterior import Posterior
-from semicrowd.starts.teaching import teach
-from semicrowd.models.views import graph_with_views
+from semicrowd.models.training_data import Part, TrainingData, pieces
+from semicrowd.models.views import WEIGHT, Views, graph_with_views
 from semicrowd.nets import build_decoder, build_recognition
-from semicrowd.random import stream, torch_stream
+from semicrowd.random import torch_stream
+from semicrowd.settings.model import BayesSettings
+
+#: Largest number of sweeps, and the change of a probability at which message passing stops earlier: in a training step,
+#: in an iteration of coordinate ascent, and in an evaluation.
+STEP_TOLERANCE = 0.01
+REFIT_SWEEPS = (10, 1e-3)
+EVALUATION_SWEEPS = (200, 1e-4)
+#: The annotators' variables, by their names in q(Θ).
+ANNOTATORS = ("sensitivity", "specificity")
 
 
-class BayesSCDC(ClusteringModule):
-    """The fully Bayesian model of section 3; see :class:`ClusteringModule` for the arguments."""
+class BayesSCDC(GenerativeModel):
+    """The fully Bayesian model of section 3; see :class:`GenerativeModel` for the arguments."""
 
-    def __init__(
+    name: ClassVar[str] = "bayes"
+    settings_type = BayesSettings
+    settings: BayesSettings
+
+    def build(self, generators: Sequence[torch.Generator]) -> None:
+        """φ and γ, and q(Θ)."""
+        settings = self.settings
+        self.recognition = build_recognition(settings, self.nets, self.num_features, self.image_shape, generators)
+        self.decoder = build_decoder(
+            settings.likelihood, settings.latent_dim, settings.hidden[::-1], self.num_features, generators,
+            settings.linear_skip, settings.initial_variance,
+        )  # fmt: skip
+        self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators)
+
+    # ---------------------------------------------------------------- the bound of a step (Algorithm 1)
+
+    def bound(
         self,
-        settings: Any,
-        features: Tensor,
-        annotations: PairAnnotations | None,
-        seed: int,
-        restarts: int,
-        batch_size: int,
-        image_shape: tuple[int, ...] | None = None,
-    ) -> None:
-        super().__init__(settings, features, annotations, seed, restarts, batch_size, image_shape)
-        generators = self.init_generators
-        d, hidden, skip = settings.latent_dim, settings.hidden, settings.linear_skip
-        D, variance = features.shape[1], settings.initial_variance
-        self.recognition = build_recognition(settings, D, image_shape, generators)
-        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip, variance)
-        num_annotators = 0 if annotations is None else annotations.num_annotators
-        self.globals = GlobalPosterior(settings, num_annotators, generators)
-
-    # ---------------------------------------------------------------- training
-
-    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        """Adam, or gradient steps with momentum, on φ and γ; the natural gradient on η_Θ."""
-        rate, networks = self.settings.learning_rate, self.parameters_of_vae()
-        return [
-            torch.optim.Adam(networks, lr=rate, fused=True)
-            if self.settings.optimizer == "adam"
-            else torch.optim.SGD(networks, lr=rate, momentum=0.9, fused=True),
-            NaturalGradient(self.globals.parameter_groups(), self.settings.step_size, scale=float(self.num_items)),
-        ]
-
-    def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
-        """One step of Algorithm 1 on a minibatch."""
-        optimizers: Any = self.optimizers()
-        nets, natural = optimizers
-        nets.zero_grad()
-        natural.zero_grad()
+        features: Float[Tensor, "B D"],
+        weight: Float[Tensor, "B"],
+        noise: torch.Generator,
+        num_items: int,
+        answers: RelationalBatch | None = None,
+        views: Views | None = None,
+    ) -> StepBound:
+        """Eqs. 19–25 on a minibatch at the local optimum of eq. 15."""
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
-        features = self.features[batch.items]
-        bound, amortisation = self._batch_bound(batch, features, expected, messages)
-        bound = bound - sum(self.globals.kl_terms(expected).values())
-        self.manual_backward(-((bound + amortisation) / self.num_items).sum())
-        self.record_bound(bound)
-        nets.step()
-        gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-        natural.step(corrections={self.globals.eta[name]: gradient for name, gradient in gradients.items()})
+        part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
+        recognition = self.recognition.potentials(_with_views(part))
+        alone = initial_z(recognition, ExpectedGlobals(*(statistics.detach() for statistics in messages)))
+        sweeps = self.settings.max_sweeps, STEP_TOLERANCE
+        local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
+        x = gaussian.draw(local.mean, local.root, noise)
+        terms = local_terms(local, expected.cast(features.dtype))
+        per_item = self.decoder.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
+        elbo = (per_item * (weight if views is None else weight.repeat(2))).double().sum(1)
+        if graph is not None:
+            elbo = elbo + self._relational(part, local, graph, expected, weight)
+        elbo = elbo - sum(self.globals.kl_terms(expected).values())
+        return StepBound(elbo, self._amortisation(alone, local, num_items), leaves, {})
 
-    def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[str, Tensor]]:
+    def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[nn.Parameter, Tensor]]:
         """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.
 
         ``svi`` leaves that term out, as the released code and SVAE do: detached statistics, no leaves.
         """
+        dtype = self.decoder_dtype
         if self.settings.natural_gradient == "svi":
-            return ExpectedGlobals(*(s.detach() for s in expected)).cast(self.features.dtype), {}
+            return ExpectedGlobals(*(s.detach() for s in expected)).cast(dtype), {}
         leaves = {
             name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
             for name, family in FAMILIES.items()
         }
-        return ExpectedGlobals(*leaves.values()).cast(self.features.dtype), leaves
+        by_parameter = {self.globals.eta[name]: leaf for name, leaf in leaves.items()}
+        return ExpectedGlobals(*leaves.values()).cast(dtype), by_parameter
 
-    def _batch_bound(
-        self, batch: Batch, features: Tensor, expected: ExpectedGlobals, messages: ExpectedGlobals
-    ) -> tuple[Tensor, Tensor]:
-        """The batch's unbiased estimate of all local and relational terms, and the amortisation, [R] in float64."""
-        expected = expected.cast(features.dtype)
-        noise, weight = self.noise(batch.step), batch.weight
-        if self.views is not None:
-            features = torch.cat([features, self.views.of(features, noise)])
-            weight = weight.repeat(2)
-        recognition = self.recognition.potentials(features)
-        graph = self._step_graph(batch, messages)
-        alone = initial_z(recognition, ExpectedGlobals(*(statistics.detach() for statistics in messages)))
-        local = infer_local(
-            recognition, messages, graph, self.settings.max_sweeps, self.settings.tolerance, alone.detach()
-        )
-        x = gaussian.draw(local.mean, local.root, noise)
-        terms = local_terms(local, expected)
-        per_item = self.decoder.log_likelihood(x, features) - terms.kl_z - terms.kl_x
-        bound = (per_item * weight).double().sum(1)
-        if graph is not None:
-            evidence, pair_weight = self._step_evidence(batch, expected)
-            bound = bound + (pair_weight * relational_term(local, graph, evidence)).double().sum(1)
-        return bound, self._amortisation(alone, local)
+    @property
+    def decoder_dtype(self) -> torch.dtype:
+        """Precision of features, networks and local inference; q(Θ) is kept in float64."""
+        return next(self.decoder.parameters()).dtype
 
-    def _amortisation(self, alone: Tensor, local: LocalPosterior) -> Tensor:
-        """``model.amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z), [R].
+    def _amortisation(self, alone: Tensor, local: LocalPosterior, num_items: int) -> Float[Tensor, "R"]:
+        """``amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z).
 
         It moves the recognition network alone. ``alone`` : ln q(z | features alone), [R, B, K].
         """
         if self.settings.amortisation == 0:  # nothing to pay for in the backward pass
             return alone.new_zeros(self.num_restarts, dtype=torch.float64)
         agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
-        return self.settings.amortisation * self.num_items * agreement
+        return self.settings.amortisation * num_items * agreement
 
-    def _step_evidence(self, batch: Batch, expected: ExpectedGlobals) -> tuple[PairEvidence, Tensor]:
-        """w_ij of the batch's answers and of its views, [R, P], and the weight of each in the bound, [P]."""
-        parts = []
-        if batch.relational is not None:
-            evidence = _evidence(batch.relational, expected)
-            parts.append((evidence, batch.weight.new_full((evidence.weight.shape[1],), batch.relational.pair_weight)))
-        if self.views is not None:
-            parts.append((self.views.evidence(len(batch.items), self.num_restarts, self.device), batch.weight))
-        evidences, weights = zip(*parts, strict=True)
-        joined = PairEvidence(*(torch.cat(fields, 1) for fields in zip(*evidences, strict=True)))
-        return joined, torch.cat(weights)
+    # ---------------------------------------------------------------- local inference
 
-    def _step_graph(self, batch: Batch, expected: ExpectedGlobals) -> PairGraph | None:
-        """The graph of the batch's answers and views."""
-        if self.views is not None:
-            evidence, _ = self._step_evidence(batch, expected)
-            return graph_with_views(len(batch.items), evidence.weight, batch.relational)
-        return None if batch.relational is None else self._graph(batch.relational, expected)[0]
+    def _infer(
+        self,
+        part: Part,
+        recognition: Float[Tensor, "R b S"],
+        expected: ExpectedGlobals,
+        sweeps: tuple[int, float],
+        start: Float[Tensor, "R b K"] | None = None,
+    ) -> tuple[LocalPosterior, PairGraph | None]:
+        """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
+        evidence, _ = self._evidence(part, expected)
+        graph = None if evidence is None else _graph(part, evidence)
+        return infer_local(recognition, expected, graph, *sweeps, start), graph
 
-    def _graph(self, batch: RelationalBatch, expected: ExpectedGlobals) -> tuple[PairGraph, PairEvidence]:
-        return answer_graph(batch, expected.sensitivity, expected.specificity)
+    def _evidence(
+        self, part: Part, expected: ExpectedGlobals, weight: Tensor | None = None
+    ) -> tuple[PairEvidence | None, Tensor]:
+        """What the part's answers, then its links to views say, [R, Q]; and the weight of each in the bound, [Q]."""
+        found, weights = [], []
+        ones = part.features.new_ones(len(part.features)) if weight is None else weight
+        if part.answers is not None:
+            answers = part.answers
+            evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
+            found.append(evidence)
+            weights.append(ones.new_full((evidence.weight.shape[1],), answers.pair_weight))
+        if part.views is not None:
+            links = expected.log_pi.new_full((self.num_restarts, len(part.views)), WEIGHT)
+            found.append(PairEvidence(links, torch.zeros_like(links)))
+            weights.append(ones)
+        if not found:
+            return None, ones[:0]
+        return PairEvidence(*(torch.cat(fields, 1) for fields in zip(*found, strict=True))), torch.cat(weights)
 
-    def on_train_epoch_end(self) -> None:
-        """Merge moves every ``moves.every`` epochs, the annotators refitted after the last, then as every model."""
-        every, done = self.settings.moves.every, self.current_epoch + 1
-        if every and done % every == 0:
-            merge_moves(self)
-        if done == self.trainer.max_epochs:
-            self._refit_annotators()
-        super().on_train_epoch_end()
-
-    def _refit_annotators(self) -> None:
-        """q(α) and q(β) from all answers, and the priors that they share."""
-        for _ in range(self.settings.final_refits):
-            refit(self, 1, ("sensitivity", "specificity"))
-            if self.annotations is not None and self.settings.prior.annotators == "empirical":
-                self.globals.fit_annotator_priors()
-
-    # -------------------------------------------------------------- warm start
-
-    def parameters_of_vae(self) -> list[nn.Parameter]:
-        """φ and γ."""
-        return [*self.recognition.parameters(), *self.decoder.parameters()]
-
-    def vae_posterior(self, features: Tensor) -> Tensor:
-        """The recognition potential times N(0, s² I)."""
-        d = self.settings.latent_dim
-        covariance = torch.eye(d, dtype=features.dtype, device=features.device) * self.settings.warm.latent_sd**2
-        return self.recognition.potentials(features) + gaussian.to_natural(features.new_zeros(d), covariance)
-
-    @torch.no_grad()
-    def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:  # noqa: ARG002
-        """q(π) and q(μ, Σ) as the exact posterior of the partition."""
-        for name, eta in partition_posterior(self, t_x, clusters).items():
-            self.globals.eta[name].copy_(eta)
-
-    def start_from_answers(self, t_x: Tensor, start: AnswerStart, progress: Callable[[str], None]) -> None:
-        """q(α) and q(β) as found with the answers; the networks and the mixture taught the clusters."""
-        with torch.no_grad():
-            for name, eta in zip(("sensitivity", "specificity"), start.annotators, strict=True):
-                self.globals.eta[name].copy_(eta)
-        self.start_from_partition(t_x, start.probabilities.argmax(-1), progress)
-        teach(self, start.probabilities, progress)
-
-    @torch.no_grad()
-    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """Exchange the two shapes of q(α) and of q(β)."""
-        for name in ("sensitivity", "specificity"):
-            eta, marked = self.globals.eta[name], torch.from_numpy(reverse)
-            eta[restart, marked] = eta[restart, marked].flip(-1)
-
-    def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
-        """Under q(α) and q(β)."""
-        expected = self.globals.expected()
-        return expected.sensitivity, expected.specificity
-
-    # -------------------------------------------------------------- evaluation
+    def _relational(
+        self,
+        part: Part,
+        local: LocalPosterior,
+        graph: PairGraph,
+        expected: ExpectedGlobals,
+        weight: Tensor | None = None,
+    ) -> Float[Tensor, "R"]:
+        """Eq. 20 over a part's answers and its links to views, weighted, in float64."""
+        evidence, weights = self._evidence(part, expected.cast(part.features.dtype), weight)
+        assert evidence is not None
+        return (weights * relational_term(local, graph, evidence)).double().sum(1)
 
     @torch.no_grad()
     def infer(
-        self,
-        features: Tensor,
-        batch: RelationalBatch | None = None,
-        max_sweeps: int = 200,
-        tolerance: float = 1e-4,
-        start: Tensor | None = None,
-    ) -> tuple[LocalPosterior, PairGraph | None, PairEvidence | None]:
-        """Local inference to convergence, deterministic: all of ``features`` at once, annotated items first."""
-        expected = self.globals.expected().cast(features.dtype)
-        graph, evidence = (None, None) if batch is None else self._graph(batch.to(self.device), expected)
-        recognition = self.recognition.potentials(features)
-        return infer_local(recognition, expected, graph, max_sweeps, tolerance, start), graph, evidence
+        self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Float[Tensor, "R b K"] | None = None
+    ) -> tuple[LocalPosterior, PairGraph | None]:
+        """Local inference to convergence, deterministic; ``start``: ln q(z) to begin with."""
+        expected = self.globals.expected().cast(part.features.dtype)
+        return self._infer(part, self.recognition.potentials(_with_views(part)), expected, sweeps, start)
 
-    def posterior(self, features: Tensor) -> Posterior:
+    # ---------------------------------------------------------------- evaluation
+
+    def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior from the features alone."""
-        pieces = [self.infer(piece)[0] for piece in self.chunks(features)]
-        return _posterior(pieces, self.settings.latent_dim)
+        found = [self.infer(Part(piece, None, None, 1.0))[0] for piece in pieces(features, *self._where)]
+        return _posterior(found)
 
-    def annotated_posterior(self, features: Tensor, annotations: PairAnnotations) -> Posterior:
+    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
         """Posterior of the annotated items, message passing over the whole graph."""
-        batch = whole_graph(annotations)
-        local, _, _ = self.infer(features[batch.items].to(self.device), batch)
-        return _posterior([local], self.settings.latent_dim)
+        answers = annotations.index.whole.to(self.device)
+        items = features[annotations.index.whole.items.to(features.device)].to(self.device)
+        return _posterior([self.infer(Part(items, None, answers, 1.0))[0]])
+
+    @property
+    def _where(self) -> tuple[int, torch.device]:
+        return self.num_restarts, self.device
 
     @torch.no_grad()
-    def elbo(self, max_items: int | None = None, start: Sequence[Tensor] | None = None) -> dict[str, Tensor]:
-        """Every term of eq. 19 on the whole training set, with ``settings.elbo_samples`` draws of each x.
+    def elbo(
+        self, data: TrainingData, max_items: int | None = None, start: Sequence[Tensor] | None = None
+    ) -> dict[str, Float[Tensor, "R"]]:
+        """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25.
 
-        ``max_items``: an unbiased estimate from :meth:`evaluation_parts` of so many items, the same ones each time.
+        ``max_items``: an unbiased estimate from so many items, the same ones each time (:meth:`TrainingData.parts`).
         ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
         """
-        generator = torch_stream(self.seed, "evaluation", device=self.device)
-        expected = self.globals.expected()
-        totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in
-                  ("reconstruction", "relational", "kl_z", "kl_x")}
-        for part, (features, batch, weight) in enumerate(self.evaluation_parts(max_items)):
-            local, graph, evidence = (
-                self.infer(features, batch) if start is None else self.infer(features, batch, *SWEEPS, start[part])
-            )
-            terms = local_terms(local, expected.cast(features.dtype))
-            samples = self.settings.elbo_samples
+        generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
+        expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
+        names = ("reconstruction", "relational", "kl_z", "kl_x")
+        totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in names}
+        for number, part in enumerate(data.parts(self.num_restarts, max_items)):
+            local, graph = self.infer(part) if start is None else self.infer(part, REFIT_SWEEPS, start[number])
+            terms = local_terms(local, expected.cast(part.features.dtype))
             for _ in range(samples):
-                log_likelihood = self.decoder.log_likelihood(gaussian.draw(local.mean, local.root, generator), features)
-                totals["reconstruction"] += weight / samples * log_likelihood.double().sum(1).cpu()
-            totals["kl_z"] += weight * terms.kl_z.double().sum(1).cpu()
-            totals["kl_x"] += weight * terms.kl_x.double().sum(1).cpu()
-            if graph is not None and evidence is not None:
-                totals["relational"] += relational_term(local, graph, evidence).double().sum(1).cpu()
+                x = gaussian.draw(local.mean, local.root, generator)
+                log_likelihood = self.decoder.log_likelihood(x, _with_views(part))
+                totals["reconstruction"] += part.weight / samples * log_likelihood.double().sum(1).cpu()
+            totals["kl_z"] += part.weight * terms.kl_z.double().sum(1).cpu()
+            totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
+            if graph is not None:
+                totals["relational"] += part.weight * self._relational(part, local, graph, expected).cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]
         return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}
 
-    def evaluation_parts(self, max_items: int | None = None) -> Iterator[tuple[Tensor, RelationalBatch | None, float]]:
-        """The annotated items with their graph, then the others in chunks; each with its weight in a sum over all.
+    @torch.no_grad()
+    def refit_annotators(self, data: TrainingData) -> None:
+        """q(α) and q(β) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
+        part = next(data.parts(self.num_restarts))
+        local, graph = self.infer(part, REFIT_SWEEPS)
+        for name, eta in self.annotator_targets(part, local, graph).items():
+            self.globals.eta[name].copy_(eta)
+        if self.settings.annotators == "empirical":
+            self.globals.fit_annotator_priors()
 
-        Of more than ``max_items`` others, a random subset that depends on the run's seed alone stands for all.
-        """
-        others = np.arange(self.num_items)
-        if self.annotations is not None:
-            batch = whole_graph(self.annotations)
-            others = np.setdiff1d(others, self.annotations.annotated)
-            yield self.features[batch.items].to(self.device), batch, 1.0
-        weight = 1.0
-        if max_items is not None and len(others) > max_items:
-            weight = len(others) / max_items
-            others = np.sort(stream(self.seed, "evaluation", 1).choice(others, max_items, replace=False))
-        for piece in self.chunks(self.features[torch.from_numpy(others)]):
-            yield piece, None, weight
+    def annotator_targets(self, part: Part, local: LocalPosterior, graph: PairGraph | None) -> dict[str, Tensor]:
+        """η̂ of q(α) and q(β) (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
+        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in ANNOTATORS}
+        if part.answers is not None and graph is not None:
+            pairs = len(part.answers.label)
+            same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, :pairs].double()
+            yes = part.answers.label.to(same)
+            for name, chance, answer in zip(ANNOTATORS, (same, 1 - same), (yes, 1 - yes), strict=True):
+                counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
+                targets[name].index_add_(1, part.answers.worker, counts)
+        return targets
 
     def workers(self) -> WorkerPosterior | None:
         """Beta posteriors of the annotators."""
-        if self.annotations is None:
+        if not self.num_annotators:
             return None
-        eta = self.globals.eta
-        sensitivity, specificity = (
-            beta.to_standard(eta[name].detach()).cpu().numpy() for name in ("sensitivity", "specificity")
-        )
-        return WorkerPosterior(sensitivity, specificity)
+        shapes = (beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ANNOTATORS)
+        return WorkerPosterior(*shapes)
 
-    def cluster_weights(self) -> Tensor:
+    def cluster_weights(self) -> Float[Tensor, "R K"]:
         """E[π]."""
         concentration = dirichlet.to_standard(self.globals.eta["pi"].detach())
         return (concentration / concentration.sum(-1, keepdim=True)).cpu()
 
     @torch.no_grad()
-    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Tensor:
+    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Float[Tensor, "R K S D"]:
         """Means of p(o | x) at x drawn from each cluster's expected component."""
         location, _, scale, nu = normal_inverse_wishart.to_standard(self.globals.eta["components"].detach())
-        covariance = scale / nu[..., None, None]
-        factor = torch.linalg.cholesky(covariance)
-        noise = torch.randn(*location.shape[:2], num_per_cluster, location.shape[-1], generator=generator,
-                            dtype=location.dtype)
+        factor = torch.linalg.cholesky(scale / nu[..., None, None])
+        R, K, d = location.shape
+        noise = torch.randn(R, K, num_per_cluster, d, generator=generator, dtype=location.dtype)
         x = location[:, :, None] + noise.to(location.device) @ factor.mT
-        R, K, S, d = x.shape
-        means = self.decoder.mean(x.reshape(R, K * S, d).to(self.features.dtype))
-        return means.reshape(R, K, S, -1).cpu()
+        return self.decoder.mean(x.flatten(1, 2).to(self.decoder_dtype)).unflatten(1, (K, num_per_cluster)).cpu()
+
+    # ---------------------------------------------------------------- for the start
+
+    def mixture_prior(self) -> Mixture:
+        """p(π) and p(μ, Σ)."""
+        return mixture_prior(self.settings.concentration, self.settings.K, self.settings.latent_dim)
+
+    def vae_parameters(self) -> list[nn.Parameter]:
+        """φ and γ."""
+        return [*self.recognition.parameters(), *self.decoder.parameters()]
+
+    def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:
+        """The recognition potential times N(0, s² I)."""
+        d = self.settings.latent_dim
+        covariance = torch.eye(d, dtype=features.dtype, device=features.device) * prior_sd**2
+        return self.recognition.potentials(features) + gaussian.to_natural(features.new_zeros(d), covariance)
+
+    @torch.no_grad()
+    def set_mixture(self, posterior: Mixture) -> None:
+        """q(π) and q(μ, Σ) as the exact posterior of a partition."""
+        for name, eta in posterior._asdict().items():
+            self.globals.eta[name].copy_(eta)
+
+    @torch.no_grad()
+    def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
+        """q(α) and q(β)."""
+        for name, eta in zip(ANNOTATORS, (sensitivity, specificity), strict=True):
+            self.globals.eta[name].copy_(eta)
+
+    @torch.no_grad()
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """Exchange the two shapes of q(α) and of q(β)."""
+        for name in ANNOTATORS:
+            eta, marked = self.globals.eta[name], torch.from_numpy(reverse)
+            eta[restart, marked] = eta[restart, marked].flip(-1)
+
+    def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
+        """Under q(α) and q(β)."""
+        expected = self.globals.expected()
+        return expected.sensitivity, expected.specificity
 
 
-def _evidence(batch: RelationalBatch, expected: ExpectedGlobals) -> PairEvidence:
-    return pair_evidence(expected.sensitivity, expected.specificity, batch.worker, batch.label)
+def _with_views(part: Part) -> Float[Tensor, "b D"]:
+    """A part's items, then their views."""
+    return part.features if part.views is None else torch.cat([part.features, part.views])
 
 
-def _posterior(pieces: list[LocalPosterior], latent_dim: int) -> Posterior:
-    probabilities = torch.cat([piece.probabilities for piece in pieces], 1)
-    latent = torch.cat([piece.t_x[..., :latent_dim] for piece in pieces], 1)
-    return Posterior(probabilities.cpu().float(), latent.cpu().float())
+def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
+    """The graph of a part's answers and of the links to its views."""
+    if part.views is not None:
+        return graph_with_views(len(part.features), evidence.weight, part.answers)
+    answers = part.answers
+    assert answers is not None
+    return PairGraph(answers.num_nodes, answers.i, answers.j, evidence.weight, answers.component, answers.num_components)
 
 
+def _posterior(found: list[LocalPosterior]) -> Posterior:
+    probabilities = torch.cat([local.probabilities for local in found], 1)
+    return Posterior(probabilities.cpu().float(), torch.cat([local.mean for local in found], 1).cpu().float())

@@ -1,6 +1,6 @@
 """Priors and variational posteriors of the global variables of BayesSCDC (SCDC paper, eqs. 5 and 6, App. B)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import betaln
 from torch import Tensor, nn
 
-from semicrowd.errors import UserError
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
 
 #: The four global variables in the order of :class:`ExpectedGlobals`, with their families.
@@ -22,30 +22,14 @@ FAMILIES: dict[str, ModuleType] = {
     "specificity": beta,
 }
 
+#: The variational posterior at first (App. B): concentrations uniform between two values, NIW(m, κ, (d + c) I, d + c) with
+#: m ~ N(0, 3²), Beta(10, 1) for both qualities of every annotator.
+INITIAL_CONCENTRATION, INITIAL_KAPPA, INITIAL_DEGREES = (1.0, 2.0), 1.0, 1.0
+INITIAL_LOCATION_SD, INITIAL_QUALITY = 3.0, (10.0, 1.0)
+#: Beta prior of sensitivity and of specificity.
+USUAL_QUALITY = (1.0, 1.0)
 #: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
 HYPERPRIOR_SD = 2.0
-
-
-def prior_concentration(kind: str, K: int) -> float:
-    """Concentration of the symmetric Dirichlet prior, from the three readings of "α₀ = 0.05/K".
-
-    ``corrected``: 0.05/K is the natural parameter, as in SVAE, whose settings the paper follows (1 + 0.05/K);
-    ``released``: 1.05, of the authors' MNIST code; ``paper``: 0.05/K itself, as printed, which is a sparse prior.
-    """
-    choices = {"corrected": 1 + 0.05 / K, "released": 1.05, "paper": 0.05 / K}
-    if kind not in choices:
-        raise UserError(f"model.prior.concentration={kind}: expected one of {', '.join(choices)}")
-    return choices[kind]
-
-
-def mixture_prior(settings: Any) -> dict[str, Tensor]:
-    """Natural parameters of p(π), [1, K], and p(μ, Σ), [1, 1, F], in float64."""
-    concentration = prior_concentration(settings.prior.concentration, settings.K)
-    location = torch.zeros(1, 1, settings.latent_dim, dtype=torch.float64)
-    return {
-        "pi": dirichlet.to_natural(torch.full((1, settings.K), concentration, dtype=torch.float64)),
-        "components": _components(location, settings.prior),
-    }
 
 
 class GlobalPosterior(nn.Module):
@@ -53,35 +37,30 @@ class GlobalPosterior(nn.Module):
 
     Parameters
     ----------
-    settings : the ``model`` configuration (``K``, ``latent_dim``, ``prior``, ``initial``)
+    prior : of π, [1, K], and of (μ, Σ), [1, 1, F]
     num_annotators : M, 0 without annotations
     generators : one for each restart's random initial values
     """
 
-    def __init__(self, settings: Any, num_annotators: int, generators: Iterable[torch.Generator]) -> None:
+    def __init__(self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__()
-        prior, initial = settings.prior, settings.initial
-        K, d, M = settings.K, settings.latent_dim, num_annotators
-        if prior.annotators not in ("empirical", "fixed"):
-            raise UserError(f"model.prior.annotators={prior.annotators}: expected empirical or fixed")
-        for name, eta in mixture_prior(settings).items():
+        R, M, K = len(generators), num_annotators, prior.pi.shape[-1]
+        d = normal_inverse_wishart.to_standard(prior.components)[0].shape[-1]
+        for name, eta in prior._asdict().items():
             self.register_buffer(f"prior_{name}", eta, persistent=False)
-        self.usual_shapes: dict[str, list[float]] = {name: prior[name] for name in ("sensitivity", "specificity")}
         pi, components = [], []
         for generator in generators:
+            low, high = INITIAL_CONCENTRATION
             uniform = torch.rand(K, generator=generator, dtype=torch.float64)
-            low, high = initial.concentration
             pi.append(dirichlet.to_natural(low + (high - low) * uniform))
-            location = initial.location_sd * torch.randn(K, d, generator=generator, dtype=torch.float64)
-            components.append(_components(location, initial))
-        R = len(pi)
+            location = INITIAL_LOCATION_SD * torch.randn(K, d, generator=generator, dtype=torch.float64)
+            components.append(niw_natural(location, INITIAL_KAPPA, INITIAL_DEGREES))
         self.eta = nn.ParameterDict({"pi": torch.stack(pi), "components": torch.stack(components)})
+        initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (INITIAL_QUALITY, USUAL_QUALITY))
         for name in ("sensitivity", "specificity"):
-            shape = torch.tensor(initial[name], dtype=torch.float64).expand(R, M, 2)
-            self.eta[name] = nn.Parameter(beta.to_natural(shape).clone())
-            # Persistent: model.prior.annotators=empirical fits it.
-            shape = torch.tensor(prior[name], dtype=torch.float64).expand(R, 1, 2)
-            self.register_buffer(f"prior_{name}", beta.to_natural(shape).clone())
+            self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
+            # Persistent: model.annotators=empirical fits it.
+            self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
 
     def prior(self, name: str) -> Tensor:
         """Natural parameter of the prior, broadcast over restarts."""
@@ -100,8 +79,7 @@ class GlobalPosterior(nn.Module):
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in ("sensitivity", "specificity"):
             eta, prior = self.eta[name].detach(), self.prior(name)
-            usual = np.array(self.usual_shapes[name], dtype=float)
-            shapes = [_common_beta(counts, usual) for counts in (eta - prior).cpu().numpy()]
+            shapes = [_common_beta(counts, np.array(USUAL_QUALITY)) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
@@ -121,15 +99,6 @@ class GlobalPosterior(nn.Module):
             kl = natural_kl(family, self.eta[name], self.prior(name), statistics)
             terms[f"kl_{name}"] = kl.flatten(1).sum(1) if kl.dim() > 1 else kl
         return terms
-
-
-def _components(location: Tensor, values: Any) -> Tensor:
-    """Natural parameter of NIW(m, κ, (d + c) I, d + c), c = ``values.degrees`` (App. B: S = (d + κ) I, ν = d + κ)."""
-    batch, d = location.shape[:-1], location.shape[-1]
-    degrees = torch.full(batch, d + values.degrees, dtype=location.dtype)
-    scale = degrees[..., None, None] * torch.eye(d, dtype=location.dtype)
-    kappa = torch.full(batch, values.kappa, dtype=location.dtype)
-    return normal_inverse_wishart.to_natural(location, kappa, scale, degrees)
 
 
 def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:

@@ -1,32 +1,35 @@
 """SCDC: amortised q(z | o) q(x | z, o), summed over z, every parameter by gradient steps (SCDC paper, section 2.3)."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import logsigmoid, nll_loss, softplus
+from torch.nn.functional import logsigmoid, softplus
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import RelationalBatch, whole_graph
+from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence
-from semicrowd.errors import UserError
+from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, normal_inverse_wishart
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
-from semicrowd.starts.answers import AnswerStart
-from semicrowd.fitting.module import CHUNK, ClusteringModule
-from semicrowd.fitting.batches import Batch
-from semicrowd.starts.partition import partition_posterior
-from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.inference.mixture import Mixture, mixture_prior
+from semicrowd.models.generative import GenerativeModel, StepBound
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
+from semicrowd.models.training_data import CHUNK, TrainingData
+from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
-from semicrowd.random import stream, torch_stream
+from semicrowd.random import torch_stream
+from semicrowd.settings.model import SCDCSettings
 
 #: Least and largest α and β after a refit: their logits stay finite.
 QUALITY = (1e-3, 1 - 1e-3)
+#: Standard deviation of the initial μ_k, as BayesSCDC has it (App. B).
+INITIAL_LOCATION_SD = 3.0
 
 
 class ItemTerms(NamedTuple):
@@ -39,98 +42,80 @@ class ItemTerms(NamedTuple):
     dropped: Tensor
 
 
-class SCDC(ClusteringModule):
-    """The model of section 2; see :class:`ClusteringModule` for the arguments."""
+class SCDC(GenerativeModel):
+    """The model of section 2; see :class:`GenerativeModel` for the arguments."""
 
-    def __init__(
-        self,
-        settings: Any,
-        features: Tensor,
-        annotations: PairAnnotations | None,
-        seed: int,
-        restarts: int,
-        batch_size: int,
-        image_shape: tuple[int, ...] | None = None,
-    ) -> None:
-        super().__init__(settings, features, annotations, seed, restarts, batch_size, image_shape)
-        _check_restriction(settings.drop_mass, settings.max_clusters)
-        generators = self.init_generators
+    name: ClassVar[str] = "scdc"
+    settings_type = SCDCSettings
+    settings: SCDCSettings
+
+    def build(self, generators: Sequence[torch.Generator]) -> None:
+        """Networks, and points for π, μ, Σ, α and β."""
+        settings, restarts = self.settings, self.num_restarts
         K, d, hidden, skip = settings.K, settings.latent_dim, settings.hidden, settings.linear_skip
-        D = features.shape[1]
+        D, variance = self.num_features, settings.initial_variance
         self.classifier = Classifier(D, hidden, K, generators)
-        self.encoder = ClusterEncoder(D, hidden, d, K, generators, skip, settings.initial_variance)
-        self.decoder = build_decoder(
-            settings.likelihood, d, hidden[::-1], D, generators, skip, settings.initial_variance
-        )
-        locations = [settings.location_sd * torch.randn(K, d, generator=g) for g in generators]
+        self.encoder = ClusterEncoder(D, hidden, d, K, generators, skip, variance)
+        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip, variance)
+        locations = [INITIAL_LOCATION_SD * torch.randn(K, d, generator=g) for g in generators]
         self.logits_pi = nn.Parameter(torch.zeros(restarts, K))
         self.location = nn.Parameter(torch.stack(locations))
         # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
         self.raw_scale = nn.Parameter(_inverse_softplus(torch.ones(d)).diag().expand(restarts, K, d, d).clone())
-        num_annotators = 0 if annotations is None else annotations.num_annotators
-        quality = torch.stack([_initial_quality(settings.initial_quality, num_annotators, g) for g in generators])
-        self.logits_quality = nn.Parameter(quality.logit())  # [R, 2, M]: sensitivity, specificity
-        self._epoch_dropped = torch.zeros(restarts)
+        quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
+        self.logits_quality = nn.Parameter(torch.stack(quality).logit())  # [R, 2, M]: sensitivity, specificity
 
-    # ---------------------------------------------------------------- training
+    # ---------------------------------------------------------------- the bound of a step
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam on everything."""
-        return torch.optim.Adam(self.parameters(), lr=self.settings.learning_rate, fused=True)
-
-    def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
-        """One step on the unbiased estimate of L_local + L_rel."""
-        optimizer: Any = self.optimizers()
-        optimizer.zero_grad()
-        features, weight, noise = self.features[batch.items], batch.weight, self.noise(batch.step)
-        if self.views is not None:
-            features, weight = torch.cat([features, self.views.of(features, noise)]), weight.repeat(2)
-        terms = self.item_terms(features, noise)
+    def bound(
+        self,
+        features: Float[Tensor, "B D"],
+        weight: Float[Tensor, "B"],
+        noise: torch.Generator,
+        num_items: int,  # noqa: ARG002 - nothing is amortised beside the bound
+        answers: RelationalBatch | None = None,
+        views: Views | None = None,
+    ) -> StepBound:
+        """L_local + L_rel (eqs. 3 and 4)."""
+        both, of_items = features, weight
+        if views is not None:
+            both, weight = torch.cat([features, views.of(features, noise)]), weight.repeat(2)
+        terms = self.item_terms(both, noise)
         bound = ((terms.reconstruction - terms.kl_z - terms.kl_x) * weight).double().sum(1)
-        if self.views is not None:
-            own, of_view = terms.log_z.exp().chunk(2, 1)
-            links = (own * of_view).sum(-1) * batch.weight
-            bound = bound + self.views.settings.weight * links.double().sum(1)
-        if batch.relational is not None:
-            graph, evidence = self._graph(batch.relational)
-            agreement = graph.agreement(terms.log_z[:, : graph.num_nodes].exp())
-            relational = (evidence.weight * agreement + evidence.offset).double().sum(1)
-            bound = bound + batch.relational.pair_weight * relational
-        self.manual_backward(-(bound / self.num_items).sum())
-        self.record_bound(bound)
+        if views is not None:
+            bound = bound + WEIGHT * _agreement_with_views(terms.log_z, of_items)
+        if answers is not None:
+            bound = bound + answers.pair_weight * self._relational(terms.log_z, answers)
         dropped = (terms.dropped * weight).sum(1) / weight.sum()
-        self._epoch_dropped = self._epoch_dropped.to(dropped.device) + dropped
-        optimizer.step()
+        zero = torch.zeros_like(bound)
+        return StepBound(bound, zero, {}, {"clusters/dropped_mass": dropped})
 
-    def on_train_epoch_end(self) -> None:
-        """At the end the annotators, refitted; the mass that the restricted sum over z leaves out; the common log."""
-        if self.current_epoch + 1 == self.trainer.max_epochs and self.annotations is not None:
-            for _ in range(self.settings.final_refits):
-                self._refit_annotators(self.annotations)
-        best = int(self._epoch_bound.argmax())
-        self.log("clusters/dropped_mass", self._epoch_dropped[best] / max(self._epoch_steps, 1), sync_dist=True)
-        self._epoch_dropped = torch.zeros_like(self._epoch_dropped)
-        super().on_train_epoch_end()
+    def _relational(self, log_z: Float[Tensor, "R b K"], answers: RelationalBatch) -> Float[Tensor, "R"]:
+        """L_rel (eq. 4) of answers over the first items, in float64."""
+        graph, evidence = self._graph(answers)
+        agreement = graph.agreement(log_z[:, : graph.num_nodes].exp())
+        return (evidence.weight * agreement + evidence.offset).double().sum(1)
 
     @torch.no_grad()
-    def _refit_annotators(self, annotations: PairAnnotations) -> None:
+    def refit_annotators(self, data: TrainingData) -> None:
         """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
-        batch = whole_graph(annotations).to(self.device)
-        graph, _ = self._graph(batch)
-        log_z = infer_z(self.classifier(self.features[batch.items]), graph)
-        same, yes = graph.agreement(log_z.exp()).double(), batch.label.double()
+        answers = data.answers
+        assert answers is not None
+        graph, _ = self._graph(answers)
+        log_z = infer_z(self.classifier(data.features[answers.items]), graph)
+        same, yes = graph.agreement(log_z.exp()).double(), answers.label.double()
         for side, (chance, right) in enumerate(((same, yes), (1 - same, 1 - yes))):
-            counts = chance.new_zeros(2, self.num_restarts, annotations.num_annotators)
-            counts[0].index_add_(1, batch.worker, chance * right)
-            counts[1].index_add_(1, batch.worker, chance)
+            counts = chance.new_zeros(2, self.num_restarts, self.num_annotators)
+            counts[0].index_add_(1, answers.worker, chance * right)
+            counts[1].index_add_(1, answers.worker, chance)
             quality = torch.where(counts[1] > 0, counts[0] / counts[1], self.logits_quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
     def item_terms(self, features: Tensor, generator: torch.Generator) -> ItemTerms:
         """L_local of items [B, D] with the sum over z inside; x by one reparameterised draw for each cluster.
 
-        Networks are evaluated at the fewest clusters of each item that hold all but ``model.drop_mass`` = δ of its
-        q(z | o), at ``model.max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is that of the
+        Networks are evaluated at the fewest clusters of each item that hold all but ``drop_mass`` = δ of its
+        q(z | o), at ``max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is that of the
         item's likeliest cluster: its reconstruction is there already, and its KL divergence to p(x | z = k) is a closed
         form. That is one member of the family q(z | o) q(x | z, o), with the same full q(z | o) in all terms and in the
         answers': the value stays a lower bound, and clusters that are left out keep a gradient. From the sum over all
@@ -156,75 +141,10 @@ class SCDC(ClusteringModule):
         diagonal = softplus(self.raw_scale.diagonal(dim1=-2, dim2=-1)) + 1e-3
         return self.raw_scale.tril(-1) + diagonal.diag_embed()
 
-    @torch.no_grad()
-    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """α ← 1 − α and β ← 1 − β."""
-        self.logits_quality[restart, :, torch.from_numpy(reverse)] *= -1
+    def _graph(self, answers: RelationalBatch) -> tuple[PairGraph, PairEvidence]:
+        return answer_graph(answers, *self.annotator_statistics())
 
-    def worker_log_probabilities(self) -> tuple[Tensor, Tensor]:
-        """Of the point estimates of α and β."""
-        log = torch.stack([logsigmoid(self.logits_quality), logsigmoid(-self.logits_quality)], -1)
-        return log[:, 0], log[:, 1]
-
-    def _graph(self, batch: RelationalBatch) -> tuple[PairGraph, PairEvidence]:
-        return answer_graph(batch, *self.worker_log_probabilities())
-
-    # -------------------------------------------------------------- warm start
-
-    def parameters_of_vae(self) -> list[nn.Parameter]:
-        """The encoder without its clusters, and the decoder."""
-        return [*self.encoder.parameters(), *self.decoder.parameters()]
-
-    def vae_posterior(self, features: Tensor) -> Tensor:
-        """q(x | o) with the cluster left out of the encoder's input."""
-        mean, variance = self.encoder(features)
-        precision = variance.reciprocal()
-        return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
-
-    def start_from_partition(self, t_x: Tensor, clusters: Tensor, progress: Callable[[str], None]) -> None:
-        """π, μ, Σ at the posterior means of the partition; q(z | o) fitted to it by cross entropy."""
-        self._set_mixture(t_x, clusters)
-        self._fit_classifier(
-            lambda log_q, items: nll_loss(log_q.flatten(0, 1), clusters[:, items].flatten().long().to(self.device)),
-            progress,
-        )
-
-    def start_from_answers(self, t_x: Tensor, start: AnswerStart, progress: Callable[[str], None]) -> None:
-        """The same of the clusters found with the answers; α and β at their posterior means."""
-        self._set_mixture(t_x, start.probabilities.argmax(-1))
-        with torch.no_grad():
-            for side, eta in enumerate(start.annotators):
-                shape = beta.to_standard(eta)
-                self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
-        target = start.probabilities.to(self.device)
-        self._fit_classifier(lambda log_q, items: -(target[:, items] * log_q).sum(-1).mean(), progress)
-
-    def _fit_classifier(self, loss: Callable[[Tensor, Tensor], Tensor], progress: Callable[[str], None]) -> None:
-        """Epochs of Adam on q(z | o); ``loss`` of ln q(z | o), [R, B, K], and of the items, [B]."""
-        settings = self.settings.warm
-        optimizer = torch.optim.Adam(self.classifier.parameters(), lr=settings.learning_rate, fused=True)
-        for epoch in range(settings.classifier_epochs):
-            order = torch.from_numpy(stream(self.seed, "order", 0, 1, epoch).permutation(self.num_items))
-            for items in order.split(self.batch_size):
-                log_q = self.classifier(self.features[items].to(self.device))
-                optimizer.zero_grad()
-                loss(log_q, items).backward()
-                optimizer.step()
-            progress(f"warm start: classifier {epoch + 1}/{settings.classifier_epochs}")
-
-    @torch.no_grad()
-    def _set_mixture(self, t_x: Tensor, clusters: Tensor) -> None:
-        eta = partition_posterior(self, t_x, clusters)
-        location, _, scale, nu = normal_inverse_wishart.to_standard(eta["components"])
-        factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
-        diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
-        self.location.copy_(location)
-        self.encoder.cluster.zero_()  # of the clusters before; t_x is that of the encoder without them
-        self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
-        counts = eta["pi"] + 1
-        self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
-
-    # -------------------------------------------------------------- evaluation
+    # ---------------------------------------------------------------- evaluation
 
     def _pieces(self, features: Tensor) -> list[Tensor]:
         """Features in pieces small enough for all restarts and clusters at once."""
@@ -232,7 +152,7 @@ class SCDC(ClusteringModule):
         return [piece.to(self.device) for piece in features.split(size)]
 
     @torch.no_grad()
-    def posterior(self, features: Tensor) -> Posterior:
+    def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """q(z | o), and the mean of x under q."""
         probabilities, latent = [], []
         for piece in self._pieces(features):
@@ -244,75 +164,119 @@ class SCDC(ClusteringModule):
         return Posterior(torch.cat(probabilities, 1).cpu().float(), torch.cat(latent, 1).cpu().float())
 
     @torch.no_grad()
-    def annotated_posterior(self, features: Tensor, annotations: PairAnnotations) -> Posterior:
+    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
         """q(z | o) updated by the answers: message passing (eq. 14) with ln q(z | o) as the unary potential."""
-        batch = whole_graph(annotations).to(self.device)
-        items = features[batch.items.cpu()]
+        answers = annotations.index.whole.to(self.device)
+        items = features[annotations.index.whole.items.to(features.device)]
         alone = self.posterior(items)
-        graph, _ = self._graph(batch)
+        graph, _ = self._graph(answers)
         log_z = infer_z(self.classifier(items.to(self.device)), graph)
         return Posterior(log_z.exp().cpu().float(), alone.latent_mean)
 
     @torch.no_grad()
-    def elbo(self) -> dict[str, Tensor]:
-        """Every term of L_local + L_rel on the whole training set, with ``settings.elbo_samples`` draws of each x."""
-        generator = torch_stream(self.seed, "evaluation", device=self.device)
-        names = ("reconstruction", "kl_z", "kl_x")
+    def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
+        """Every term of L_local + L_rel on the whole training set."""
+        generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
+        moved = torch_stream(data.seed, "evaluation/views", device=self.device)
+        names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in (*names, "relational")}
-        samples = self.settings.elbo_samples
-        for piece in self._pieces(self.features):
+        for piece in self._pieces(data.features):
+            both = piece if data.views is None else torch.cat([piece, data.views.of(piece, moved)])
             for _ in range(samples):
-                terms = self.item_terms(piece, generator)
+                terms = self.item_terms(both, generator)
                 for name in names:
                     totals[name] += getattr(terms, name).double().sum(1).cpu() / samples
-        if self.annotations is not None:
-            batch = whole_graph(self.annotations).to(self.device)
-            graph, evidence = self._graph(batch)
-            q = self.classifier(self.features[batch.items.cpu()].to(self.device)).exp()
-            totals["relational"] += (evidence.weight * graph.agreement(q) + evidence.offset).double().sum(1).cpu()
+            if data.views is not None:
+                links = _agreement_with_views(terms.log_z, piece.new_ones(len(piece)))
+                totals["relational"] += WEIGHT * links.cpu()
+        if data.answers is not None:
+            log_z = self.classifier(data.features[data.answers.items])
+            totals["relational"] += self._relational(log_z, data.answers).cpu()
         total = totals["reconstruction"] + totals["relational"] - totals["kl_z"] - totals["kl_x"]
         return {**totals, "total": total}
 
     def workers(self) -> WorkerPosterior | None:
         """Point estimates of the annotators, as means of exact Beta shapes."""
-        if self.annotations is None:
+        if not self.num_annotators:
             return None
         quality = self.logits_quality.detach().sigmoid().cpu().double().numpy()
         shapes = np.stack([quality, 1 - quality], -1)
         return WorkerPosterior(shapes[:, 0], shapes[:, 1], exact=True)
 
-    def cluster_weights(self) -> Tensor:
+    def cluster_weights(self) -> Float[Tensor, "R K"]:
         """π."""
         return self.logits_pi.detach().softmax(-1).cpu()
 
     @torch.no_grad()
-    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Tensor:
+    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Float[Tensor, "R K S D"]:
         """Means of p(o | x) at x drawn from each cluster."""
         R, K, d = self.location.shape
         noise = torch.randn(R, K, num_per_cluster, d, generator=generator).to(self.device)
         x = self.location[:, :, None] + noise @ self._scale().mT
         return self.decoder.mean(x.flatten(1, 2)).unflatten(1, (K, num_per_cluster)).cpu()
 
+    # ---------------------------------------------------------------- for the start
 
-def _check_restriction(drop_mass: float, max_clusters: int | None) -> None:
-    if not 0 <= drop_mass < 1:
-        raise UserError(f"model.drop_mass={drop_mass}: expected a mass of at least 0, below 1")
-    if max_clusters is not None and max_clusters < 1:
-        raise UserError(f"model.max_clusters={max_clusters}: expected at least 1, or null for no limit")
+    def mixture_prior(self) -> Mixture:
+        """No part of the model: it weighs the start's partitions and keeps its Σ_k positive definite."""
+        return mixture_prior("paper", self.settings.K, self.settings.latent_dim)
+
+    def vae_parameters(self) -> list[nn.Parameter]:
+        """The encoder without its clusters, and the decoder."""
+        return [*self.encoder.parameters(), *self.decoder.parameters()]
+
+    def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:  # noqa: ARG002
+        """q(x | o) with the cluster left out of the encoder's input; the prior is no factor of it."""
+        mean, variance = self.encoder(features)
+        precision = variance.reciprocal()
+        return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
+
+    @torch.no_grad()
+    def set_mixture(self, posterior: Mixture) -> None:
+        """π, μ and Σ at their posterior means, W_z of the encoder at 0: the partition is of x without it."""
+        location, _, scale, nu = normal_inverse_wishart.to_standard(posterior.components)
+        factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
+        diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
+        self.location.copy_(location)
+        self.encoder.cluster.zero_()
+        self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
+        counts = posterior.pi + 1
+        self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
+
+    @torch.no_grad()
+    def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
+        """α and β at their posterior means."""
+        for side, eta in enumerate((sensitivity, specificity)):
+            shape = beta.to_standard(eta)
+            self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
+
+    @torch.no_grad()
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """α ← 1 − α and β ← 1 − β."""
+        self.logits_quality[restart, :, torch.from_numpy(reverse)] *= -1
+
+    def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
+        """Logs of the point estimates of α and β."""
+        log = torch.stack([logsigmoid(self.logits_quality), logsigmoid(-self.logits_quality)], -1)
+        return log[:, 0], log[:, 1]
+
+
+def _agreement_with_views(log_z: Float[Tensor, "R b K"], weight: Float[Tensor, "B"]) -> Float[Tensor, "R"]:
+    """Σ weight · q(z_i = z of its view), over B items followed by their views, in float64."""
+    own, of_view = log_z.exp().chunk(2, 1)
+    return ((own * of_view).sum(-1) * weight).double().sum(1)
 
 
 def _inverse_softplus(y: Tensor) -> Tensor:
     return y + torch.log(-torch.expm1(-y))
 
 
-def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Tensor:
-    """First α and β of M annotators, [2, M], by the three readings (docs/DEVIATIONS.md, row 14).
+def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Float[Tensor, "2 M"]:
+    """First α and β of M annotators, by the three readings (docs/DEVIATIONS.md, row 14).
 
     ``corrected``: all .9; ``paper``: each drawn from Beta(1, 1); ``released``: one draw of α and one of β for all.
     """
     if kind == "corrected":
         return torch.full((2, num_annotators), 0.9)
-    if kind not in ("paper", "released"):
-        raise UserError(f"model.initial_quality={kind}: expected corrected, paper or released")
     draw = torch.rand(2, num_annotators if kind == "paper" else 1, generator=generator)
     return draw.clamp(0.01, 0.99).expand(2, num_annotators).clone()

@@ -7,8 +7,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from semicrowd.errors import UserError
-
 
 class RestartLayer(nn.Module):
     """A layer of R restarts; products are computed in ``compute_dtype`` (see :func:`set_precision`)."""
@@ -46,20 +44,15 @@ class RestartLinear(RestartLayer):
         return torch.baddbmm(bias[:, None], x.expand(restarts, *x.shape[-2:]), weight)
 
 
-def set_precision(net: nn.Module, precision: str) -> None:
-    """Compute layers in ``float32`` or ``bfloat16``; parameters and the outputs of whole networks stay float32.
+#: Names of precisions → what layers compute in; None: the precision of their parameters.
+PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 
-    Raises
-    ------
-    UserError
-        For another precision.
-    """
-    dtypes = {"float32": None, "bfloat16": torch.bfloat16}
-    if precision not in dtypes:
-        raise UserError(f"model.nets.precision={precision}: expected {' or '.join(dtypes)}")
+
+def set_precision(net: nn.Module, precision: str) -> None:
+    """Compute layers in one of :data:`PRECISIONS`; parameters and the outputs of whole networks stay as they are."""
     for module in net.modules():
         if isinstance(module, RestartLayer):
-            module.reduced = dtypes[precision]
+            module.reduced = PRECISIONS[precision]
 
 
 def squared_weights(net: nn.Module) -> Float[Tensor, "R"]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from semicrowd.errors import UserError
 from semicrowd.nets.conv import ConvNet
 from semicrowd.nets.mlp import MLP
+from semicrowd.settings.model import GenerativeSettings, NetSettings
 
 #: Smallest variance of a potential: keeps its precision finite in float32.
 MIN_VARIANCE = 1e-4
@@ -52,35 +52,24 @@ class Recognition(nn.Module):
 
 
 def build_recognition(
-    settings: Any, num_features: int, image_shape: tuple[int, ...] | None, generators: Sequence[torch.Generator]
+    settings: GenerativeSettings,
+    nets: NetSettings,
+    num_features: int,
+    image_shape: tuple[int, ...] | None,
+    generators: Sequence[torch.Generator],
 ) -> Recognition:
-    """The recognition network that the ``model`` configuration asks for: ``nets.kind`` is ``mlp`` or ``conv``.
+    """The recognition network that the settings ask for.
 
     Raises
     ------
     UserError
-        For another kind, a size that is none, or a convolutional network of features that are no images.
+        For a convolutional network of features that are no images.
     """
-    nets, heads = settings.nets, (settings.latent_dim, settings.latent_dim)
-    skip, gain = settings.linear_skip, 0.1
+    heads, skip, gain = (settings.latent_dim, settings.latent_dim), settings.linear_skip, 0.1
     if nets.kind == "mlp":
         net: nn.Module = MLP(num_features, settings.hidden, heads, generators, skip, gain)
-    elif nets.kind == "conv":
-        if image_shape is None or math.prod(image_shape) != num_features:
-            raise UserError(f"nets=conv: expected images, got {num_features} features without a shape; try nets=mlp")
-        _check_sizes(nets)
-        net = ConvNet(image_shape, nets.channels, nets.blocks, nets.width, heads, generators, skip, gain)
+    elif image_shape is None or math.prod(image_shape) != num_features:
+        raise UserError(f"nets=conv: expected images, got {num_features} features without a shape; try nets=mlp")
     else:
-        raise UserError(f"model.nets.kind={nets.kind}: expected nets=mlp or nets=conv")
+        net = ConvNet(image_shape, nets.channels, nets.blocks, nets.width, heads, generators, skip, gain)
     return Recognition(net, settings.initial_variance)
-
-
-def _check_sizes(nets: Any) -> None:
-    if "channels" not in nets:
-        raise UserError("model.nets.kind=conv: choose the group, nets=conv")
-    channels = nets.channels if isinstance(nets.channels, Sequence) and not isinstance(nets.channels, str) else []
-    if not channels or not all(isinstance(number, int) and number >= 1 for number in channels):
-        raise UserError(f"model.nets.channels={nets.channels}: expected a list of whole numbers from 1 on, as [16, 32]")
-    for name, least in (("blocks", 0), ("width", 1)):
-        if nets[name] < least:
-            raise UserError(f"model.nets.{name}={nets[name]}: expected a number from {least} on")

@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import Any
 
+from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.files import write_json
@@ -40,7 +41,7 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
         if wanted.fallback and (message := why_missing(f"{experiment.option('data')}_{wanted.kind}")):
             about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
             wanted = wanted.fallback
-        _draw(experiment, wanted, job).save(path)
+        csv_file.write_with_truth(_draw(experiment, wanted, job), path)
     write_json(path.with_name("about.json"), about)
     return about
 

@@ -13,7 +13,7 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 from sklearn.base import BaseEstimator
 
-from semicrowd.estimators import BASELINES
+from semicrowd.estimators import ESTIMATORS
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.options import check_options
@@ -37,7 +37,7 @@ class BaselineMethod(Method):
     def __init__(self, cfg: DictConfig, data: Dataset, annotations: PairAnnotations | None) -> None:
         self.data, self.annotations = data, annotations
         name, self.num_clusters, items = cfg.model.name, cfg.model.K, data.num_items
-        if annotations is None and _needs_answers(BASELINES[name]):
+        if annotations is None and _needs_answers(ESTIMATORS[name]):
             raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
         if items < self.num_clusters:
             raise UserError(f"model.K={self.num_clusters}: more clusters than the {items} items of {data.name}")
@@ -126,7 +126,7 @@ def build_baseline(settings: DictConfig, seed: int) -> BaseEstimator:
     UserError
         For a parameter that it does not have, or a value of another type than the default's.
     """
-    baseline = BASELINES[settings.name]
+    baseline = ESTIMATORS[settings.name]
     content = OmegaConf.to_container(settings, resolve=True)
     assert isinstance(content, dict)
     options = {str(key): _plain(value) for key, value in content.items() if key not in ("name", "K", "nets")}

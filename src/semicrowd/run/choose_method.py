@@ -22,9 +22,9 @@ def choose_method(cfg: DictConfig, data: Dataset, annotations: PairAnnotations |
 
         return TrainedMethod(cfg, data, annotations)
     # Imported here: a run of a model does without their libraries.
-    from semicrowd.estimators import BASELINES
+    from semicrowd.estimators import ESTIMATORS
     from semicrowd.run.baseline_method import BaselineMethod
 
-    if cfg.model.name in BASELINES:
+    if cfg.model.name in ESTIMATORS:
         return BaselineMethod(cfg, data, annotations)
-    raise UserError(f"model={cfg.model.name}: expected one of {', '.join((*MODELS, *BASELINES))}")
+    raise UserError(f"model={cfg.model.name}: expected one of {', '.join((*MODELS, *ESTIMATORS))}")

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
+from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.answers import load_annotations
 from semicrowd.data import Dataset, load_dataset
@@ -80,7 +81,7 @@ def _write_inputs(
     write_atomic(run_dir / "config.yaml", lambda temporary: temporary.write_text(text))
     write_json(run_dir / "provenance.json", origin)
     if annotations is not None:
-        annotations.to_csv(run_dir / "annotations.csv")
+        csv_file.write(annotations, run_dir / "annotations.csv")
 
 
 def load_inputs(cfg: DictConfig) -> tuple[Dataset, PairAnnotations | None]:

@@ -62,13 +62,13 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
     import torch
 
-    from semicrowd.crowd.annotations import PairAnnotations
+    from semicrowd.crowd import csv_file
     from semicrowd.evaluation.scores import Assignment
     from semicrowd.run.results import ASSIGNMENT_HEADER, assignment_rows, write_assignments
 
     answers = None
     if annotations_file is not None:
-        answers = _as_trained(PairAnnotations.from_csv(annotations_file, len(features)), run, annotations_file)
+        answers = _as_trained(csv_file.read(annotations_file, len(features)), run, annotations_file)
     model, best = _load(run, origin)
     items = torch.from_numpy(features)
     with torch.no_grad():
@@ -112,7 +112,7 @@ def _load(run: Path, origin: dict[str, Any]) -> tuple[Any, int]:
     """The trained model and its best restart. The training data are not needed: zeros stand in for them."""
     from omegaconf import OmegaConf
 
-    from semicrowd.crowd.annotations import PairAnnotations
+    from semicrowd.crowd import csv_file
     from semicrowd.data import Dataset
     from semicrowd.models import MODELS, build_model
     from semicrowd.run.execute import read_metrics
@@ -130,7 +130,7 @@ def _load(run: Path, origin: dict[str, Any]) -> tuple[Any, int]:
     )  # fmt: skip
     annotations = None
     if origin["annotations"] is not None:
-        annotations = PairAnnotations.from_csv(run / "annotations.csv", origin["num_items"])
+        annotations = csv_file.read(run / "annotations.csv", origin["num_items"])
     model = build_model(cfg, data, annotations, cfg.seed, cfg.restarts)
     model.load_state_dict(read_checkpoint(run / "checkpoints" / "last.ckpt", model)["state_dict"])
     return model.eval(), int(read_metrics(run)["restart/best"])

@@ -12,9 +12,8 @@ Gaussian noise on their features: a network of thousands of weights would otherw
 """
 
 import warnings
-from collections.abc import Callable
-from math import cos, pi
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,20 +25,21 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.crowd.signed_graph import signed_embedding
-from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta
-from semicrowd.expfam.divergence import kl_divergence
+from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
+from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
 #: Beta prior of sensitivity and specificity; MCVC's.
 QUALITY_PRIOR = (10.0, 1.0)
 #: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
 #: even use is rewarded.
 HELD, TAUGHT = 0.15, 0.35
+#: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
+STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
 #: Probability of an item's spectral cluster while it is learned.
@@ -52,15 +52,6 @@ class Annotators(NamedTuple):
     sensitivity: Tensor
     specificity: Tensor
 
-    def evidence(self) -> PairEvidence:
-        """E ln p(answer a of m) = weight · 1[one cluster] + offset; each [R, M, 2]."""
-        num_annotators = self.sensitivity.shape[1]
-        worker = torch.arange(num_annotators).repeat_interleave(2)
-        label = torch.tensor([0, 1]).repeat(num_annotators)
-        alpha, beta_ = (beta.expected_statistics(eta) for eta in self)
-        weight, offset = pair_evidence(alpha, beta_, worker, label)
-        return PairEvidence(weight.unflatten(1, (-1, 2)), offset.unflatten(1, (-1, 2)))
-
 
 class AnswerClassifiers(NamedTuple):
     """R classifiers, each the best of its candidates, the annotators as it sees them, and its bound in nats, [R]."""
@@ -70,147 +61,117 @@ class AnswerClassifiers(NamedTuple):
     bound: Tensor
 
 
-def posterior_of_annotators(
-    prior: Annotators, agreement: Float[Tensor, "R M 2"], counts: Float[Tensor, "M 2"]
-) -> Annotators:
-    """The optimal q(α), q(β) (eqs. 28, 29) given the expected pairs of one cluster among a's answers of m."""
-    return Annotators(prior.sensitivity + agreement.flip(-1), prior.specificity + counts - agreement)
-
-
-def bound(
-    annotators: Annotators,
-    prior: Annotators,
-    agreement: Float[Tensor, "R M 2"],
-    counts: Float[Tensor, "M 2"],
-    squared_weights: Float[Tensor, "R"],
-) -> Float[Tensor, "R"]:
-    """L_rel less the KL divergences of α and β and ½ |w|², in nats."""
-    weight, offset = annotators.evidence()
-    kl = sum(kl_divergence(beta, q, p).sum(-1) for q, p in zip(annotators, prior, strict=True))
-    return (weight * agreement + offset * counts).sum((1, 2)) - kl - 0.5 * squared_weights
-
-
 def train_on_answers(
     features: Float[Tensor, "N D"],
     annotations: PairAnnotations,
     num_clusters: int,
-    hidden: list[int],
-    settings: Any,
+    hidden: Sequence[int],
+    networks: int,
     seed: int,
     reverse: Bool[np.ndarray, "R M"],
     progress: Callable[[str], None] = lambda _: None,
 ) -> AnswerClassifiers:
-    """The best of ``settings.candidates`` classifiers of each restart.
+    """The best of ``networks`` classifiers of each restart.
 
     Parameters
     ----------
-    settings : ``model.warm.classifier``
+    networks : candidates for each restart
     reverse : annotators who are taken to say the opposite, for each restart
     """
-    restarts, candidates = len(reverse), settings.candidates
-    graph, K = AnswerGraph(annotations), num_clusters
+    restarts, candidates = len(reverse), networks
+    graph, K = annotations.index.graph, num_clusters
     items = features[torch.from_numpy(graph.items)]
-    generators = [torch_stream(seed, "init", r, c, 0, 0) for r in range(restarts) for c in range(candidates)]
+    generators = [torch_stream(seed, "answers/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
-    spectral = min(settings.spectral, candidates) if len(graph.items) >= K else 0
-    targets = _spectral_clusters(annotations, graph, K, spectral, stream(seed, "init", 0, 0, 0, 0, 0))
+    spectral = min(SPECTRAL, candidates) if len(graph.items) >= K else 0
+    targets = _spectral_clusters(annotations, K, spectral, stream(seed, "answers/spectral"))
     target = (CONFIDENCE * one_hot(targets, K) + (1 - CONFIDENCE) / K).float()
     taught = torch.arange(restarts * candidates) % candidates < len(target)
     target = target.repeat(restarts, 1, 1)
     prior = _prior(reverse, candidates)
-    annotators = prior
-    optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    noise = torch_stream(seed, "noise", 0, 0, 0, 0, 2)
-    for step in range(settings.steps):
-        progress(f"warm start: classifiers of the answers {step + 1}/{settings.steps}")
+    fit = AnswerNetworks(net, _one_view(prior), prior, graph, fused=True)
+    noise = torch_stream(seed, "answers/noise")
+    for step in range(STEPS):
+        progress(f"warm start: classifiers of the answers {step + 1}/{STEPS}")
         draws = torch.randn(len(taught), *items.shape, generator=noise)
-        log_q = net(items + settings.noise * draws)
-        q = log_q.exp()
-        agreement, neighbours = graph.agreement(q.detach()[:, None])
-        if step >= HELD * settings.steps:
-            annotators = posterior_of_annotators(prior, agreement[:, 0], graph.counts)
-        pull = graph.pull(neighbours, annotators.evidence().weight[:, None])[:, 0]
-        gain = pull * q  # its gradient is that of L_rel
-        if step < TAUGHT * settings.steps:
+        log_q = net(items + NOISE * draws)
+        q, early = log_q.exp(), step < TAUGHT * STEPS
+        penalty: Tensor | float = 0.0
+        if early:
             # A nat for each item: of weights from .5 to 3 the one with the highest bounds on Face.
             evenness = torch.special.entr(q[~taught].mean(1)).sum()
-            loss = -gain[~taught].sum() - (target * log_q[taught]).sum() - len(items) * evenness
-        else:
-            loss = -gain.sum()
-        optimizer.zero_grad()
-        (loss + 0.5 * squared_weights(net).sum()).backward()
-        _set_rate(optimizer, settings, step)
-        optimizer.step()
+            penalty = -(target * log_q[taught]).sum() - len(items) * evenness
+        rate, held = cosine(RATE, step, STEPS), step < HELD * STEPS
+        fit.step(q[:, None], rate, held=held, counted=~taught if early else None, penalty=penalty)
     with torch.no_grad():
-        agreement = graph.agreement(net(items).exp()[:, None])[0][:, 0]
-        annotators = posterior_of_annotators(prior, agreement, graph.counts)
-        bounds = bound(annotators, prior, agreement, graph.counts, squared_weights(net).double())
+        agreement = graph.agreement(net(items).exp()[:, None])[0]
+    fit.judge(agreement)
+    bounds = fit.bound(agreement)
     best = bounds.view(restarts, candidates).argmax(1) + candidates * torch.arange(restarts)
     choose_restarts(net, best)
-    return AnswerClassifiers(net, Annotators(*(eta[best] for eta in annotators)), bounds[best])
+    return AnswerClassifiers(net, Annotators(*(eta[best] for eta in fit.experts[:2])), bounds[best])
 
 
 def average_of_learners(
     features: Float[Tensor, "N D"],
     items: Tensor,
     target: Float[Tensor, "R n K"],
-    hidden: list[int],
-    settings: Any,
+    hidden: Sequence[int],
+    networks: int,
     seed: int,
 ) -> Float[Tensor, "R N K"]:
-    """Mean q(z | o) of ``settings.candidates`` new networks for each restart that learned ``target`` of ``items``.
+    """Mean q(z | o) of ``networks`` new networks for each restart that learned ``target`` of ``items``.
 
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
-    restarts, candidates = len(target), settings.candidates
-    generators = [torch_stream(seed, "init", r, c, 0, 1) for r in range(restarts) for c in range(candidates)]
+    restarts, candidates = len(target), networks
+    generators = [torch_stream(seed, "learners/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, target.shape[-1], generators, head_gain=1.0)
-    noise, each = torch_stream(seed, "noise", 0, 0, 0, 0, 4), target.repeat_interleave(candidates, 0)
+    noise, each = torch_stream(seed, "learners/noise"), target.repeat_interleave(candidates, 0)
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    for step in range(settings.steps):
+    for step in range(STEPS):
         draws = torch.randn(len(each), len(items), features.shape[1], generator=noise)
-        loss = -(each * net(features[items] + settings.noise * draws)).sum() + 0.5 * squared_weights(net).sum()
+        loss = -(each * net(features[items] + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
         optimizer.zero_grad()
         loss.backward()
-        _set_rate(optimizer, settings, step)
+        for group in optimizer.param_groups:
+            group["lr"] = cosine(RATE, step, STEPS)
         optimizer.step()
     with torch.no_grad():
         means = [net(o).exp().unflatten(0, (restarts, candidates)).mean(1) for o in features.split(_PIECE)]
     return torch.cat(means, 1)
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, settings: Any, step: int) -> None:
-    """From the largest step to none along a cosine."""
-    for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * 0.5 * (1 + cos(pi * step / settings.steps))
-
-
-def _prior(reverse: np.ndarray, candidates: int) -> Annotators:
+def _prior(reverse: np.ndarray, candidates: int) -> Prior:
     """:data:`QUALITY_PRIOR` of α and of β, or its mirror image, for every candidate."""
     usual = beta.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
     marked = torch.from_numpy(reverse).repeat_interleave(candidates, 0)[..., None]
-    eta = torch.where(marked, usual.flip(-1), usual)
-    return Annotators(eta, eta)
+    return Prior(torch.where(marked, usual.flip(-1), usual), torch.zeros(2, dtype=torch.float64))
+
+
+def _one_view(prior: Prior) -> Experts:
+    """Annotators as the prior has them, who all look at one view."""
+    return initial_experts(torch.ones_like(prior.quality[..., :1]), prior)
 
 
 def _spectral_clusters(
-    annotations: PairAnnotations, graph: AnswerGraph, num_clusters: int, num: int, rng: np.random.Generator
+    annotations: PairAnnotations, num_clusters: int, num: int, rng: np.random.Generator
 ) -> Tensor:
     """Clusters [num, n] of the annotated items by k-means on the signed spectral embedding of the answers.
 
     The answers count alike at first; then each as the annotators deserve, judged by the clusters before.
     """
-    prior = _prior(np.zeros((1, annotations.num_annotators), bool), 1)
+    index, prior = annotations.index, _prior(np.zeros((1, annotations.num_annotators), bool), 1)
+    graph = index.graph
     weight, found = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
-    i, j = np.searchsorted(graph.items, annotations.i), np.searchsorted(graph.items, annotations.j)
     for _ in range(num):
-        embedding = signed_embedding(i, j, weight, len(graph.items), num_clusters)
+        embedding = signed_embedding(index.i, index.j, weight, len(graph.items), num_clusters)
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
             kmeans = KMeans(num_clusters, n_init=5, random_state=int(rng.integers(2**31)))
             clusters = torch.from_numpy(kmeans.fit_predict(embedding)).long()[None]
         found.append(clusters)
-        agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0][:, 0]
-        judged = posterior_of_annotators(prior, agreement, graph.counts).evidence().weight[0].numpy()
+        agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0]
+        judged = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()
         weight = judged[annotations.worker, annotations.label]
     return torch.cat(found)

@@ -1,66 +1,95 @@
-"""BayesSCDC taught a clustering: the ELBO with q(z) given, and the recognition network that has to find it again."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+"""Networks that learn the clusters a start has found: q(z) is given, and has to be found again."""
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import nll_loss
 
 from semicrowd.expfam import gaussian
 from semicrowd.inference.bound import local_terms
 from semicrowd.inference.message_passing import LocalPosterior, initial_z, update_x
+from semicrowd.inference.mixture import partition_posterior
 from semicrowd.inference.statistics import ExpectedGlobals
-from semicrowd.fitting.module import CHUNK
-from semicrowd.starts.partition import partition_posterior
-from semicrowd.random import stream, torch_stream
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.scdc import SCDC
+from semicrowd.models.training_data import CHUNK, TrainingData, pieces
+from semicrowd.random import torch_stream
+from semicrowd.settings.training import StartSettings
+from semicrowd.starts.epochs import Say, shuffled
 
-if TYPE_CHECKING:
-    from semicrowd.models.bayes import BayesSCDC
+#: Standard deviation of fresh Gaussian noise on the features while networks learn from few items.
+NOISE = 0.2
 
 
-def teach(model: BayesSCDC, probabilities: Tensor, progress: Callable[[str], None]) -> None:
-    """Epochs of Adam on the networks with q(z) held at ``probabilities``, [R, N, K].
+def teach_classifier(
+    model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, say: Say
+) -> None:
+    """Epochs of Adam on the cross-entropy of SCDC's q(z | o) to clusters, [R, N] int or probabilities [R, N, K]."""
+    optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
+    target = target.to(data.device)
+    for epoch in range(settings.teach_epochs):
+        for items in shuffled(data, "classifier/order", epoch, whole=False):
+            log_q = model.classifier(data.features[items])
+            optimizer.zero_grad()
+            _cross_entropy(log_q, target[:, items]).backward()
+            optimizer.step()
+        say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}")
+
+
+def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tensor, ""]:
+    """Mean over restarts and items."""
+    if target.dim() == 2:
+        return nll_loss(log_q.flatten(0, 1), target.flatten().long())
+    return -(target * log_q).sum(-1).mean()
+
+
+def teach_bayes(
+    model: BayesSCDC, data: TrainingData, settings: StartSettings, probabilities: Float[Tensor, "R N K"], say: Say
+) -> None:
+    """Epochs of Adam on BayesSCDC's networks with q(z) held at ``probabilities``.
 
     q(π) and q(μ, Σ) follow after every epoch: the posterior of each item's most probable cluster. Beside the ELBO
-    stands ``warm.classifier.weight`` times the cross-entropy of q(z | features alone), the recognition potential under
-    the mixture, to ``probabilities``: what sets the clusters apart gets room in x.
+    stands ``teach_weight`` times the cross-entropy of q(z | features alone), the recognition potential under the
+    mixture, to ``probabilities``: what sets the clusters apart gets room in x.
     """
-    settings = model.settings.warm
-    optimizer = torch.optim.Adam(model.parameters_of_vae(), lr=settings.learning_rate, fused=True)
-    clusters, size = probabilities.argmax(-1), min(model.batch_size, model.num_items)
-    epochs = settings.classifier.epochs
-    for epoch in range(epochs):
-        expected = model.globals.expected().cast(model.features.dtype)
+    optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
+    probabilities = probabilities.to(data.device)
+    clusters = probabilities.argmax(-1)
+    for epoch in range(settings.teach_epochs):
+        expected = model.globals.expected().cast(data.features.dtype)
         expected = ExpectedGlobals(*(statistics.detach() for statistics in expected))
-        order = torch.from_numpy(stream(model.seed, "order", 0, 2, epoch).permutation(model.num_items))
-        noise = torch_stream(model.seed, "noise", 0, 0, 0, epoch, 3, device=model.device)
-        total, batches = torch.zeros((), dtype=torch.float64), order[: model.num_items // size * size].split(size)
+        noise = torch_stream(data.seed, "teaching/noise", epoch, device=data.device)
+        total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "teaching/order", epoch)
         for items in batches:
-            q, features = probabilities[:, items], model.features[items].to(model.device)
-            draws = torch.randn(model.num_restarts, *features.shape, generator=noise, device=model.device)
-            recognition = model.recognition.potentials(features + settings.classifier.noise * draws)
+            q, features = probabilities[:, items], data.features[items]
+            draws = torch.randn(model.num_restarts, *features.shape, generator=noise, device=data.device)
+            recognition = model.recognition.potentials(features + NOISE * draws)
             eta_x = update_x(q, recognition, expected)
             mean, root = gaussian.location_and_root(eta_x)
             local = LocalPosterior(eta_x, gaussian.statistics(mean, root @ root.mT), root, q.clamp(min=1e-30).log())
             terms = local_terms(local, expected)
             bound = model.decoder.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
             alone = initial_z(recognition, expected)
-            objective = (bound + settings.classifier.weight * (q * alone).sum(-1)).mean(1)
+            objective = (bound + settings.teach_weight * (q * alone).sum(-1)).mean(1)
             optimizer.zero_grad()
             (-objective.sum()).backward()
             optimizer.step()
             total += objective.max().detach().double().cpu()
-        _refit_mixture(model, probabilities, clusters, expected)
-        progress(f"warm start: learning the clusters {epoch + 1}/{epochs}: {total / len(batches):.2f}")
+        _refit_mixture(model, data, probabilities, clusters, expected)
+        say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {total / len(batches):.2f}")
 
 
 @torch.no_grad()
-def _refit_mixture(model: BayesSCDC, probabilities: Tensor, clusters: Tensor, expected: ExpectedGlobals) -> None:
+def _refit_mixture(
+    model: BayesSCDC,
+    data: TrainingData,
+    probabilities: Float[Tensor, "R N K"],
+    clusters: Int[Tensor, "R N"],
+    expected: ExpectedGlobals,
+) -> None:
     """q(π) and q(μ, Σ) at the posterior of the clusters, x as eq. 12 has it."""
-    pieces, given = model.chunks(model.features), probabilities.split(max(CHUNK // model.num_restarts, 1), 1)
-    eta_x = [update_x(q, model.recognition.potentials(o), expected) for o, q in zip(pieces, given, strict=True)]
+    features = pieces(data.features, model.num_restarts, model.device)
+    given = probabilities.split(max(CHUNK // model.num_restarts, 1), 1)
+    eta_x = [update_x(q, model.recognition.potentials(o), expected) for o, q in zip(features, given, strict=True)]
     t_x = torch.cat([gaussian.expected_statistics(eta) for eta in eta_x], 1)
-    for name, eta in partition_posterior(model, t_x, clusters).items():
-        model.globals.eta[name].copy_(eta)
+    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))

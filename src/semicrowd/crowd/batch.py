@@ -1,0 +1,42 @@
+"""Answers over some items as tensors: what a step of training, or a bound over all answers, is computed from."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class RelationalBatch:
+    """Answers over n distinct items, with local indices.
+
+    Attributes
+    ----------
+    items : [n] item ids
+    item_weight : [n] weights of the items' local terms
+    i, j : [P] positions in ``items``
+    worker, label : [P]
+    pair_weight : weight of every pair's term
+    component, num_components : connected components of the graph, [n] and their number
+    """
+
+    items: Tensor
+    item_weight: Tensor
+    i: Tensor
+    j: Tensor
+    worker: Tensor
+    label: Tensor
+    pair_weight: float
+    component: Tensor
+    num_components: int
+
+    @property
+    def num_nodes(self) -> int:
+        """n, the number of distinct items."""
+        return len(self.items)
+
+    def to(self, device: torch.device | str) -> "RelationalBatch":
+        """The same on another device."""
+        moved: dict[str, Any] = {name: v.to(device) for name, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)

@@ -1,0 +1,105 @@
+"""The annotated items numbered on their own, and what is worked out from the answers once for everybody.
+
+Axes: n annotated items, P answers, M annotators.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from semicrowd.crowd.answer_graph import AnswerGraph
+    from semicrowd.crowd.batch import RelationalBatch
+
+
+class AnswerIndex:
+    """Local numbers of the annotated items, and graphs of the answers; each is made when first asked for.
+
+    Parameters
+    ----------
+    i, j : [P] int64, item ids
+    worker, label : [P] int64
+    num_annotators : M
+
+    Attributes
+    ----------
+    items : [n] int64, sorted ids of the annotated items
+    i, j : [P] int64, positions in ``items``
+    worker, label : as given
+    """
+
+    def __init__(
+        self, i: np.ndarray, j: np.ndarray, worker: np.ndarray, label: np.ndarray, num_annotators: int
+    ) -> None:
+        self.items, position = np.unique(np.concatenate([i, j]), return_inverse=True)
+        self.i, self.j = position[: len(i)], position[len(i) :]
+        self.worker, self.label, self.num_annotators = worker, label, num_annotators
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Answers 0 (different) and 1 (same) of each annotator, [M, 2] int64."""
+        return np.bincount(2 * self.worker + self.label, minlength=2 * self.num_annotators).reshape(-1, 2)
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        """Connected component of each annotated item, [n] int64."""
+        return components(self.i, self.j, len(self.items))
+
+    @property
+    def num_components(self) -> int:
+        """Number of connected components."""
+        return int(self.component.max()) + 1
+
+    @cached_property
+    def whole(self) -> "RelationalBatch":
+        """All answers, with weights 1."""
+        return self.batch(np.arange(len(self.i)), np.arange(len(self.items)), np.ones(len(self.items)), 1.0)
+
+    @cached_property
+    def graph(self) -> "AnswerGraph":
+        """The answers as counts, by annotator and answer."""
+        from semicrowd.crowd.answer_graph import AnswerGraph
+
+        return AnswerGraph(self.items, self.i, self.j, self.worker, self.label, self.num_annotators)
+
+    def batch(
+        self, rows: np.ndarray, nodes: np.ndarray, item_weight: np.ndarray, pair_weight: float
+    ) -> "RelationalBatch":
+        """Some answers over some annotated items.
+
+        Parameters
+        ----------
+        rows : numbers of answers, whose items are all among ``nodes``
+        nodes : [b] sorted positions in ``items``
+        item_weight : [b]
+        pair_weight : of every answer
+        """
+        # Imported here, as above: torch takes seconds, and reading and writing answers does without.
+        import torch
+
+        from semicrowd.crowd.batch import RelationalBatch
+
+        position = np.empty(len(self.items), np.int64)
+        position[nodes] = np.arange(len(nodes))
+        i, j = position[self.i[rows]], position[self.j[rows]]
+        component = components(i, j, len(nodes))
+        return RelationalBatch(
+            items=torch.from_numpy(self.items[nodes]),
+            item_weight=torch.from_numpy(item_weight.astype(np.float32)),
+            i=torch.from_numpy(i),
+            j=torch.from_numpy(j),
+            worker=torch.from_numpy(self.worker[rows]),
+            label=torch.from_numpy(self.label[rows]),
+            pair_weight=pair_weight,
+            component=torch.from_numpy(component),
+            num_components=int(component.max()) + 1,
+        )
+
+
+def components(i: np.ndarray, j: np.ndarray, num_nodes: int) -> np.ndarray:
+    """Connected component of every node of the graph with the edges i–j, [num_nodes] int64."""
+    adjacency = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(num_nodes, num_nodes))
+    return connected_components(adjacency, directed=False)[1].astype(np.int64)

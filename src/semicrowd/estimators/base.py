@@ -1,0 +1,182 @@
+"""What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.errors import UserError
+from semicrowd.estimators import persistence
+from semicrowd.estimators.inputs import checked_answers, checked_features
+from semicrowd.fitting.iterate import iterate
+from semicrowd.fitting.method import Method
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.settings.baselines import Parameters
+from semicrowd.settings.fields import LARGEST, described, shown
+
+#: How sure a worker's logit can be.
+_ENDS = 1e-12
+
+
+class OneShot(Method):
+    """A method that finds all at once."""
+
+    def __init__(self, find: Callable[[], Result]) -> None:
+        self._find = find
+
+    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
+        """All of it."""
+        self._result = self._find()
+        return {}
+
+    def result(self) -> Result:
+        """What has been found."""
+        return self._result
+
+
+class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
+    """A clustering of items by their features and by noisy answers to "are these two of one kind?".
+
+    A class of a method inherits its parameters, too (:mod:`semicrowd.settings.baselines`).
+
+    Attributes
+    ----------
+    result_ : all that the fit has found
+    labels_ : [N] clusters of the items of ``fit``, answers included
+    n_clusters_ : labels are 0 … n_clusters_ − 1
+    workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
+        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats); None of a method that does
+        not judge them
+    seed_ : the seed that ``random_state`` is or gave
+    n_features_in_, feature_names_in_ : of X, the names where it is a data frame
+    """
+
+    #: Whether it can do nothing without answers.
+    requires_answers: ClassVar[bool] = True
+    #: Whether it has ``predict``.
+    takes_new_items: ClassVar[bool] = False
+    #: Part of the class of parameters.
+    n_clusters: int | None
+    random_state: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.takes_new_items = hasattr(cls, "predict")
+        persistence.CLASSES[cls.__name__] = cls
+        if issubclass(cls, Parameters) and cls.__doc__:
+            lines = (f"{one.name} : {one.help} (default {shown(one.default)})" for one in described(cls))
+            seed = "random_state : seed, a RandomState, or None for a new seed at every fit (default 0)"
+            cls.__doc__ = "\n    ".join([cls.__doc__.rstrip(), "", "Parameters", "----------", *lines, seed, ""])
+
+    def fit(self, X: ArrayLike, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
+        """Cluster the rows of X with the help of answers about them.
+
+        Parameters
+        ----------
+        X : [N, D] numbers, an array or a data frame
+        pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
+            :func:`semicrowd.estimators.inputs.checked_answers`
+        monitor : takes curves, keeps checkpoints; None: nothing is kept
+
+        Raises
+        ------
+        UserError
+            For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
+        """
+        self._check_parameters()
+        features = checked_features(self, X, fit=True)
+        if self.n_clusters is not None and self.n_clusters > len(features):
+            raise UserError(
+                f"n_clusters={self.n_clusters}: expected at most n_samples={len(features)}, the number of items"
+            )
+        answers = checked_answers(pairs, len(features))
+        if answers is None and self.requires_answers:
+            raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
+        self.seed_ = _seed(self.random_state)
+        self.result_ = iterate(self._method(features, answers), monitor)
+        self.labels_ = self.result_.final.cluster
+        self.n_clusters_ = self.result_.num_clusters
+        self.workers_ = None
+        if answers is not None and self.result_.workers is not None:
+            self.workers_ = _worker_frame(self.result_.workers, self.result_.best, answers)
+        return self
+
+    def fit_predict(self, X: ArrayLike, pairs: Any = None, **options: Any) -> np.ndarray:
+        """``fit``, then ``labels_``."""
+        return self.fit(X, pairs, **options).labels_
+
+    def save(self, path: Path | str) -> None:
+        """Write the fitted estimator to one file, from which :func:`semicrowd.load` makes it without the data.
+
+        Raises
+        ------
+        UserError
+            Where the file cannot be written.
+        """
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """The estimator that :meth:`save` wrote.
+
+        Raises
+        ------
+        UserError
+            Where there is no such file, it is damaged, or another method's.
+        """
+        found = persistence.load(path)
+        if not isinstance(found, cls):
+            raise UserError(f"{path}: a {type(found).__name__}; expected a {cls.__name__}")
+        return found
+
+    @abstractmethod
+    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> Method:
+        """The fit of checked items and answers; it leaves what ``predict`` needs in attributes."""
+
+    def _check_parameters(self) -> None:
+        if isinstance(self, Parameters):
+            self.check_parameters()
+
+    def _new_items(self, X: ArrayLike) -> np.ndarray:
+        """Checked items to be predicted, float64 [N, D]."""
+        check_is_fitted(self)
+        return checked_features(self, X, fit=False)
+
+    def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
+        assert self.n_clusters is not None
+        return Result(self.n_clusters, final, features, workers)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or not 0 <= random_state <= LARGEST:
+        raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
+    return int(random_state)
+
+
+def _worker_frame(estimates: WorkerPosterior, best: int, answers: PairAnnotations) -> pd.DataFrame:
+    columns: dict[str, Any] = {
+        "annotator": list(answers.worker_names),
+        "pairs": np.bincount(answers.worker, minlength=answers.num_annotators),
+    }
+    weight = np.zeros(answers.num_annotators)
+    names = ("sensitivity", "specificity")
+    for name, mean, interval in zip(names, estimates.mean(), estimates.interval(), strict=True):
+        ends = interval[best].T
+        columns |= {name: mean[best], f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
+        weight = weight + np.log(rate / (1 - rate))
+    return pd.DataFrame(columns | {"weight": weight})

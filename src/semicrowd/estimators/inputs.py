@@ -1,0 +1,125 @@
+"""Items and answers as a person has them, checked: arrays, data frames, files."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from semicrowd.crowd import csv_file
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+
+#: Columns of answers by their number.
+_COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
+
+
+def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
+    """X as float64 [N, D]: a table of finite numbers, with the columns of the fit where this is none.
+
+    Raises
+    ------
+    UserError
+        For a table of another shape, of other columns, of no numbers, or with one that is not finite.
+    TypeError
+        For sparse matrices and other objects, as scikit-learn has it.
+    """
+    try:
+        found = validate_data(estimator, X, reset=fit, dtype="numeric", ensure_all_finite=False)
+    except ValueError as error:
+        raise UserError(f"X: {' '.join(str(error).split())}") from error
+    features = found.astype(np.float64)
+    row, column = np.nonzero(~np.isfinite(features))
+    if len(row):
+        value = features[row[0], column[0]]
+        shown = "NaN" if np.isnan(value) else value
+        raise UserError(f"X, row {row[0]}, column {column[0]}: {shown}; expected a finite number")
+    return features
+
+
+def checked_answers(pairs: Any, num_items: int) -> PairAnnotations | None:
+    """Answers about the items 0 … ``num_items`` − 1.
+
+    Parameters
+    ----------
+    pairs : PairAnnotations; an array [P, 3 … 5] of whole numbers, whose columns are i, j, label, or i, j, worker,
+        label[, task]; a data frame with columns of these names, i, j and label at least; the path of a csv file; or
+        None. Anything of one dimension is the ``y`` of scikit-learn's own methods, and ignored as they do
+
+    Raises
+    ------
+    UserError
+        Naming the row, the column and what was expected.
+    """
+    if pairs is None or isinstance(pairs, PairAnnotations):
+        if pairs is not None and pairs.num_items != num_items:
+            raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
+        return pairs
+    if isinstance(pairs, str | Path):
+        return csv_file.read(Path(pairs), num_items)
+    if not isinstance(pairs, pd.DataFrame):
+        table = np.asarray(pairs)
+        if table.ndim == 1:
+            return None
+        if table.ndim != 2 or table.shape[1] not in _COLUMNS:
+            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5] with i, j[, worker], label[, task]")
+        pairs = pd.DataFrame(table, columns=_COLUMNS[table.shape[1]])
+    return _from_frame(pairs, num_items)
+
+
+def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:
+    missing = [name for name in ("i", "j", "label") if name not in frame]
+    if missing:
+        raise UserError(f"pairs: no column {', '.join(missing)}; expected i, j, label and perhaps worker and task")
+    columns = {name: _whole(frame[name]) for name in ("i", "j", "label")}
+    worker, names = np.zeros(len(frame), np.int64), ["0"]
+    task = None
+    if "worker" in frame:
+        worker, names = _numbered(frame, "worker")
+    if "task" in frame:
+        task = _numbered(frame, "task")[0]
+    return PairAnnotations.from_arrays(
+        columns["i"], columns["j"], worker, columns["label"], task=task, num_items=num_items, worker_names=names,
+        source="pairs",
+    )  # fmt: skip
+
+
+def _whole(column: pd.Series) -> np.ndarray:
+    """Whole numbers that are written as floats as such; all else is for ``from_arrays`` to refuse."""
+    values = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        if values.dtype.kind == "f" and np.array_equal(values, values.astype(np.int64)):
+            return values.astype(np.int64)
+    return values
+
+
+def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
+    """Numbers of names, in the names' order, and the names."""
+    column = pd.Series(_whole(frame[name]))
+    if column.isna().any():
+        raise UserError(f"pairs, row {int(column.isna().argmax())}, column {name}: empty; expected a name or number")
+    try:
+        numbers, names = pd.factorize(column, sort=True)
+    except TypeError as error:
+        raise UserError(f"pairs, column {name}: numbers and names; expected all of one kind") from error
+    return numbers.astype(np.int64), [str(one) for one in names]
+
+
+def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
+    """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold.
+
+    Raises
+    ------
+    UserError
+        With the size needed and the size there is.
+    """
+    needed = 8 * arrays * num_items**2
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise UserError(
+            f"{method}: {what} of {num_items} items need about {needed / 2**30:.0f} GiB of memory; this machine has "
+            f"{there / 2**30:.0f} GiB; expected fewer items"
+        )

@@ -1,0 +1,130 @@
+"""Fitted estimators as files of tensors and plain values, which nothing is unpickled from.
+
+Arrays become tensors, and objects of the classes below their names and attributes. An object is put together again from
+its attributes alone; no other class can come out of a file.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.errors import UserError
+from semicrowd.files import write_atomic
+from semicrowd.fitting.result import Assignment, Restarts, Result
+
+#: Objects that a fitted estimator may hold. Estimators of this package are added where they are defined.
+CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Assignment, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, Pipeline, Restarts, Result,
+        StandardScaler, StratifiedKFold, WorkerPosterior,
+    )
+}  # fmt: skip
+#: What a file is; the number changes with what it holds.
+FORMAT = "semicrowd estimator 1"
+
+
+def encode(value: Any) -> Any:
+    """A value as nested lists of tensors and plain values, for :func:`decode`."""
+    if value is None or isinstance(value, bool | int | float | str | torch.Tensor):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":  # names of columns, of annotators
+        return ["text", value.tolist()]
+    if isinstance(value, np.ndarray):
+        return ["array", torch.from_numpy(np.array(value))]
+    if isinstance(value, np.generic):
+        return ["number", torch.from_numpy(np.array(value))]
+    if isinstance(value, list | tuple):
+        return ["list" if isinstance(value, list) else "tuple", [encode(one) for one in value]]
+    if isinstance(value, dict):
+        return ["dict", [[encode(key), encode(one)] for key, one in value.items()]]
+    if isinstance(value, pd.DataFrame):
+        return ["frame", [[str(name), encode(column.to_numpy())] for name, column in value.items()]]
+    if isinstance(value, np.random.RandomState):
+        return ["RandomState", encode(value.get_state(legacy=False))]
+    name = type(value).__name__
+    if CLASSES.get(name) is not type(value):
+        raise TypeError(f"{type(value)}: no place for it in a file")
+    return [name, encode(value.__getstate__())]
+
+
+def decode(coded: Any) -> Any:
+    """The value that :func:`encode` took; ``KeyError``, ``ValueError`` or the like for what it never made."""
+    if not isinstance(coded, list):
+        return coded
+    kind, content = coded
+    simple: dict[str, Callable[[Any], Any]] = {
+        "text": lambda names: np.array(names, object),
+        "array": lambda tensor: tensor.numpy(),
+        "number": lambda tensor: tensor.numpy()[()],
+        "list": lambda values: [decode(one) for one in values],
+        "tuple": lambda values: tuple(decode(one) for one in values),
+        "dict": lambda items: {decode(key): decode(one) for key, one in items},
+        "frame": lambda columns: pd.DataFrame({name: decode(column) for name, column in columns}),
+        "RandomState": _random_state,
+    }
+    if kind in simple:
+        return simple[kind](content)
+    made = object.__new__(CLASSES[kind])
+    state = decode(content)
+    # scikit-learn's own compares the versions of the library.
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    else:
+        made.__dict__.update(state)
+    return made
+
+
+def _random_state(content: Any) -> np.random.RandomState:
+    found = np.random.RandomState()
+    found.set_state(decode(content))
+    return found
+
+
+def save(estimator: Any, path: Path | str) -> None:
+    """Write a fitted estimator to a file, which is there as a whole or not at all.
+
+    Raises
+    ------
+    UserError
+        Where the file cannot be written.
+    """
+    content = {"format": FORMAT, "estimator": encode(estimator)}
+    write_atomic(Path(path), partial(torch.save, content))
+
+
+def load(path: Path | str) -> Any:
+    """The fitted estimator of a file that ``save`` wrote; it needs no data.
+
+    Raises
+    ------
+    UserError
+        Where there is no such file, it is damaged or something else.
+    """
+    # Here: this package knows its estimators by name, and each of them knows this file.
+    from semicrowd.estimators import ESTIMATORS, NAMES
+
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        if content["format"] != FORMAT:
+            raise ValueError("another format")
+        kind = ESTIMATORS[NAMES[content["estimator"][0]]]
+        found = decode(content["estimator"])
+        assert type(found) is kind
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except Exception as error:  # torch raises whatever the damaged bytes lead to
+        raise UserError(f"{path}: damaged, or not a model that this version of semicrowd saved") from error
+    return found

@@ -1,0 +1,110 @@
+"""A generative model fitted: its module trained, then what it says of the items it was fitted to."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.ranks import is_first
+from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.fitting.training import check_trainer, train
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.state import MODELS
+from semicrowd.models.training_data import TrainingData
+from semicrowd.models.views import build_views
+from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.training import TrainerSettings
+
+
+def fit_generative(
+    name: str,
+    features: np.ndarray,
+    answers: PairAnnotations | None,
+    recipe: Recipe,
+    *,
+    seed: int,
+    image_shape: tuple[int, ...] | None = None,
+    monitor: Monitor | None = None,
+    trainer: TrainerSettings | None = None,
+) -> tuple[GenerativeModel, Result | None]:
+    """Fit SCDC or BayesSCDC.
+
+    Parameters
+    ----------
+    name : of the model
+    features : [N, D] float32
+    recipe : all settings of the fit
+
+    Returns
+    -------
+    model : on the CPU
+    result : None on all processes but the first
+
+    Raises
+    ------
+    UserError
+        For settings that do not fit the data or the machine, a checkpoint that is damaged, and training that diverges
+        in every restart.
+    """
+    settings, trainer = recipe.model, trainer or TrainerSettings()
+    _check(settings.K, settings.likelihood, features)
+    check_trainer(trainer)
+    model = MODELS[name](
+        settings,
+        recipe.nets,
+        features.shape[1],
+        0 if answers is None else answers.num_annotators,
+        restarts=recipe.training.restarts,
+        seed=seed,
+        image_shape=image_shape,
+    )
+    views = build_views(recipe.views, image_shape)
+    data = TrainingData(torch.from_numpy(features), answers, views, seed, recipe.training.batch_size)
+    module = ClusteringModule(model, data, recipe)
+    train(module, monitor or Monitor(), trainer)
+    result = evaluate(model, module.data) if is_first() else None
+    return model.cpu(), result
+
+
+def _check(num_clusters: int, likelihood: str, features: np.ndarray) -> None:
+    if len(features) < num_clusters:
+        raise UserError(f"model.K={num_clusters}: more clusters than the {len(features)} items")
+    if likelihood == "bernoulli" and not (features.min() >= 0 and features.max() <= 1):
+        raise UserError("model.likelihood=bernoulli: expected features between 0 and 1; these are not")
+
+
+@torch.no_grad()
+def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
+    """The fixed model on every item; the restart of highest ELBO counts.
+
+    Raises
+    ------
+    UserError
+        Where training has diverged in every restart.
+    """
+    elbo = model.elbo(data)["total"].double().cpu().numpy()
+    if not np.isfinite(elbo).any():
+        raise UserError("training diverged: the ELBO is not a number in any restart; try a lower model.learning_rate")
+    best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
+    posterior = model.posterior(data.features)
+    features = assignment(posterior.probabilities[best])
+    final = features
+    if data.annotations is not None:
+        with_answers = model.annotated_posterior(data.features, data.annotations)
+        final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
+    return Result(
+        num_clusters=model.num_clusters,
+        final=final,
+        features=features,
+        workers=model.workers(),
+        latent_mean=posterior.latent_mean[best].numpy(),
+        restarts=Restarts(elbo, best, posterior.probabilities.argmax(-1).numpy()),
+    )
+
+
+def assignment(probabilities: Tensor) -> Assignment:
+    """The most probable cluster of every item, [N, K] → [N]."""
+    return Assignment.of(probabilities.numpy())

@@ -1,0 +1,214 @@
+"""What SCDC and BayesSCDC have in common: sizes, devices, a state that loads without data."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.errors import UserError
+from semicrowd.inference.mixture import Mixture
+from semicrowd.models.posterior import Posterior
+from semicrowd.models.training_data import TrainingData
+from semicrowd.models.views import Views
+from semicrowd.nets import Decoder
+from semicrowd.nets.mlp import set_precision
+from semicrowd.random import torch_stream
+from semicrowd.settings.model import GenerativeSettings, NetSettings
+
+#: Draws of every x in the ELBO of a whole data set, of few items and of many.
+ELBO_SAMPLES, ELBO_SAMPLES_OF_MANY, MANY = 10, 1, 10_000
+
+
+class StepBound(NamedTuple):
+    """A step's estimate of the ELBO, and what else the step climbs.
+
+    Attributes
+    ----------
+    elbo : [R] float64, in nats, unbiased
+    amortisation : [R] float64, a term that trains the recognition network alone
+    leaves : natural parameter → the expected statistics that message passing saw; after the backward pass the gradient
+        of a leaf is the second term of eq. 17
+    diagnostics : of the step, [R] each, by their name in the curves
+    """
+
+    elbo: Tensor
+    amortisation: Tensor
+    leaves: Mapping[nn.Parameter, Tensor]
+    diagnostics: Mapping[str, Tensor]
+
+
+class GenerativeModel(nn.Module, ABC):
+    """A generative clustering model of features and pair answers, with R restarts on a leading tensor axis.
+
+    Parameters
+    ----------
+    settings : of the model
+    nets : of its networks
+    num_features : D
+    num_annotators : M
+    restarts : R
+    seed : of the stream of initial values
+    image_shape : (height, width) or (colours, height, width) where an item is an image
+    """
+
+    name: ClassVar[str]
+    settings_type: ClassVar[type[GenerativeSettings]]
+    decoder: Decoder
+
+    def __init__(
+        self,
+        settings: GenerativeSettings,
+        nets: NetSettings,
+        num_features: int,
+        num_annotators: int = 0,
+        *,
+        restarts: int = 1,
+        seed: int = 0,
+        image_shape: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings, self.nets = settings, nets
+        self.num_features, self.num_annotators, self.num_restarts = num_features, num_annotators, restarts
+        self.image_shape = None if image_shape is None else tuple(image_shape)
+        self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
+        set_precision(self, nets.precision)
+
+    @property
+    def num_clusters(self) -> int:
+        """K."""
+        return self.settings.K
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
+
+    def description(self) -> dict[str, Any]:
+        """Tensors and plain values from which :func:`semicrowd.models.state.load_model` makes this model again."""
+        return {
+            "model": self.name,
+            "settings": asdict(self.settings),
+            "nets": asdict(self.nets),
+            "num_features": self.num_features,
+            "num_annotators": self.num_annotators,
+            "restarts": self.num_restarts,
+            "image_shape": self.image_shape,
+            "state": {name: value.cpu() for name, value in self.state_dict().items()},
+        }
+
+    @classmethod
+    def from_description(cls, content: Mapping[str, Any]) -> Self:
+        """The model of a :meth:`description`.
+
+        Raises
+        ------
+        UserError
+            For a description of something else.
+        """
+        try:
+            model = cls(
+                cls.settings_type(**content["settings"]),
+                NetSettings(**content["nets"]),
+                content["num_features"],
+                content["num_annotators"],
+                restarts=content["restarts"],
+                image_shape=content["image_shape"],
+            )
+            model.load_state_dict(content["state"])
+        except (KeyError, TypeError, RuntimeError) as error:
+            raise UserError(f"not a whole model of {cls.name}") from error
+        return model.eval()
+
+    def elbo_samples(self, num_items: int) -> int:
+        """Draws of each x in the ELBO of so many items."""
+        return ELBO_SAMPLES if num_items < MANY else ELBO_SAMPLES_OF_MANY
+
+    @abstractmethod
+    def build(self, generators: Sequence[torch.Generator]) -> None:
+        """Make networks and parameters; one generator for each restart's initial values."""
+
+    @abstractmethod
+    def bound(
+        self,
+        features: Float[Tensor, "B D"],
+        weight: Float[Tensor, "B"],
+        noise: torch.Generator,
+        num_items: int,
+        answers: RelationalBatch | None = None,
+        views: Views | None = None,
+    ) -> StepBound:
+        """An unbiased estimate of the ELBO from a minibatch, differentiable.
+
+        Parameters
+        ----------
+        weight : factor of each item's local term in the estimate of the whole data set's sum
+        noise : of views and of reparameterised draws
+        num_items : N
+        answers : over the first ``answers.num_nodes`` items
+        """
+
+    @abstractmethod
+    def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
+        """Posterior of items from their features alone; deterministic."""
+
+    @abstractmethod
+    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
+        """Posterior of ``annotations.annotated`` (rows of ``features``) with their answers; deterministic."""
+
+    @abstractmethod
+    def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
+        """ELBO of all items in nats, every term by name; "total" is their signed sum. Views count as in training."""
+
+    @abstractmethod
+    def refit_annotators(self, data: TrainingData) -> None:
+        """The annotators at the optimum given q(z) of the annotated items, and then their priors."""
+
+    @abstractmethod
+    def workers(self) -> WorkerPosterior | None:
+        """Posterior of the annotators' quality, None without annotators."""
+
+    @abstractmethod
+    def cluster_weights(self) -> Float[Tensor, "R K"]:
+        """Expected mixing proportions."""
+
+    @abstractmethod
+    def sample(self, num_per_cluster: int, generator: torch.Generator) -> Float[Tensor, "R K S D"]:
+        """Means E[o | x] of x drawn from every cluster."""
+
+    # ------------------------------------------------------------------------------------------------ for the start
+
+    @abstractmethod
+    def mixture_prior(self) -> Mixture:
+        """p(π) and p(μ, Σ) under which partitions are weighed."""
+
+    @abstractmethod
+    def vae_parameters(self) -> list[nn.Parameter]:
+        """Parameters of the model as a plain VAE."""
+
+    @abstractmethod
+    def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:
+        """q(x) without clusters, under the prior N(0, ``prior_sd``² I): natural parameters, S = d + d²."""
+
+    @abstractmethod
+    def set_mixture(self, posterior: Mixture) -> None:
+        """Take over the posterior of a partition."""
+
+    @abstractmethod
+    def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
+        """Take over natural parameters of q(α) and q(β)."""
+
+    @abstractmethod
+    def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
+        """Believe the opposite of the annotators marked in ``reverse``, [M] bool."""
+
+    @abstractmethod
+    def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
+        """E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)] of the annotators."""

@@ -1,0 +1,25 @@
+"""Models by name, made from settings or from what a finished fit has kept."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from semicrowd.errors import UserError
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.scdc import SCDC
+
+MODELS: dict[str, type[GenerativeModel]] = {model.name: model for model in (BayesSCDC, SCDC)}
+
+
+def load_model(description: Mapping[str, Any]) -> GenerativeModel:
+    """The model of a :meth:`GenerativeModel.description`, without its data, on the CPU.
+
+    Raises
+    ------
+    UserError
+        For a description of something else.
+    """
+    name = description.get("model")
+    if name not in MODELS:
+        raise UserError(f"a model called {name}: expected {' or '.join(MODELS)}")
+    return MODELS[name].from_description(description)

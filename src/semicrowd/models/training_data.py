@@ -1,0 +1,101 @@
+"""What a generative model is fitted to: items on its device, and the answers about them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.models.views import Views
+from semicrowd.random import stream, torch_stream
+
+#: Restarts × items evaluated at once: bounds the memory of an evaluation.
+CHUNK = 8192
+
+
+def pieces(features: Tensor, restarts: int, device: torch.device | str) -> Iterator[Tensor]:
+    """Features in pieces small enough for all restarts at once, on the device."""
+    for piece in features.split(max(CHUNK // restarts, 1)):
+        yield piece.to(device)
+
+
+class Part(NamedTuple):
+    """Items that are evaluated together, annotated ones with all answers about them.
+
+    Attributes
+    ----------
+    features : [B, D]
+    views : [B, D], a view of each, or None
+    answers : over all B items, or None
+    weight : of the part in a sum over all items
+    """
+
+    features: Tensor
+    views: Tensor | None
+    answers: RelationalBatch | None
+    weight: float
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """N items, what is known of them, and the streams of a fit.
+
+    Attributes
+    ----------
+    features : [N, D] float32
+    annotations : answers about the items, or None
+    views : what may change in an image while its kind stays, or None
+    seed : of the streams
+    batch_size : items without answers in a step
+    """
+
+    features: Tensor
+    annotations: PairAnnotations | None = None
+    views: Views | None = None
+    seed: int = 0
+    batch_size: int = 128
+
+    @property
+    def num_items(self) -> int:
+        """N."""
+        return len(self.features)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the features are."""
+        return self.features.device
+
+    @cached_property
+    def answers(self) -> RelationalBatch | None:
+        """All answers, on the device."""
+        return None if self.annotations is None else self.annotations.index.whole.to(self.device)
+
+    def to(self, device: torch.device | str) -> "TrainingData":
+        """The same with its features on a device."""
+        return replace(self, features=self.features.to(device))
+
+    def parts(self, restarts: int, max_items: int | None = None) -> Iterator[Part]:
+        """The annotated items with their answers, then the others in pieces.
+
+        Of more than ``max_items`` others, a random subset that depends on the seed alone stands for all.
+        """
+        others, noise = np.arange(self.num_items), torch_stream(self.seed, "evaluation/views", device=self.device)
+        if self.answers is not None:
+            others = np.setdiff1d(others, self.answers.items.cpu().numpy())
+            yield self._part(self.features[self.answers.items], self.answers, 1.0, noise)
+        weight = 1.0
+        if max_items is not None and len(others) > max_items:
+            weight = len(others) / max_items
+            others = np.sort(stream(self.seed, "evaluation/items").choice(others, max_items, replace=False))
+        rows = torch.from_numpy(others).to(self.device)
+        for piece in pieces(self.features[rows], restarts, self.device):
+            yield self._part(piece, None, weight, noise)
+
+    def _part(self, features: Tensor, answers: RelationalBatch | None, weight: float, noise: torch.Generator) -> Part:
+        views = None if self.views is None else self.views.of(features, noise)
+        return Part(features, views, answers, weight)

@@ -1,0 +1,172 @@
+"""Parameters of the methods beside SCDC and BayesSCDC, as scikit-learn has them: mutable, and checked by a fit.
+
+Each estimator of :mod:`semicrowd.estimators` inherits its class of parameters, which thus are written once: signature,
+defaults, lines of help, checks. On the command line they are ``model.NAME``, ``n_clusters`` is ``model.K`` and
+``random_state`` is ``seed``.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from semicrowd.errors import UserError
+from semicrowd.settings.fields import check, choice, each, flag, names, number, setting, shown, whole
+
+_STARTS = "starts; the one with the best objective is kept"
+_WEIGHTING = "of a majority vote: unit | net (the majority in answers)"
+
+
+@dataclass(eq=False, repr=False)
+class Parameters:
+    """What all methods have."""
+
+    #: Parameter → its name on the command line, where that is another.
+    spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
+
+    n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
+    _: KW_ONLY
+    random_state: Any = 0
+
+    def check_parameters(self, group: str = "") -> None:
+        """Refuse values that do not fit, alone or together.
+
+        Parameters
+        ----------
+        group : of the command line, which a message names them by
+
+        Raises
+        ------
+        UserError
+            Naming the parameter, its value and what was expected.
+        """
+        check(type(self), {name: self.plain(name) for name in names(type(self))}, group)
+
+    def plain(self, name: str) -> Any:
+        """A parameter's value, a number or a list where it is NumPy's."""
+        value = getattr(self, name)
+        return value.tolist() if hasattr(value, "tolist") else value
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MCVCParameters(Parameters):
+    """MCVC (Chang et al. 2017)."""
+
+    n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
+    n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
+    hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", each(whole(1, 100_000), "[40, 40]"))
+    quality_prior: tuple[float, float] = setting(
+        (10.0, 1.0), "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
+    )
+    learning_rate: float = setting(0.1, "largest step of Adam", number(above=0))
+    n_steps: int = setting(300, "of Adam", whole(1))
+    n_held: int = setting(40, "first steps, in which the annotators are trusted as the prior has it", whole(0))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeepMCVCParameters(MCVCParameters):
+    """MCVC with networks in place of its linear maps (SCDC paper, App. C)."""
+
+    hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", each(whole(1, 100_000), "[40, 40]"))
+    learning_rate: float = setting(0.03, "largest step of Adam", number(above=0))
+    n_steps: int = setting(600, "of Adam", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SemiCrowdParameters(Parameters):
+    """Matrix completion, metric, spectral clustering (Yi et al. 2012)."""
+
+    lower: float = setting(1 / 3, "share of 'same' up to which a pair counts as different", number(0, 1))
+    upper: float = setting(2 / 3, "and from which it counts as the same", number(0, 1))
+    sparsity: float = setting(1.0, "weight of wrong entries, in units of the theory's value", number(above=0))
+    ridge: float = setting(0.01, "in units of the features' mean variance", number(0))
+
+    def check_parameters(self, group: str = "") -> None:
+        """As everywhere; the thresholds must be in order, too."""
+        super().check_parameters(group)
+        if not self.lower < self.upper:
+            prefix = f"{group}." if group else ""
+            raise UserError(
+                f"{prefix}lower={shown(self.lower)}, {prefix}upper={shown(self.upper)}: expected lower < upper"
+            )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ITMLParameters(Parameters):
+    """A metric learned from majority votes, and k-means (Davis et al. 2007)."""
+
+    gamma: float | None = setting(
+        None, "weight of the answers; null: the one of .01, .1, 1, 10 that ranks held-out answers best",
+        number(above=0), optional=True,
+    )  # fmt: skip
+    max_iter: int = setting(50, "passes over all answers", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConstrainedKMeansParameters(Parameters):
+    """k-means with majority votes (PCKMeans, Basu et al. 2004)."""
+
+    penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
+    weighting: str = setting("unit", _WEIGHTING, choice("unit", "net"))
+    n_init: int = setting(10, _STARTS, whole(1, 100_000))
+    max_iter: int = setting(100, "rounds of assignment and centres", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MPCKMeansParameters(ConstrainedKMeansParameters):
+    """k-means with majority votes and a learned metric (Bilenko et al. 2004)."""
+
+    metric: str = setting("full", "full | diagonal", choice("full", "diagonal"))
+    shared: bool = setting(True, "one metric for all clusters", flag())
+    penalty: float = setting(1.0, "of a violated majority vote, in units of `unit`", number(0))
+    unit: str = setting("item", "item (an average item's cost) | paper (1)", choice("item", "paper"))
+    n_init: int = setting(5, _STARTS, whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CSPAParameters(Parameters):
+    """A balanced cut of the annotators' co-association graph (Strehl & Ghosh 2002)."""
+
+    clusterings: str = setting(
+        "balance", "what an annotator's clustering is: balance | closure | constrained_kmeans",
+        choice("balance", "closure", "constrained_kmeans"),
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KMeansParameters(Parameters):
+    """k-means on the features; answers are ignored."""
+
+    n_init: int = setting(20, _STARTS, whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MixtureParameters(KMeansParameters):
+    """A Gaussian mixture on the features; answers are ignored."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CrowdOnlyParameters(Parameters):
+    """Signed spectral clustering of the answers; features are ignored."""
+
+    n_reweightings: int = setting(3, "rounds in which the annotators are weighted", whole(0))
+    n_init: int = setting(20, "starts of k-means", whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CrowdLogisticParameters(CrowdOnlyParameters):
+    """Those of crowd_only, which clusters the annotated items; a logistic regression has the others."""
+
+
+#: Method → its parameters, under the names that the command line and reports use.
+BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
+    "mcvc": MCVCParameters,
+    "deep_mcvc": DeepMCVCParameters,
+    "semicrowd": SemiCrowdParameters,
+    "itml": ITMLParameters,
+    "mpckmeans": MPCKMeansParameters,
+    "cspa": CSPAParameters,
+    "kmeans": KMeansParameters,
+    "gmm": MixtureParameters,
+    "constrained_kmeans": ConstrainedKMeansParameters,
+    "crowd_only": CrowdOnlyParameters,
+    "crowd_logistic": CrowdLogisticParameters,
+}

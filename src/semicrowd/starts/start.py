@@ -1,0 +1,88 @@
+"""Where a model begins: some epochs as a plain VAE, clusters, then the mixture and the networks of these clusters."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.inference.mixture import partition_posterior
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.scdc import SCDC
+from semicrowd.models.training_data import TrainingData, pieces
+from semicrowd.random import torch_stream
+from semicrowd.settings.training import StartSettings
+from semicrowd.starts.answers import answer_start
+from semicrowd.starts.epochs import Say
+from semicrowd.starts.partition import Cells, best_partition
+from semicrowd.starts.teaching import teach_bayes, teach_classifier
+from semicrowd.starts.vae import latent_statistics, train_vae
+
+
+def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say) -> None:
+    """Set the networks, the mixture and, as far as the answers tell, the annotators of ``model``; cold: nothing."""
+    if settings.kind == "cold":
+        return
+    train_vae(model, data, settings, say)
+    t_x = latent_statistics(model, data.features)
+    if settings.kind == "answers" and data.annotations is not None:
+        found = answer_start(data, data.annotations, model.settings, settings, model.num_restarts, say)
+        model.set_annotators(*found.annotators)
+        _begin_with(model, data, settings, t_x, found.probabilities, say)
+        return
+    say("start: partitions of the latent means")
+    views = _views(data, settings)
+    t_views = None if views is None else latent_statistics(model, views)
+    cells = Cells(model, data, settings, t_x, t_views)
+    clusters = [best_partition(cells, restart) for restart in range(model.num_restarts)]
+    _begin_with(model, data, settings, t_x, torch.from_numpy(np.stack(clusters)), say)
+
+
+def start_anew(model: GenerativeModel, data: TrainingData, settings: StartSettings, turn: int, progress: float) -> None:
+    """Partitions of the present latent means beside the present clusters; the mixture starts from the best of them.
+
+    Splits and merges of all clusters at once, for a model with views: what its networks have learned from a first
+    partition shows where that was wrong.
+
+    Parameters
+    ----------
+    turn : which new partition it is, an address of its random stream
+    progress : share of the training that is done
+    """
+    t_x, views, own = latent_statistics(model, data.features), _views(data, settings), _clusters(model, data.features)
+    # Where no partition looks at views, nor does the comparison with the present one.
+    t_views, of_views = (None, own) if views is None else (latent_statistics(model, views), _clusters(model, views))
+    cells = Cells(model, data, settings, t_x, t_views, turn, progress)
+    clusters = [best_partition(cells, r, (own[r], of_views[r])) for r in range(model.num_restarts)]
+    _begin_with(model, data, settings, t_x, torch.from_numpy(np.stack(clusters)), lambda _: None)
+
+
+def _begin_with(
+    model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor, found: Tensor, say: Say
+) -> None:
+    """The mixture, and the networks as far as they have to learn, of clusters [R, N] or of probabilities [R, N, K]."""
+    clusters = found if found.dim() == 2 else found.argmax(-1)
+    model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
+    if isinstance(model, SCDC):
+        teach_classifier(model, data, settings, found, say)
+    elif isinstance(model, BayesSCDC) and found.dim() == 3:
+        teach_bayes(model, data, settings, found, say)
+
+
+def _clusters(model: GenerativeModel, features: Float[Tensor, "N D"]) -> np.ndarray:
+    """The present cluster of every item, [R, N]."""
+    found = [
+        model.posterior(piece).probabilities.argmax(-1) for piece in pieces(features, model.num_restarts, model.device)
+    ]
+    return torch.cat(found, 1).numpy()
+
+
+def _views(data: TrainingData, settings: StartSettings) -> Float[Tensor, "N D"] | None:
+    """One view of every item, the same for all partitions and apart from those of training.
+
+    None where no partition looks at views.
+    """
+    if data.views is None or (data.annotations is not None and settings.join != "both"):
+        return None
+    noise = torch_stream(data.seed, "partition/views", device=data.device)
+    return torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
