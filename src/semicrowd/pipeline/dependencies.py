@@ -6,7 +6,7 @@ them import what they name when it is asked for, and do not count themselves.
 
 import argparse
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,19 +19,21 @@ from semicrowd.estimators import ESTIMATORS
 SOURCE = Path(semicrowd.__file__).parents[1]
 #: Never followed: what only watches a run, what a configuration holds as values, and what brings files that are
 #: dependencies of their own.
-LEFT_OUT = ("semicrowd.tracking", "semicrowd.figures", "semicrowd.settings", "semicrowd.data.fetch", "semicrowd.data.public")
+LEFT_OUT = (
+    "semicrowd.tracking", "semicrowd.figures", "semicrowd.settings", "semicrowd.data.fetch", "semicrowd.data.public",
+)  # fmt: skip
 #: Followed, but not counted: they say under which name a thing is found.
 TABLES = ("semicrowd", "semicrowd.estimators", "semicrowd.data.load")
 
 
 def run_modules(method: str, data: str) -> list[str]:
     """Where the imports of a run begin: what executes it, its method and its data set."""
-    return ["semicrowd.run.execute", _module_of(ESTIMATORS, method), *data_modules(data)]
+    return ["semicrowd.run.execute", ESTIMATORS[method].__module__, *data_modules(data)]
 
 
 def data_modules(data: str) -> list[str]:
     """Where the imports begin of what loads a data set and its answers."""
-    return ["semicrowd.data.answers", _module_of(LOADERS, data)]
+    return ["semicrowd.data.answers", LOADERS[data].partition(":")[0]]
 
 
 def fingerprints(modules: Iterable[str], source: Path = SOURCE) -> dict[str, str]:
@@ -51,11 +53,6 @@ def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
         # Importing a module imports the packages that it is in.
         waiting += [name.rpartition(".")[0], *_imports_of(path, name)]
     return {path.relative_to(source).as_posix() for name, path in found.items() if name not in TABLES}
-
-
-def _module_of(table: Mapping[str, object], name: str) -> str:
-    """Module of what a table has under a name: a class or a function."""
-    return str(table[name].__module__)
 
 
 def _file_of(module: str, source: Path) -> Path | None:
