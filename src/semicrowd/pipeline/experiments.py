@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.run.arguments import folder_name
+from semicrowd.run.commandline.arguments import folder_name
 
 PARAMS = Path("params.yaml")
 #: The pipeline keeps its data in the project: its stages declare them.
