@@ -28,18 +28,17 @@ _LEFT_OUT = ("resume", "figures", "logger", "trainer", "seed")
 
 
 def settings_of(overrides: list[str]) -> dict[str, Any]:
-    """The settings of a run of ``src/train.py`` with these arguments: given, else the default of its dataclass.
+    """What decides a run of ``src/train.py`` with these arguments: what they come to, and all defaults.
 
     What a rule sets in place of a default is not in it, since the data need not be here: the code of the rules is among
     what a run depends on.
     """
     settings = resolve(overrides)
     chosen = {group: settings[group]["name"] for group in ("data", "model", "annotations")}
+    defaults = {group: _defaults(kind) for group, kind in groups_of(chosen).items() if group not in _LEFT_OUT}
     for kind in TOP:
-        settings = _defaults(kind) | settings
-    for group, kind in groups_of(chosen).items():
-        settings[group] = _defaults(kind) | settings.get(group, {})
-    return {name: value for name, value in settings.items() if name not in _LEFT_OUT}
+        defaults |= {name: value for name, value in _defaults(kind).items() if name not in _LEFT_OUT}
+    return {name: value for name, value in settings.items() if name not in _LEFT_OUT} | {"defaults": defaults}
 
 
 def run_settings(experiment: Experiment) -> dict[str, Any]:
