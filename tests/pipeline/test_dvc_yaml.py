@@ -57,7 +57,7 @@ def of_module(all_stages: list[dict[str, Any]], module: str) -> dict[tuple[str, 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_run_of_the_profile_is_one_stage_and_depends_on_its_configuration_and_answers(profile: str, tmp_path: Path) -> None:
+def test_every_run_is_one_stage_and_depends_on_its_configuration_and_answers(profile: str, tmp_path: Path) -> None:
     plan, all_stages = stages(profile, tmp_path)
     runs, answers = of_module(all_stages, RUN), of_module(all_stages, ANSWERS)
     assert set(runs) == {

@@ -24,7 +24,7 @@ experiments:
   one: {settings: {data: mnist}, answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: [0.7, 1]}}}
   other: {settings: {data: mnist, snapshots: [0, 1]}}
   alone: {settings: {data: pinwheel, annotations: none}, seeds: [3]}
-  off: {settings: {data: mnist}}
+  spare: {settings: {data: mnist}}
 """
 #: Two experiments that share two sets of answers, at three points.
 SWEEP = """\
@@ -91,13 +91,13 @@ def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     (tmp_path / "more.yaml").write_text(
         "base: tiny\nprofile: more\n"
-        "groups: {both: {seeds: [1], experiments+: [off]}}\n"
+        "groups: {both: {seeds: [1], experiments+: [spare]}}\n"
         "experiments: {other: {settings: {epochs: 3, snapshots: null}}, alone: {seeds: null}}\n"
     )
     params = tmp_path / "params.yaml"
     assert select_profile("more", params, tmp_path)
     plan = load_plan(params)
-    assert list(plan.experiments) == ["one", "other", "off", "alone"]
+    assert list(plan.experiments) == ["one", "other", "spare", "alone"]
     assert plan.experiment("other").overrides == ("data=mnist", "epochs=3")
     assert plan.experiment("one") == replace(load_plan(tmp_path / "tiny.yaml").experiment("one"), seeds=(1,))
     assert plan.experiment("alone").seeds == (7,)

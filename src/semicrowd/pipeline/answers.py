@@ -10,15 +10,14 @@ from semicrowd.errors import UserError
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.run.composition import composed
 from semicrowd.run.inputs import load_inputs
-from semicrowd.run.settings import sources
+from semicrowd.run.settings import resolve
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
     """The answers that the run itself would get."""
     overrides = [*experiment.overrides, *wanted.overrides(job.point), f"seed={job.seed}"]
-    _, annotations = load_inputs(sources(composed(overrides)))
+    _, annotations = load_inputs(resolve(overrides))
     if annotations is None:
         raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
     return annotations

@@ -22,12 +22,13 @@ from ...conftest import collected as synthetic
 
 PARAMS = """\
 profile: tiny
+groups:
+  some: {seeds: [0], experiments: [pinwheel_none, pinwheel_two_coin]}
 experiments:
   pinwheel_none:
-    overrides: [data=pinwheel, model=bayes, annotations=none, restarts=3, epochs=1, start.epochs=9, logger=none]
-    seeds: [0]
+    settings: {data: pinwheel, model: bayes, annotations: none, restarts: 3, epochs: 1, start.epochs: 9, logger: none}
   pinwheel_two_coin:
-    overrides: [data=pinwheel, model=bayes, epochs=1, start.epochs=9, logger=none]
+    settings: {data: pinwheel, model: bayes, epochs: 1, start.epochs: 9, logger: none}
     answers: {kind: two_coin}
     seeds: [0, 1]
 """

@@ -3,9 +3,11 @@
 import copy
 
 import pytest
+from semicrowd.defaults.facts import Facts
+from semicrowd.run.composition import composed
 
-from semicrowd.pipeline.configurations import settings_of
 from semicrowd.report.papers.scdc import EXHIBITS
+from semicrowd.run.settings import resolved
 from semicrowd.settings.fields import Settings, names
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
@@ -61,7 +63,8 @@ def test_every_setting_is_one_of_the_project(key: str, model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_papers_protocol_deviates_in_the_linear_skip_and_the_number_of_starts(model: str) -> None:
-    config = settings_of(["data=mnist", f"model={model}", "protocol=paper", "annotations=crowd"])
+    facts = Facts(60_000, 784, (28, 28), True, 57_330, 3_276, 91, "mnist", 10)
+    config = resolved(composed(["data=mnist", f"model={model}", "protocol=paper", "annotations=crowd"]), facts).content
     protocol = exhibit("table-1").protocol
     found = protocol.deviations(config, with_answers=True, runs=5)
     said = {deviation.split(":")[0] for deviation in found} - {note.split(":")[0] for note in protocol.notes}
