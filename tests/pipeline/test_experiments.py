@@ -21,7 +21,7 @@ groups:
   both: {seeds: [0, 2], needs: [mnist], experiments: [one, other]}
   last: {seeds: [7], experiments: [alone]}
 experiments:
-  one: {settings: {data: mnist}, answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: [0.7, 1]}}}
+  one: {settings: {data: mnist}, answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: 0.7}}}
   other: {settings: {data: mnist, snapshots: [0, 1]}}
   alone: {settings: {data: pinwheel, annotations: none}, seeds: [3]}
   spare: {settings: {data: mnist}}
@@ -129,10 +129,10 @@ def test_a_group_of_unknown_experiments_is_refused(tiny: Path) -> None:
 
 def test_answers_have_their_options_and_those_of_their_fallback(tiny: Path) -> None:
     answers = load_plan(tiny).experiment("one").answers
-    assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": [0.7, 1]}))
+    assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": 0.7}))
     assert answers.overrides() == ["annotations=crowd", "annotations.num_tasks=5"]
     assert answers.fallback is not None
-    assert settings_of(["data=mnist", *answers.fallback.overrides()])["annotations"]["sensitivity"] == [0.7, 1]
+    assert settings_of(["data=mnist", *answers.fallback.overrides()])["annotations"]["sensitivity"] == 0.7
 
 
 def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(tiny: Path) -> None:
