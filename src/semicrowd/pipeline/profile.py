@@ -62,8 +62,8 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
             merged.pop(key)
         else:
             below = merged.get(key)
-            both = isinstance(value, Mapping) and isinstance(below, Mapping)
-            merged[key] = _merged(below, value) if both else value
+            nested = isinstance(value, Mapping) and isinstance(below, Mapping)
+            merged[key] = _merged(below or {}, value) if nested else value
     return merged
 
 
