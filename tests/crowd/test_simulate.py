@@ -227,7 +227,7 @@ def test_the_generator_decides(simulator: Any) -> None:
         (tasks, {"flipped": -0.1}, r"annotations\.flipped=-0\.1: expected a fraction"),
         (tasks, {"flipped": float("nan")}, r"annotations\.flipped=nan: expected a fraction"),
         (tasks, {"flipped": "half"}, r"annotations\.flipped=half: expected a fraction"),
-        (tasks, {"flipped": True}, r"annotations\.flipped=True: expected a fraction"),
+        (tasks, {"flipped": True}, r"annotations\.flipped=true: expected a fraction"),
     ],
 )
 def test_bad_options(simulator: Any, options: dict[str, Any], message: str) -> None:

@@ -15,6 +15,7 @@ from semicrowd.data.cifar10 import CIFAR10_SHAPE, read_batch
 from semicrowd.data.public import CIFAR10_RECORD, PUBLIC
 from semicrowd.data.sources import OfficialTar, SourceError
 from semicrowd.errors import UserError
+from semicrowd.settings.fields import shown
 
 from .conftest import Served
 
@@ -60,6 +61,7 @@ def test_the_batches_that_are_there_are_used_in_their_order(
     assert data.test_features is not None
     np.testing.assert_allclose(data.test_features * 255, records["test_batch_first1000"][:, 1:], rtol=1e-6)
     assert data.image_shape == (3, 32, 32)
+    assert data.num_classes == 10
     assert "note: cifar10: 9 of the 50000 training images are there" in capsys.readouterr().err
     assert data.hashes == {
         f"{batch}.bin": hashlib.sha256(content.tobytes()).hexdigest() for batch, content in records.items()
@@ -136,9 +138,28 @@ def test_a_mirror_gives_what_it_has_and_a_note_says_what_is_wrong_there(
     assert ("data_batch_2.bin: 5 bytes instead of" in capsys.readouterr().err) == bool(wrong)
 
 
+def test_batches_that_the_mirror_gets_later_are_taken_along(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    write_cifar10: Write,
+) -> None:
+    write_cifar10(tmp_path / "mirror", data_batch_1=3, data_batch_2=3)
+    later = tmp_path / "mirror" / FOLDER / "data_batch_2.bin"
+    content = later.read_bytes()
+    later.unlink()
+    monkeypatch.setenv("SEMICROWD_MIRROR", str(tmp_path / "mirror"))
+    assert load_dataset("cifar10", tmp_path / "data", pca=None).num_items == 3
+    capsys.readouterr()
+    assert load_dataset("cifar10", tmp_path / "data", pca=None).num_items == 3
+    assert "fetching" not in capsys.readouterr().err
+    later.write_bytes(content)
+    assert load_dataset("cifar10", tmp_path / "data", pca=None).num_items == 6
+
+
 @pytest.mark.parametrize("pca", [0, 2.5, True, 3073])
 def test_bad_options(pca: Any) -> None:
-    with pytest.raises(UserError, match=rf"data\.pca={pca}: expected a whole number from 1 to 3072, or null"):
+    with pytest.raises(UserError, match=rf"data\.pca={shown(pca)}: expected a whole number from 1 to 3072, or null"):
         load_dataset("cifar10", Path("unused"), pca=pca)
 
 

@@ -105,6 +105,7 @@ def test_real_table(public_data: Callable[[str], Path]) -> None:
     assert np.bincount(data.labels).tolist() == [156, 155, 157, 156]
     assert data.features.shape == (624, 960)
     assert data.image_shape == FACE_SHAPE
+    assert data.num_classes == 4
     assert 0 <= data.features.min() < data.features.max() <= 1
     # A grey level is a whole number of 255ths.
     grey = data.features * 255
@@ -191,7 +192,7 @@ def test_wrong_archive_is_named_and_left_alone(
     [
         ({"pca": 0}, r"data\.pca=0: expected a whole number from 1 to 600"),
         ({"pca": 2.5}, r"data\.pca=2\.5: expected a whole number"),
-        ({"standardize": "befor"}, r"the nearest is before"),
+        ({"standardize": "befor"}, r"data\.standardize=befor: expected none or before or after or both"),
         ({"pca": None, "standardize": "after"}, r"data\.standardize=after: expected none with data\.pca=null"),
     ],
 )

@@ -184,11 +184,6 @@ def test_runs_that_start_together_fetch_once(public: pytest.MonkeyPatch, tmp_pat
     assert len(source.asked) == 1
 
 
-def test_unknown_data_set(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the nearest is mnist"):
-        fetch("mnst", tmp_path)
-
-
 def test_data_root(public: pytest.MonkeyPatch, tmp_path: Path) -> None:
     project = Path(__file__).parents[2]
     assert data_root() == project / "data"

@@ -15,9 +15,9 @@ def test_unknown_name_gets_the_nearest() -> None:
 
 
 def test_unknown_option_gets_the_nearest() -> None:
-    with pytest.raises(UserError, match=r"^data\.num_clases: no such option; the nearest is num_classes"):
+    with pytest.raises(UserError, match=r"^data\.num_clases: no such setting; the nearest is data\.num_classes"):
         load_dataset("pinwheel", Path("unused"), num_clases=3)
-    with pytest.raises(UserError, match=r"^data\.size: no such option; there are none"):
+    with pytest.raises(UserError, match=r"^data\.size: no such setting; there are none"):
         load_dataset("mnist", Path("unused"), size=3)
 
 

@@ -14,6 +14,7 @@ ROOT = Path("unused")
 
 def test_shape_and_classes() -> None:
     data = load_dataset("pinwheel", ROOT, num_classes=3, points_per_class=40)
+    assert data.num_classes == 3
     assert data.labels is not None
     assert (data.num_items, data.num_features) == (120, 2)
     assert np.bincount(data.labels).tolist() == [40, 40, 40]

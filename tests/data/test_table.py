@@ -25,6 +25,7 @@ def test_csv_with_labels_anywhere(tmp_path: Path) -> None:
     assert data.features.dtype == np.float32
     assert data.labels is not None
     assert data.labels.tolist() == [3, 3, -1]
+    assert data.num_classes == 2
     assert list(data.hashes) == ["mine.csv"]
 
 
@@ -39,6 +40,7 @@ def test_csv_without_labels_with_mark_crlf_and_blank_end(tmp_path: Path) -> None
     path.write_bytes("\ufeffx,y\r\n1,2\r\n3,4\r\n\r\n\r\n".encode())
     data = _load(path)
     assert data.labels is None
+    assert data.num_classes is None
     assert data.features.tolist() == [[1, 2], [3, 4]]
 
 

@@ -1,82 +1,58 @@
 """Simulated answers and spoilt ones. Each function draws from the generator it is given and from nothing else."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
+from semicrowd.settings.sources import QuotaSettings, Rates, TasksSettings, TwoCoinSettings
 
 
-def two_coin(
-    labels: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    num_annotators: int = 20,
-    pairs_per_annotator: int = 49,
-    num_annotated: int | None = 100,
-    sensitivity: float | Sequence[float] = 0.9,
-    specificity: float | Sequence[float] = 0.9,
-) -> PairAnnotations:
+def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
     """Every annotator answers random pairs of the annotated items (SCDC paper, section 5.1).
 
     Parameters
     ----------
     labels : [N] true classes
-    num_annotators : M
-    pairs_per_annotator : distinct pairs that each of them answers, drawn uniformly
-    num_annotated : items, drawn uniformly, that the pairs are made of; all where it is None or above N
-    sensitivity, specificity : one number for all annotators or [M]; P(answer 1 | same) and P(answer 0 | different)
+    options : see :class:`semicrowd.settings.sources.TwoCoinSettings`; pairs and annotated items are drawn uniformly
     """
-    _check_counts(num_annotators=num_annotators, pairs_per_annotator=pairs_per_annotator)
-    alpha = _rates("sensitivity", sensitivity, num_annotators)
-    beta = _rates("specificity", specificity, num_annotators)
-    items = _annotated_items(len(labels), num_annotated, rng)
+    s = TwoCoinSettings(**options)
+    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    items = _annotated_items(len(labels), s.num_annotated, rng)
     available = len(items) * (len(items) - 1) // 2
-    _check_enough("pairs", available, pairs_per_annotator, len(items))
-    pair = np.concatenate([rng.choice(available, pairs_per_annotator, replace=False) for _ in range(num_annotators)])
-    first, second = _pair_of_number(pair)
-    worker = np.repeat(np.arange(num_annotators), pairs_per_annotator)
+    _check_enough("pairs", available, s.pairs_per_annotator, len(items))
+    pair = [rng.choice(available, s.pairs_per_annotator, replace=False) for _ in range(s.num_annotators)]
+    first, second = _pair_of_number(np.concatenate(pair))
+    worker = np.repeat(np.arange(s.num_annotators), s.pairs_per_annotator)
     return _answers("two_coin", labels, items[first], items[second], worker, alpha, beta, rng)
 
 
-def quota(
-    labels: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    sensitivity: float | Sequence[float] = (0.95, 0.9, 0.85, 0.8, 0.75),
-    specificity: float | Sequence[float] = (0.95, 0.9, 0.85, 0.8, 0.75),
-    pairs_per_annotator: int = 200,
-    num_annotated: int | None = None,
-) -> PairAnnotations:
+def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
     """Half of each annotator's pairs are truly the same, half truly different, before the noise (SCDC paper, 5.2).
 
     Parameters
     ----------
     labels : [N] true classes
-    sensitivity, specificity : [M] each, as long as each other; a single number serves all annotators of the other
-    pairs_per_annotator : distinct pairs that each annotator answers; of an odd number the extra one is different
-    num_annotated : items, drawn uniformly, that the pairs are made of; all where it is None or above N
+    options : see :class:`semicrowd.settings.sources.QuotaSettings`; annotated items and pairs of a kind are drawn
+        uniformly, and of an odd number of pairs the extra one is different
     """
-    _check_counts(pairs_per_annotator=pairs_per_annotator)
-    num_annotators = max(np.size(sensitivity), np.size(specificity))
-    alpha = _rates("sensitivity", sensitivity, num_annotators)
-    beta = _rates("specificity", specificity, num_annotators)
-    items = _annotated_items(len(labels), num_annotated, rng)
+    s = QuotaSettings(**options)
+    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    items = _annotated_items(len(labels), s.num_annotated, rng)
     classes, code, size = np.unique(labels[items], return_inverse=True, return_counts=True)
     # Items by class, so that a pair is a class (or two) and positions within it.
     members = np.split(items[np.argsort(code, kind="stable")], np.cumsum(size)[:-1])
     one, other = np.triu_indices(len(classes), k=1)
     same_size, different_size = size * (size - 1) // 2, size[one] * size[other]
-    num_same = pairs_per_annotator // 2
-    num_different = pairs_per_annotator - num_same
+    num_same = s.pairs_per_annotator // 2
+    num_different = s.pairs_per_annotator - num_same
     _check_enough("pairs of one class", int(same_size.sum()), num_same, len(items))
     _check_enough("pairs of two classes", int(different_size.sum()), num_different, len(items))
 
     pairs = []
-    for _ in range(num_annotators):
+    for _ in range(s.num_annotators):
         block, offset = _draw(same_size, num_same, rng)
         first, second = _pair_of_number(offset)
         pairs += [(members[c][a], members[c][b]) for c, a, b in zip(block, first, second, strict=True)]
@@ -85,22 +61,11 @@ def quota(
         rows = zip(one[block], other[block], offset // width, offset % width, strict=True)
         pairs += [(members[c][a], members[d][b]) for c, d, a, b in rows]
     i, j = np.array(pairs, np.int64).T
-    worker = np.repeat(np.arange(num_annotators), pairs_per_annotator)
+    worker = np.repeat(np.arange(s.num_annotators), s.pairs_per_annotator)
     return _answers("quota", labels, i, j, worker, alpha, beta, rng)
 
 
-def tasks(
-    labels: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    num_annotators: int = 48,
-    num_tasks: int = 91,
-    task_size: int = 36,
-    num_annotated: int | None = 2759,
-    sensitivity: float | Sequence[float] = 0.98,
-    specificity: float | Sequence[float] = 0.99,
-    flipped: float = 0.0,
-) -> PairAnnotations:
+def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
     """Annotators group the items of grids; every pair of a grid is an answer (the scheme of the MNIST crowd).
 
     A grouping is transitive. With s the annotator's sensitivity and c the specificity, each item is left alone with
@@ -111,29 +76,22 @@ def tasks(
     Parameters
     ----------
     labels : [N] true classes
-    num_annotators : M; each does one task at least, the other tasks go to random annotators
-    num_tasks : T
-    task_size : items of a task, all distinct
-    num_annotated : items, drawn uniformly, that the tasks share out evenly; all where it is None or above N
-    sensitivity, specificity : one number for all annotators or [M]; expected rates over pairs, sensitivity > 0 and
-        sensitivity + specificity >= 1
-    flipped : see :func:`flip_annotators`; sensitivity and specificity are those before
+    options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly, and the tasks
+        share them out evenly; each annotator does one task at least, the others go to random ones. The rates are
+        expected ones over pairs, before annotators are flipped (:func:`flip_annotators`).
     """
-    _check_counts(num_annotators=num_annotators, num_tasks=num_tasks, task_size=task_size)
-    alpha = _rates("sensitivity", sensitivity, num_annotators)
-    beta = _rates("specificity", specificity, num_annotators)
-    if np.any(alpha <= 0) or np.any(alpha + beta < 1):
-        raise UserError("annotations=tasks: expected sensitivity > 0 and sensitivity + specificity >= 1")
-    if num_tasks < num_annotators:
-        raise UserError(f"annotations.num_tasks={num_tasks}: expected one or more for each of {num_annotators}")
-    items = _annotated_items(len(labels), num_annotated, rng)
-    if not 2 <= task_size <= len(items):
-        raise UserError(f"annotations.task_size={task_size}: expected 2 to {len(items)}, the number of annotated items")
-    further = rng.integers(num_annotators, size=num_tasks - num_annotators)
-    annotator = rng.permutation(np.concatenate([np.arange(num_annotators), further]))
-    first, second = np.triu_indices(task_size, k=1)
+    s = TasksSettings(**options)
+    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    items = _annotated_items(len(labels), s.num_annotated, rng)
+    if not 2 <= s.task_size <= len(items):
+        raise UserError(
+            f"annotations.task_size={s.task_size}: expected 2 to {len(items)}, the number of annotated items"
+        )
+    further = rng.integers(s.num_annotators, size=s.num_tasks - s.num_annotators)
+    annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
+    first, second = np.triu_indices(s.task_size, k=1)
     i, j, answer = [], [], []
-    for members, m in zip(_share_out(items, num_tasks, task_size, rng), annotator, strict=True):
+    for members, m in zip(_share_out(items, s.num_tasks, s.task_size, rng), annotator, strict=True):
         group = _grouping(labels[members], alpha[m], beta[m], rng)
         i.append(members[first])
         j.append(members[second])
@@ -141,10 +99,10 @@ def tasks(
     pairs_per_task = len(first)
     answers = PairAnnotations.from_arrays(
         np.concatenate(i), np.concatenate(j), np.repeat(annotator, pairs_per_task), np.concatenate(answer),
-        task=np.repeat(np.arange(num_tasks), pairs_per_task), num_items=len(labels),
+        task=np.repeat(np.arange(s.num_tasks), pairs_per_task), num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
-    return flip_annotators(answers, flipped, rng)
+    return flip_annotators(answers, s.flipped, rng)
 
 
 def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:
@@ -155,16 +113,9 @@ def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Ge
 
     Parameters
     ----------
-    fraction : of the annotators, rounded to a whole number of them (halves to the even one), drawn uniformly; for
-        generators in one state, the annotators of a smaller fraction are among those of a larger
-
-    Raises
-    ------
-    UserError
-        For a fraction that is not from 0 to 1.
+    fraction : of the annotators, from 0 to 1, rounded to a whole number of them (halves to the even one), drawn
+        uniformly; for generators in one state, the annotators of a smaller fraction are among those of a larger
     """
-    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
-        raise UserError(f"annotations.flipped={fraction}: expected a fraction of the annotators, from 0 to 1")
     count = round(fraction * answers.num_annotators)
     if count == 0:
         return answers
@@ -253,29 +204,14 @@ def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple
 
 
 def _annotated_items(num_items: int, num_annotated: int | None, rng: np.random.Generator) -> np.ndarray:
-    if num_annotated is not None:
-        _check_counts(lowest=2, num_annotated=num_annotated)
     if num_annotated is None or num_annotated >= num_items:
         return np.arange(num_items)
     return np.sort(rng.choice(num_items, num_annotated, replace=False))
 
 
-def _rates(name: str, rates: ArrayLike, num_annotators: int) -> np.ndarray:
-    try:
-        array = np.asarray(rates, np.float64)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"annotations.{name}={rates!s}: expected probabilities between 0 and 1") from error
-    if array.shape not in ((), (1,), (num_annotators,)):
-        raise UserError(f"annotations.{name}: {array.size} numbers; expected one, or one for each of {num_annotators}")
-    if not np.all((array >= 0) & (array <= 1)):
-        raise UserError(f"annotations.{name}={array.tolist()}: expected probabilities between 0 and 1")
-    return np.broadcast_to(array, (num_annotators,)).copy()
-
-
-def _check_counts(*, lowest: int = 1, **counts: int) -> None:
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
-            raise UserError(f"annotations.{name}={value}: expected a whole number >= {lowest}")
+def _of_each(rates: Rates, num_annotators: int) -> np.ndarray:
+    """[M], of one number for all or of one for each."""
+    return np.broadcast_to(np.asarray(rates, np.float64), (num_annotators,)).copy()
 
 
 def _check_enough(what: str, available: int, wanted: int, num_items: int) -> None:

@@ -15,6 +15,7 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
+from semicrowd.settings.sources import CIFAR10Settings
 
 #: Colour, row, column.
 CIFAR10_SHAPE = (3, 32, 32)
@@ -22,21 +23,21 @@ CIFAR10_SHAPE = (3, 32, 32)
 CIFAR10_IMAGES = 50_000
 #: Folder below the data root where the pipeline keeps the components.
 FEATURES = "cifar10_features"
-#: Default of ``pca``.
+#: Principal components that it keeps: the default of ``data.pca``.
 COMPONENTS = 100
 _NUM_CLASSES = 10
 _ARCHIVE = "cifar-10-binary.tar.gz"
 
 
-def load_cifar10(root: Path, *, pca: int | None = COMPONENTS) -> Dataset:
+def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     """Load as many training batches as there are, and the test batch or its first thousand images.
 
     Parameters
     ----------
     root : data root; the batches lie in ``root/cifar10/cifar-10-batches-bin``. Where the first one is not there, all
         are fetched
-    pca : number of principal components of the training images, each with the sign that makes its largest loading
-        positive; None for the pixels / 255 themselves
+    settings : principal components are those of the training images, each with the sign that makes its largest loading
+        positive; pixels are divided by 255
 
     Returns
     -------
@@ -46,12 +47,9 @@ def load_cifar10(root: Path, *, pca: int | None = COMPONENTS) -> Dataset:
     Raises
     ------
     UserError
-        If there is no batch to be had, one is not as published, or for a wrong option.
+        If there is no batch to be had, one is not as published, or for more components than images.
     """
-    limit = CIFAR10_RECORD - 1
-    if pca is not None and (isinstance(pca, bool) or not isinstance(pca, int) or not 1 <= pca <= limit):
-        raise UserError(f"data.pca={pca}: expected a whole number from 1 to {limit}, or null for the pixels")
-    paths = fetch_cifar10(root)
+    pca, paths = settings.pca, fetch_cifar10(root)
     training = {name: paths[name] for name in CIFAR10_TRAINING if name in paths}
     test = {name: paths[name] for name in (CIFAR10_TEST, CIFAR10_TEST_PART) if name in paths}
     test = dict(list(test.items())[:1])
@@ -71,6 +69,7 @@ def load_cifar10(root: Path, *, pca: int | None = COMPONENTS) -> Dataset:
         "cifar10", features, labels, test_features, test_labels,
         image_shape=CIFAR10_SHAPE if pca is None else None,
         hashes={name: sha256(path.read_bytes()).hexdigest() for name, path in (training | test).items()},
+        num_classes=_NUM_CLASSES,
     )  # fmt: skip
 
 

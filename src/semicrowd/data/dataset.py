@@ -20,6 +20,7 @@ class Dataset:
     test_features, test_labels : the same of a test split, or None
     image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
+    num_classes : kinds of items, where that is known of the data set
 
     Raises
     ------
@@ -34,6 +35,7 @@ class Dataset:
     test_labels: np.ndarray | None = None
     image_shape: tuple[int, ...] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
+    num_classes: int | None = None
 
     def __post_init__(self) -> None:
         for split, features, labels in (

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from semicrowd.data.components import SCALINGS, principal_components
+from semicrowd.data.components import principal_components
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.face_archive import FACE_SHAPE, POSES, faces_of_archive
 from semicrowd.data.fetch import fetch
-from semicrowd.data.options import choose
 from semicrowd.data.public import FACE_TABLE, PUBLIC
 from semicrowd.errors import UserError
+from semicrowd.settings.sources import FaceSettings
 
 #: Name of UCI's archive; one that was downloaded by hand belongs beside the table.
 ARCHIVE = "cmu+face+images.zip"
@@ -23,7 +23,7 @@ ARCHIVE = "cmu+face+images.zip"
 FEATURES = "face_features"
 
 
-def load_face(root: Path, *, pca: int | None = 20, standardize: str = "none") -> Dataset:
+def load_face(root: Path, settings: FaceSettings) -> Dataset:
     """Load the faces, as principal components or as pixels.
 
     Neither the paper nor MCVC's code says where the features are scaled (docs/DEVIATIONS.md), so that is an option.
@@ -31,10 +31,8 @@ def load_face(root: Path, *, pca: int | None = 20, standardize: str = "none") ->
     Parameters
     ----------
     root : data root; the table lies in ``root/cmu_faces``, what is not there is fetched
-    pca : number of principal components (the paper keeps 20), each with the sign that makes its largest loading
-        positive; None for the pixels / 255 themselves
-    standardize : ``none``, ``before`` (pixels to mean 0 and variance 1 before the PCA), ``after`` (the components: the
-        same as whitening) or ``both``
+    settings : principal components (the paper keeps 20) have the sign that makes their largest loading positive, pixels
+        are divided by 255; ``standardize`` gives pixels, components or both mean 0 and variance 1
 
     Returns
     -------
@@ -44,22 +42,17 @@ def load_face(root: Path, *, pca: int | None = 20, standardize: str = "none") ->
     Raises
     ------
     UserError
-        If the table cannot be had, and for options that do not go together.
+        If the table cannot be had.
     """
-    choose("data.standardize", standardize, SCALINGS)
-    limit = FACE_SHAPE[0] * FACE_SHAPE[1]
-    if pca is not None and (isinstance(pca, bool) or not isinstance(pca, int) or not 1 <= pca <= 600):
-        raise UserError(f"data.pca={pca}: expected a whole number from 1 to 600, or null for the {limit} pixels")
-    if pca is None and standardize != "none":
-        raise UserError(f"data.standardize={standardize}: expected none with data.pca=null (the pixels as they are)")
     pixels, pose = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)
-    if pca is None:
-        features, shape = pixels, FACE_SHAPE
-    else:
-        features, shape = principal_components(pixels, pca, standardize, root / FEATURES), None
+    features, shape = pixels, FACE_SHAPE if settings.pca is None else None
+    if settings.pca is not None:
+        features = principal_components(pixels, settings.pca, settings.standardize, root / FEATURES)
     hashes = {file.name: file.sha256 for file in PUBLIC["face"].files}
-    return Dataset("face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes)
+    return Dataset(
+        "face", features.astype(np.float32), labels, image_shape=shape, hashes=hashes, num_classes=len(POSES)
+    )
 
 
 def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,6 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from semicrowd.data.options import choose
 from semicrowd.data.public import PUBLIC, PublicData, PublicFile
 from semicrowd.data.sources import Mirror, Source, SourceError
 from semicrowd.errors import UserError
@@ -48,7 +47,8 @@ def data_root() -> Path:
 def fetch(name: str, root: Path) -> dict[str, Path]:
     """Have the files of the public data set ``name`` below ``root``, whole and as published.
 
-    Optional files are taken along from the source that has the others, and are not looked for on their own account.
+    Optional files are taken along from the source that has the others; on their own account they are looked for in the
+    mirror alone, which costs nothing.
 
     Parameters
     ----------
@@ -65,9 +65,10 @@ def fetch(name: str, root: Path) -> dict[str, Path]:
     UserError
         If no source has a file: one line that says what to put where.
     """
-    data = choose("data", name, PUBLIC)
+    data = PUBLIC[name]
     folder = root / data.folder
-    if _needed(data, _wanting(data, folder)):
+    wanting, mirror = _wanting(data, folder), _mirror(data)
+    if _needed(data, wanting) or (mirror and mirror.has(wanting)):
         _fetch_wanting(name, data, root)
     return {file.name: path for file in data.files if (path := folder / file.name).is_file()}
 
@@ -83,7 +84,7 @@ def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
             wanting = _wanting(data, folder)
             reasons = []
             for source in _sources(data):
-                if not _needed(data, wanting):
+                if not _needed(data, wanting) and not isinstance(source, Mirror):
                     break
                 print(f"note: {name}: fetching {', '.join(wanting)} from {source.label}", file=sys.stderr)
                 if reason := _try_source(source, data, list(wanting), root):
@@ -98,9 +99,14 @@ def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
 
 
 def _sources(data: PublicData) -> list[Source]:
-    mirror = os.environ.get("SEMICROWD_MIRROR")
-    first: list[Source] = [Mirror(Path(mirror).expanduser() / data.folder)] if mirror else []
+    mirror = _mirror(data)
+    first: list[Source] = [mirror] if mirror else []
     return first if _offline() else [*first, *data.sources]
+
+
+def _mirror(data: PublicData) -> Mirror | None:
+    path = os.environ.get("SEMICROWD_MIRROR")
+    return Mirror(Path(path).expanduser() / data.folder) if path else None
 
 
 def _offline() -> bool:

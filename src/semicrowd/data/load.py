@@ -8,12 +8,12 @@ from semicrowd.data.cifar10 import load_cifar10
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.faces import load_face
 from semicrowd.data.mnist import load_mnist
-from semicrowd.data.options import check_options, choose
 from semicrowd.data.pinwheel import load_pinwheel
 from semicrowd.data.table import load_table
+from semicrowd.settings.sources import source_settings
 
-#: Name → loader(root, **options). A new data set is one line here and one file of ``conf/data``.
-LOADERS: dict[str, Callable[..., Dataset]] = {
+#: Name → loader(root, settings). A new data set is a line here, its settings and a file of ``conf/data``.
+_LOADERS: dict[str, Callable[[Path, Any], Dataset]] = {
     "pinwheel": load_pinwheel,
     "mnist": load_mnist,
     "face": load_face,
@@ -29,13 +29,12 @@ def load_dataset(name: str, root: Path, seed: int = 0, **options: Any) -> Datase
     ----------
     root : data root, where files are looked for and fetched to
     seed : the run's seed; no loader of today draws from it, so that the seeds of a sweep share their data
-    options : of the loader
+    options : of the data set; see :mod:`semicrowd.settings.sources`
 
     Raises
     ------
     UserError
-        For an unknown name or option, and for data that cannot be had or read.
+        For an unknown name or option, a value that does not fit, and for data that cannot be had or read.
     """
-    loader = choose("data", name, LOADERS)
-    check_options("data", loader, options)
-    return loader(root, **options)
+    settings = source_settings("data", name, options)
+    return _LOADERS[name](root, settings)

@@ -7,11 +7,12 @@ import numpy as np
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import MNIST_IDX, PUBLIC
+from semicrowd.settings.sources import MNISTSettings
 
 _SHAPE = (28, 28)
 
 
-def load_mnist(root: Path) -> Dataset:
+def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:  # noqa: ARG001 - there are none
     """Load MNIST from ``root/mnist/MNIST/raw`` (torchvision's layout); what is not there is fetched.
 
     Returns
@@ -31,7 +32,7 @@ def load_mnist(root: Path) -> Dataset:
         splits.append((pixels / np.float32(255), read_idx(paths[labels]).astype(np.int64)))
     (features, labels_), (test_features, test_labels) = splits
     hashes = {file.name: file.sha256 for file in PUBLIC["mnist"].files}
-    return Dataset("mnist", features, labels_, test_features, test_labels, _SHAPE, hashes)
+    return Dataset("mnist", features, labels_, test_features, test_labels, _SHAPE, hashes, num_classes=10)
 
 
 def read_idx(path: Path) -> np.ndarray:

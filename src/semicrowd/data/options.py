@@ -1,26 +1,11 @@
-"""Choosing one of several functions by name and calling it with the user's options."""
+"""Calling a function with the user's options."""
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from semicrowd.errors import UserError
-
-T = TypeVar("T")
-
-
-def choose(group: str, name: str, choices: Mapping[str, T]) -> T:
-    """The choice called ``name``.
-
-    Raises
-    ------
-    UserError
-        With the nearest match and all names, where there is none.
-    """
-    if name not in choices:
-        raise UserError(f"{group}={name}: no such {group}{_nearest(name, choices)}; there are {', '.join(choices)}")
-    return choices[name]
 
 
 def check_options(group: str, function: Callable[..., Any], options: Iterable[str]) -> None:

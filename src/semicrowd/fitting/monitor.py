@@ -34,7 +34,6 @@ class Monitor:
     snapshots : iterations after which a sample of every cluster is kept, by methods that generate images
     kept : those that have been taken
     rows : of curves.csv
-    seconds : spent on the fit, in earlier sessions up to their last checkpoint too
     """
 
     folder: Path | None = None
@@ -46,11 +45,12 @@ class Monitor:
     rows: list[dict[str, float]] = field(default_factory=list)
     _before: float = 0.0
     _start: float = field(default_factory=time.perf_counter)
+    _end: float | None = None
 
     @property
     def seconds(self) -> float:
-        """Time spent on this fit so far."""
-        return self._before + time.perf_counter() - self._start
+        """Time spent on this fit, until its end."""
+        return self._before + (self._end or time.perf_counter()) - self._start
 
     @property
     def checkpoint(self) -> Path | None:
@@ -65,7 +65,11 @@ class Monitor:
 
     def begin(self) -> None:
         """The clock starts."""
-        self._start = time.perf_counter()
+        self._start, self._end = time.perf_counter(), None
+
+    def end(self) -> None:
+        """The clock stops: what comes later is no part of the fit."""
+        self._end = time.perf_counter()
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps of this, so that a resumed run's curves.csv is that of an uninterrupted one."""

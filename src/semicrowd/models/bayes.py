@@ -13,7 +13,7 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
-from semicrowd.inference.bound import LocalTerms, local_terms, relational_term
+from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
@@ -72,12 +72,12 @@ class BayesSCDC(GenerativeModel):
         alone = initial_z(recognition, ExpectedGlobals(*(statistics.detach() for statistics in messages)))
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
         local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
-        log_likelihood = self.decoder.log_likelihood(gaussian.draw(local.mean, local.root, noise), _with_views(part))
-        terms, relational = self._terms(part, local, graph, expected, weight)
-        per_item = log_likelihood - terms.kl_z - terms.kl_x
+        x = gaussian.draw(local.mean, local.root, noise)
+        terms = local_terms(local, expected.cast(features.dtype))
+        per_item = self.decoder.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
         elbo = (per_item * (weight if views is None else weight.repeat(2))).double().sum(1)
-        if relational is not None:
-            elbo = elbo + relational
+        if graph is not None:
+            elbo = elbo + self._relational(part, local, graph, expected, weight)
         elbo = elbo - sum(self.globals.kl_terms(expected).values())
         return StepBound(elbo, self._amortisation(alone, local, num_items), leaves, {})
 
@@ -145,22 +145,18 @@ class BayesSCDC(GenerativeModel):
             return None, ones[:0]
         return PairEvidence(*(torch.cat(fields, 1) for fields in zip(*found, strict=True))), torch.cat(weights)
 
-    def _terms(
+    def _relational(
         self,
         part: Part,
         local: LocalPosterior,
-        graph: PairGraph | None,
+        graph: PairGraph,
         expected: ExpectedGlobals,
         weight: Tensor | None = None,
-    ) -> tuple[LocalTerms, Float[Tensor, "R"] | None]:
-        """The local KL divergences of a part's items and views, and its weighted relational term in float64."""
-        expected = expected.cast(part.features.dtype)
-        relational = None
-        if graph is not None:
-            evidence, weights = self._evidence(part, expected, weight)
-            assert evidence is not None
-            relational = (weights * relational_term(local, graph, evidence)).double().sum(1)
-        return local_terms(local, expected), relational
+    ) -> Float[Tensor, "R"]:
+        """Eq. 20 over a part's answers and its links to views, weighted, in float64."""
+        evidence, weights = self._evidence(part, expected.cast(part.features.dtype), weight)
+        assert evidence is not None
+        return (weights * relational_term(local, graph, evidence)).double().sum(1)
 
     @torch.no_grad()
     def infer(
@@ -202,15 +198,15 @@ class BayesSCDC(GenerativeModel):
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in names}
         for number, part in enumerate(data.parts(self.num_restarts, max_items)):
             local, graph = self.infer(part) if start is None else self.infer(part, REFIT_SWEEPS, start[number])
-            terms, relational = self._terms(part, local, graph, expected)
+            terms = local_terms(local, expected.cast(part.features.dtype))
             for _ in range(samples):
                 x = gaussian.draw(local.mean, local.root, generator)
                 log_likelihood = self.decoder.log_likelihood(x, _with_views(part))
                 totals["reconstruction"] += part.weight / samples * log_likelihood.double().sum(1).cpu()
             totals["kl_z"] += part.weight * terms.kl_z.double().sum(1).cpu()
             totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
-            if relational is not None:
-                totals["relational"] += part.weight * relational.cpu()
+            if graph is not None:
+                totals["relational"] += part.weight * self._relational(part, local, graph, expected).cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]
         return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}

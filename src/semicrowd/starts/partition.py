@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells, mixed_cells, odds_between

@@ -1,0 +1,159 @@
+"""SCDC and BayesSCDC as estimators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import recipe
+from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.inputs import checked_answers
+from semicrowd.fitting.generative import fit_generative
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.random import torch_stream
+from semicrowd.settings.baselines import Parameters
+from semicrowd.settings.fields import choice, each, setting, whole
+from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.training import TrainerSettings
+
+_BY_RULE = "None: by the rule (docs/DEVIATIONS.md)"
+
+
+def _mapping(value: Any) -> str | None:
+    return None if isinstance(value, Mapping) else "a mapping, such as {'model.latent_dim': 8}"
+
+
+def _trainer(value: Any) -> str | None:
+    return None if isinstance(value, TrainerSettings) else "TrainerSettings"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GenerativeParameters(Parameters):
+    """Parameters of both models."""
+
+    n_clusters: int | None = setting(
+        None, f"clusters; of BayesSCDC an upper bound. {_BY_RULE}", whole(2, 100_000), optional=True
+    )
+    restarts: int = setting(1, "initial values fitted at once; the best by ELBO is kept", whole(1, 100_000))
+    epochs: int | None = setting(None, f"0: the start alone. {_BY_RULE}", whole(0), optional=True)
+    batch_size: int | None = setting(None, f"items without answers in a step. {_BY_RULE}", whole(1), optional=True)
+    protocol: str = setting("semicrowd", "semicrowd | paper", choice("semicrowd", "paper"))
+    image_shape: tuple[int, ...] | None = setting(
+        None, "(height, width) or (colours, height, width) where a row of X is an image",
+        each(whole(1), "(28, 28)", least=2), optional=True,
+    )  # fmt: skip
+    settings: Mapping[str, Any] | None = setting(
+        None, "others, by their names on the command line, such as {'model.latent_dim': 8}", _mapping, optional=True
+    )
+    trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
+
+
+class _Generative(GenerativeParameters, CrowdClusterer):
+    """What SCDC and BayesSCDC share as estimators.
+
+    Attributes
+    ----------
+    model_ : the fitted model, on the CPU, with all restarts
+    recipe_ : all settings of the fit
+    worker_names_ : names of the annotators that it has learned
+    """
+
+    requires_answers: ClassVar[bool] = False
+    #: Name of the model.
+    name: ClassVar[str]
+
+    model_: GenerativeModel
+    recipe_: Recipe
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
+        items = features.astype(np.float32)
+        given = {
+            **(self.settings or {}),
+            "model.K": self.n_clusters,
+            "restarts": self.restarts,
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+        }
+        facts = Facts.of(items, answers, self.image_shape)
+        self.recipe_ = recipe(self.name, given, facts, self.protocol)
+        trainer = self.trainer or TrainerSettings()
+        with threads_of_a_fit(trainer.threads):
+            self.model_, result = fit_generative(
+                self.name, items, answers, self.recipe_,
+                seed=self.seed_, image_shape=self.image_shape, monitor=monitor, trainer=trainer,
+            )  # fmt: skip
+        self.worker_names_ = () if answers is None else answers.worker_names
+        return result
+
+    def predict_proba(self, X: ArrayLike, pairs: Any = None) -> np.ndarray:
+        """Cluster probabilities [N, K] of items, those of ``pairs`` with the answers about them.
+
+        Parameters
+        ----------
+        pairs : answers about the rows of X by annotators of the fit, in any form that ``fit`` takes
+
+        Raises
+        ------
+        UserError
+            For items of other columns, and for an annotator that the fit has not known.
+        """
+        features = torch.from_numpy(self._new_items(X).astype(np.float32))
+        answers, best = checked_answers(pairs, len(features)), self.result_.best
+        with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
+            found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
+            if answers is not None:
+                known = self._as_known(answers)
+                joint = self.model_.annotated_posterior(features, known).probabilities[best].numpy()
+                found = found.replace(known.annotated, Assignment.of(joint))
+        assert found.memberships is not None
+        return found.memberships
+
+    def predict(self, X: ArrayLike, pairs: Any = None) -> np.ndarray:
+        """Clusters [N] of items; see :meth:`predict_proba`."""
+        return self.predict_proba(X, pairs).argmax(-1)
+
+    def generate(self, num_per_cluster: int, seed: int = 0) -> np.ndarray:
+        """Means of items drawn from every cluster, [K, S, D]."""
+        check_is_fitted(self)
+        draws = torch_stream(seed, "evaluation/samples")
+        return self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
+
+    @property
+    def cluster_weights_(self) -> np.ndarray:
+        """Expected mixing proportions, [K]."""
+        check_is_fitted(self)
+        return self.model_.cluster_weights()[self.result_.best].numpy()
+
+    def _as_known(self, answers: PairAnnotations) -> PairAnnotations:
+        """The answers with the numbers that their annotators had in the fit."""
+        number_of = {name: number for number, name in enumerate(self.worker_names_)}
+        for name in answers.worker_names:
+            if name not in number_of:
+                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit")
+        numbers = np.array([number_of[name] for name in answers.worker_names])
+        return replace(
+            answers, worker=numbers[answers.worker], worker_names=self.worker_names_,
+            true_sensitivity=None, true_specificity=None,
+        )  # fmt: skip
+
+
+class BayesSCDC(_Generative):
+    """The fully Bayesian model of the SCDC paper (section 3): clusters, their number, and the annotators' quality."""
+
+    name: ClassVar[str] = "bayes"
+
+
+class SCDC(_Generative):
+    """The model of the SCDC paper (section 2) with amortised inference and point estimates."""
+
+    name: ClassVar[str] = "scdc"
