@@ -1,6 +1,6 @@
 """What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
