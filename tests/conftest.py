@@ -8,10 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Shapes and types of the signatures are checked while the tests run, at no cost to anyone else. Before other imports.
 install_import_hook(["semicrowd.expfam", "semicrowd.inference", "semicrowd.nets"], "beartype.beartype")
+# The same examples in every run, however slow the machine.
+settings.register_profile("semicrowd", deadline=None, derandomize=True)
+settings.load_profile("semicrowd")
 
 from semicrowd.data.fetch import data_root, fetch  # noqa: E402
 from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E402

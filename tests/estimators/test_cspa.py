@@ -89,17 +89,9 @@ def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
 
 
 @pytest.mark.parametrize("clusterings", ["closure", "balance", "constrained_kmeans"])
-def test_same_seed_same_labels_and_clones(clusterings: str) -> None:
+def test_every_kind_of_clustering_gives_parts_of_one_size(clusterings: str) -> None:
     labels = np.repeat(np.arange(3), 20)
     features = np.random.default_rng(2).normal(size=(60, 4)) + labels[:, None]
     answers = quota(labels, np.random.default_rng(3), pairs_per_annotator=40)
-    model = CSPA(3, clusterings=clusterings, random_state=5)  # type: ignore[arg-type]
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
-def test_an_unknown_kind_of_clustering_is_refused() -> None:
-    answers = _answers_of(PAPER, 7)
-    with pytest.raises(UserError, match="clusterings=open: expected one of closure, balance, constrained_kmeans"):
-        CSPA(3, clusterings="open").fit(np.zeros((7, 1)), answers)  # type: ignore[arg-type]
+    model = CSPA(3, clusterings=clusterings).fit(features, answers)
+    assert np.bincount(model.labels_).max() <= 22

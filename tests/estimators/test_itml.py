@@ -90,21 +90,3 @@ def test_squared_distances_of_many_items_are_a_sample_without_self_pairs() -> No
     assert sample.min() == 1.0
     # Mean over all pairs of 0 … n − 1 is n (n + 1) / 6.
     assert sample.mean() == pytest.approx(1000 * 1001 / 6, rel=0.02)
-
-
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _stretched(np.random.default_rng(5), size=20)
-    answers = quota(labels, np.random.default_rng(6), pairs_per_annotator=40)
-    model = ITML(3, max_iter=20, random_state=4)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-    fixed = ITML(3, gamma=0.1, max_iter=20).fit(features, answers)
-    assert fixed.gamma_ == 0.1
-
-
-def test_answers_about_other_items_are_refused() -> None:
-    features, labels = _stretched(np.random.default_rng(7), size=10)
-    answers = quota(labels, np.random.default_rng(8), pairs_per_annotator=20)
-    with pytest.raises(UserError, match="answers about 30 items; expected 29"):
-        ITML(3).fit(features[1:], answers)

@@ -201,21 +201,3 @@ def test_farthest_pair_is_the_one_found_by_comparing_all(seed: int) -> None:
     points = rng.normal(size=(200, 3)) * rng.uniform(0.1, 5, 3) + 100
     first, second = farthest_pair(points)
     assert np.linalg.norm(points[first] - points[second]) == pytest.approx(squareform(pdist(points)).max())
-
-
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _stretched(np.random.default_rng(11), size=20)
-    answers = quota(labels, np.random.default_rng(12), pairs_per_annotator=30)
-    model = MPCKMeans(3, metric="full", weighting="net", penalty=0.5, random_state=3)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
-def test_unknown_choices_are_refused() -> None:
-    features, labels = _stretched(np.random.default_rng(13), size=10)
-    answers = quota(labels, np.random.default_rng(14), pairs_per_annotator=20)
-    with pytest.raises(UserError, match="metric=round: expected one of diagonal, full"):
-        MPCKMeans(3, metric="round").fit(features, answers)  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="unit=pound: expected one of item, paper"):
-        MPCKMeans(3, unit="pound").fit(features, answers)  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
-from semicrowd.estimators.mcvc import surrogate_loss
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
@@ -22,7 +21,6 @@ from semicrowd.inference.mcvc import (
 )
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_graph import AnswerGraph
-from semicrowd.nets.mlp import MLP, squared_weights
 from semicrowd.random import stream, torch_stream
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
@@ -153,39 +151,6 @@ def test_updates_never_lower_the_bound(seed: int) -> None:
         now = bound(experts, agreement, graph.counts, PRIOR, zero)
         assert (now >= last - 1e-9).all()
         last = now
-
-
-def test_gradient_by_the_weights() -> None:
-    pairs = _pairs(7, 3, 20, 2)
-    graph = pairs.index.graph
-    features = torch.randn(len(graph.items), 2, generator=torch_stream(0, "x"), dtype=torch.float64)
-    net = MLP(2, (3,), (3,), [torch_stream(0, "net", r) for r in range(4)], linear_skip=False).double()
-    view = _view((2, 3, 2), 0)
-
-    def probabilities() -> Tensor:
-        return net(features)[0].softmax(-1).unflatten(0, (2, 2))
-
-    agreement, neighbours = graph.agreement(probabilities().detach())
-    experts = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
-    surrogate_loss(net, probabilities(), graph.pull(neighbours, answer_weight(experts))).backward()
-
-    @torch.no_grad()
-    def objective() -> float:
-        found = graph.agreement(probabilities())[0]
-        squared = squared_weights(net).unflatten(0, (2, 2)).sum(-1)
-        return float(bound(experts, found, graph.counts, PRIOR, squared).sum())
-
-    step = 1e-5
-    for parameter in net.parameters():
-        assert parameter.grad is not None
-        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-        for k in range(len(flat)):
-            flat[k] += step
-            up = objective()
-            flat[k] -= 2 * step
-            down = objective()
-            flat[k] += step
-            assert -gradient[k].item() == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
 def test_everything_in_one_cluster_is_a_fixed_point_that_explains_nothing() -> None:

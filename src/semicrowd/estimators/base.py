@@ -73,7 +73,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.takes_new_items = hasattr(cls, "predict")
-        persistence.CLASSES[cls.__name__] = cls
+        persistence.CLASSES.setdefault(cls.__name__, cls)
         if issubclass(cls, Parameters) and cls.__doc__:
             lines = (f"{one.name} : {one.help} (default {shown(one.default)})" for one in described(cls))
             seed = "random_state : seed, a RandomState, or None for a new seed at every fit (default 0)"

@@ -101,10 +101,7 @@ def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
     column = pd.Series(_whole(frame[name]))
     if column.isna().any():
         raise UserError(f"pairs, row {int(column.isna().argmax())}, column {name}: empty; expected a name or number")
-    try:
-        numbers, names = pd.factorize(column, sort=True)
-    except TypeError as error:
-        raise UserError(f"pairs, column {name}: numbers and names; expected all of one kind") from error
+    numbers, names = pd.factorize(column, sort=True)
     return numbers.astype(np.int64), [str(one) for one in names]
 
 

@@ -75,7 +75,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
 
     def _network(self, generators: list[torch.Generator]) -> nn.Module:
         hidden = [int(width) for width in self.hidden]
-        return MLP(self.n_features_in_, hidden, (self.n_clusters,), generators, linear_skip=False)
+        return MLP(self.n_features_in_, hidden, (int(self.n_clusters),), generators, linear_skip=False)
 
     @torch.no_grad()
     def _views(self, features: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     ----------
     cluster_centers_ : [K, D]
     metrics_ : [K, D, D], A
-    objective_ : of the best start; ``objective_history_`` after each of its rounds
+    objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
     def _cluster(self, features: np.ndarray, links: Links) -> Result:

@@ -127,13 +127,15 @@ class ClusteringModule(pl.LightningModule):
         average([bound])
         best = int(bound.argmax())
         weights = self.model.cluster_weights()[best]
-        for name, total in self._diagnostics.items():
-            self.log(name, (total[best] / steps).float(), sync_dist=True)
-        self.log("elbo/epoch", bound[best].float())
-        self.log("clusters/effective", torch.special.entr(weights).sum().exp().float())
-        self.log("clusters/used", (weights >= USED_SHARE).sum().float())
+        logged = {name: (total[best] / steps).float() for name, total in self._diagnostics.items()}
+        logged |= {
+            "elbo/epoch": bound[best].float(),
+            "clusters/effective": torch.special.entr(weights).sum().exp().float(),
+            "clusters/used": (weights >= USED_SHARE).sum().float(),
+        }
         workers = self.model.workers()
         if workers is not None:
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
-                self.log(f"workers/{name}_mean", float(mean[best].mean()))
+                logged[f"workers/{name}_mean"] = torch.tensor(mean[best].mean(), dtype=torch.float32)
+        self.log_dict(logged, sync_dist=True)
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}

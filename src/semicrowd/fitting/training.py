@@ -11,7 +11,6 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from pytorch_lightning.callbacks import Callback, Checkpoint
-from pytorch_lightning.strategies import DDPStrategy, Strategy
 
 from semicrowd.errors import UserError
 from semicrowd.fitting.callbacks import moves
@@ -27,6 +26,7 @@ logging.getLogger("lightning_fabric").setLevel(logging.ERROR)
 warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\).*", category=FutureWarning)
 warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
 warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides.*")  # of one restart
 
 
 def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:
@@ -162,12 +162,10 @@ def accelerator(settings: TrainerSettings) -> str:
 
 
 def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], folder: Path | None) -> pl.Trainer:
-    # SCDC without annotators has parameters that no step uses.
-    strategy: str | Strategy = DDPStrategy(find_unused_parameters=True) if settings.strategy == "ddp" else "auto"
     return pl.Trainer(
         accelerator=accelerator(settings),
         devices=settings.devices,
-        strategy=strategy,
+        strategy="ddp" if settings.strategy == "ddp" else "auto",
         precision="32-true",  # nets.precision is for the networks; all else needs float32
         max_epochs=epochs,
         callbacks=callbacks,

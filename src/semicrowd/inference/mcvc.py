@@ -14,7 +14,7 @@ Axes: R restarts, G views, M annotators, A = 2 answers (0 different, 1 same), n 
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, quality_posterior
@@ -110,7 +110,7 @@ def bound(
     return answers + views - quality - sticks - 0.5 * squared_weights
 
 
-def used_views(experts: Experts, least: float = 1e-3) -> Float[Tensor, "R G"]:
+def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R G"]:
     """Views of each restart worth keeping, the most popular first, [R, G'] with G' ≤ G.
 
     A view that no annotator has is pulled by no answer, so that its best weights are 0 and it stays empty. All restarts

@@ -63,7 +63,8 @@ class SCDC(GenerativeModel):
         # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
         self.raw_scale = nn.Parameter(_inverse_softplus(torch.ones(d)).diag().expand(restarts, K, d, d).clone())
         quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
-        self.logits_quality = nn.Parameter(torch.stack(quality).logit())  # [R, 2, M]: sensitivity, specificity
+        # [R, 2, M]: sensitivity, specificity. Without annotators nothing trains it, which several processes would miss.
+        self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
 
     # ---------------------------------------------------------------- the bound of a step
 

@@ -12,18 +12,23 @@ from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import answers, experiment
 from semicrowd.pipeline.experiments import Job, load_plan
-from semicrowd.report import collect, figure2
-from semicrowd.report.build import build
-from semicrowd.report.runs import read_clusters, read_restart_clusters
+from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
+from semicrowd.report import collect
+from semicrowd.report.papers.scdc import figure2
+from semicrowd.report.runs import Collected
+
+from ...conftest import build
+from ...conftest import collected as synthetic
 
 PARAMS = """\
 profile: tiny
+groups:
+  some: {seeds: [0], experiments: [pinwheel_none, pinwheel_two_coin]}
 experiments:
   pinwheel_none:
-    overrides: [data=pinwheel, model=bayes, annotations=none, restarts=3, epochs=1, model.warm.epochs=9, logger=none]
-    seeds: [0]
+    settings: {data: pinwheel, model: bayes, annotations: none, restarts: 3, epochs: 1, start.epochs: 9, logger: none}
   pinwheel_two_coin:
-    overrides: [data=pinwheel, model=bayes, epochs=1, model.warm.epochs=9, logger=none]
+    settings: {data: pinwheel, model: bayes, epochs: 1, start.epochs: 9, logger: none}
     answers: {kind: two_coin}
     seeds: [0, 1]
 """
@@ -33,7 +38,7 @@ experiments:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project folder in which both experiments have run with seed 0, as the pipeline runs them."""
     root = tmp_path_factory.mktemp("project")
-    (root / "src").symlink_to(Path(__file__).parents[2] / "src")
+    (root / "src").symlink_to(Path(__file__).parents[4] / "src")
     (root / "params.yaml").write_text(PARAMS)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
@@ -45,13 +50,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def collected(project: Path, monkeypatch: pytest.MonkeyPatch) -> collect.Collected:
+def collected(project: Path, monkeypatch: pytest.MonkeyPatch) -> Collected:
     monkeypatch.chdir(project)
     collect.main([])
     return collect.load()
 
 
-def test_collected_runs_are_what_the_run_directories_say(collected: collect.Collected, project: Path) -> None:
+def test_collected_runs_are_what_the_run_directories_say(collected: Collected, project: Path) -> None:
     (run,) = collected.finished("pinwheel_none")
     directory = project / "results" / "pinwheel_none" / "seed-0"
     assert run.metrics == json.loads((directory / "metrics.json").read_text())
@@ -65,12 +70,12 @@ def test_collected_runs_are_what_the_run_directories_say(collected: collect.Coll
     assert [run.status for run in collected.unfinished("pinwheel_two_coin")] == ["missing"]
 
 
-def test_the_answers_file_gives_the_run_its_annotators_true_quality(collected: collect.Collected) -> None:
+def test_the_answers_file_gives_the_run_its_annotators_true_quality(collected: Collected) -> None:
     (run,) = collected.finished("pinwheel_two_coin")
     assert 0 <= run.metrics["workers/sensitivity_mae"] < 1
 
 
-def test_panels_show_what_the_runs_found(collected: collect.Collected) -> None:
+def test_panels_show_what_the_runs_found(collected: Collected) -> None:
     labels = load_dataset("pinwheel", Path("data")).labels
     assert labels is not None
     true, best, worst, answered = figure2._panels(collected)
@@ -86,9 +91,8 @@ def test_panels_show_what_the_runs_found(collected: collect.Collected) -> None:
     assert "d: with answers, one start (seed 0)" in answered.title
 
 
-def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: collect.Collected, tmp_path: Path) -> None:
-    results = {result.exhibit.key: result for result in build(collected, tmp_path)}
-    result = results[figure2.KEY]
+def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: Collected, tmp_path: Path) -> None:
+    result = build("figure-2", collected, tmp_path)
     (shown,) = result.images
     assert "b: best of 3 starts by ELBO (seed 0)" in shown.caption
     image = mpimg.imread(tmp_path / shown.path)
@@ -104,12 +108,10 @@ def test_the_figure_is_an_image_and_the_cells_hold_our_numbers(collected: collec
     assert worst is not None
     assert worst.mean == run.restarts["oracle_nmi"][lowest]
     assert cells["d", "accuracy"].remark == "seed 1 missing: not in the mean"
-    assert f"](figures/{figure2.IMAGE.name})" in (tmp_path / "REPORT.md").read_text()
 
 
 def test_without_runs_there_are_only_the_papers_numbers(tmp_path: Path) -> None:
-    empty = collect.Collected("laptop", {}, {})
-    result = figure2.build(empty, tmp_path)
+    result = build("figure-2", synthetic(), tmp_path)
     assert not result.images
     assert {cell.ours for cell in result.cells} == {None}
     assert result.status == "not yet done"

@@ -4,45 +4,42 @@ from pathlib import Path
 
 from semicrowd.figures.style import save
 from semicrowd.figures.training_samples import in_use, training_samples
-from semicrowd.report.cells import Cell, summarise
-from semicrowd.report.collect import Collected
-from semicrowd.report.exhibits import exhibit
-from semicrowd.report.results import Image, Result, protocol_of, remarks_on
 from semicrowd.fitting.snapshots import read_snapshots
+from semicrowd.report.cells import Cell, summarise
+from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.experiments import protocol_of, remarks_on
+from semicrowd.report.runs import Collected
 
-KEY = "scdc/figure-4a"
-#: The paper shows one run.
-PAPER_RUNS = 1
 #: Protocol → the experiment with snapshots.
 EXPERIMENTS = {"paper": "mnist_paper_bayes_crowd", "semicrowd": "mnist_bayes_crowd"}
 IMAGE_SHAPE = (28, 28)
 
 
-def build(collected: Collected, folder: Path) -> Result:
+def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """A figure of each protocol's first finished run, and its numbers of clusters in use."""
     cells: list[Cell] = []
     images: list[Image] = []
     for protocol, experiment in EXPERIMENTS.items():
-        more_cells, more_images = _of_experiment(collected, protocol, experiment, folder)
+        more_cells, more_images = _of_experiment(exhibit, collected, protocol, experiment, folder)
         cells += more_cells
         images += more_images
     return Result(
-        exhibit=exhibit(KEY),
         cells=tuple(cells),
         text=(
             "One sample of every cluster after some epochs: a column is a cluster, a row an epoch, and an image is as "
             "bright as its cluster's proportion is large beside the largest of that epoch. Protocol paper starts at "
             "random, as the paper's figure does; protocol semicrowd starts from a partition of a VAE's latent means "
             "that the answers have joined, so that few clusters are left from the start. The cells count the clusters "
-            "with a proportion of 0.5 % or more. The paper prints no numbers for this figure."
+            "with a proportion of 0.5 % or more. The paper prints no numbers for this figure. The settings of protocol "
+            "semicrowd are those of Table 1, which see."
         ),
         images=tuple(images),
-        commands=tuple(collected.commands[name] for name in EXPERIMENTS.values() if name in collected.commands),
+        commands=collected.commands_of(*EXPERIMENTS.values()),
     )
 
 
 def _of_experiment(
-    collected: Collected, protocol: str, experiment: str, folder: Path
+    exhibit: Exhibit, collected: Collected, protocol: str, experiment: str, folder: Path
 ) -> tuple[list[Cell], list[Image]]:
     """Cells and image of one protocol: of its first finished run, or why there are none."""
     runs, remarks = collected.finished(experiment)[:1], remarks_on(collected, experiment)
@@ -58,7 +55,7 @@ def _of_experiment(
             quantity="clusters",
             ours=summarise([in_use(weights)], [run.seed]),
             remark="simulated answers" if "simulated answers" in remarks else "",
-            deviations=protocol_of(runs, KEY, with_answers=True, paper_runs=PAPER_RUNS),
+            deviations=protocol_of(runs, exhibit, with_answers=True),
         )
         for epoch, weights in zip(epochs, snapshots.weights, strict=True)
     ]

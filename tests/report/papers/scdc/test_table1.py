@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.report import table1
 from semicrowd.report.cells import Cell
-from semicrowd.report.collect import Run
-from semicrowd.report.paper_values import values_of
-from semicrowd.report.results import Result
+from semicrowd.report.exhibits import Result
+from semicrowd.report.papers.scdc import table1
+from semicrowd.report.runs import Run
 
-from .conftest import collected, finished
+from ...conftest import build as build_exhibit
+from ...conftest import collected, exhibit, finished
 
 
 def build(folder: Path, *runs: Run) -> Result:
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(Path(run.directory).parent.name, []).append(run)
-    return table1.build(collected(**by_name), folder)
+    return build_exhibit("table-1", collected(**by_name), folder)
 
 
 def cells(result: Result) -> dict[tuple[str, str], Cell]:
@@ -37,7 +37,7 @@ def test_each_cell_of_the_paper_stands_beside_a_run_of_either_protocol(tmp_path:
                 ours = found[row, "accuracy"].ours
                 assert ours is not None
                 assert ours.mean == accuracy[f"mnist_{prefix}{model}_{answers}"]
-                paper = {v.quantity: v for v in values_of(table1.KEY) if v.cell == f"{label}, {name}"}
+                paper = {v.quantity: v for v in exhibit("table-1").values if v.cell == f"{label}, {name}"}
                 assert {q: found[row, q].paper for q in ("accuracy", "nmi", "seconds_per_epoch")} == paper
     assert result.status == "done"
     assert len(accuracy) == 8

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.report import figure5
-from semicrowd.report.collect import Run
+from semicrowd.report.runs import Run
 
-from .conftest import collected, on_face
+from ...conftest import build, collected, on_face
 
 ANSWERS = {"num_pairs": 151200, "num_annotators": 32, "num_annotated": 4000, "simulated": True}
 
@@ -26,7 +25,7 @@ def on_cifar10(folder: Path, nmi: list[float]) -> list[Run]:
 
 
 def test_on_cifar10_the_best_run_stands_beside_the_papers_and_the_mean_by_itself(tmp_path: Path) -> None:
-    result = figure5.build(collected(cifar_deep_mcvc=on_cifar10(tmp_path, [0.125, 0.25, 0.1875])), tmp_path)
+    result = build("figure-5", collected(cifar_deep_mcvc=on_cifar10(tmp_path, [0.125, 0.25, 0.1875])), tmp_path)
     rows = {cell.cell: cell for cell in result.cells if "deep MCVC on CIFAR-10" in cell.cell}
     best, mean, annotated = rows.values()
     assert best.paper is not None
@@ -45,7 +44,7 @@ def test_on_cifar10_the_best_run_stands_beside_the_papers_and_the_mean_by_itself
 
 def test_without_the_images_the_row_says_how_to_get_them(tmp_path: Path) -> None:
     missing = [Run(seed, f"results/seed-{seed}", "unavailable", "put them there") for seed in (0, 1)]
-    result = figure5.build(collected(cifar_deep_mcvc=missing), tmp_path)
+    result = build("figure-5", collected(cifar_deep_mcvc=missing), tmp_path)
     remarks = {cell.cell: cell.remark for cell in result.cells if cell.paper}
     assert remarks == {
         "deep MCVC on CIFAR-10, best of 5 runs": "data not available here: put them there",
@@ -59,7 +58,7 @@ def test_deep_mcvc_stands_beside_the_others_on_face(tmp_path: Path) -> None:
         face_100_mcvc=on_face("mcvc", "face_100", {2000: [0.56, 0.57]}),
         face_100_cspa=on_face("cspa", "face_100", {2000: [0.4]}),
     )
-    result = figure5.build(runs, tmp_path)
+    result = build("figure-5", runs, tmp_path)
     ours = {cell.cell: round(cell.ours.mean, 3) for cell in result.cells if cell.ours}
     assert ours == {"deep MCVC, 2000 answers each": 0.64, "MCVC, 2000 answers each": 0.565}
     printed = {cell.cell: (cell.paper.value, cell.remark) for cell in result.cells if cell.paper}

@@ -6,11 +6,11 @@ import matplotlib.image as mpimg
 import numpy as np
 import pytest
 
-from semicrowd.report import figure4a
-from semicrowd.report.collect import Run
 from semicrowd.fitting.snapshots import Snapshots, write_snapshots
+from semicrowd.report.papers.scdc import figure4a
+from semicrowd.report.runs import Run
 
-from .conftest import collected, finished
+from ...conftest import build, collected, finished
 
 PAPER, OURS = figure4a.EXPERIMENTS["paper"], figure4a.EXPERIMENTS["semicrowd"]
 
@@ -29,7 +29,7 @@ def test_each_protocol_has_an_image_of_its_first_run_and_its_numbers_of_clusters
     ours, paper = finished(OURS, 2), finished(PAPER, 0, {"because": "no network"})
     write_snapshots(snapshots([[0.5, 0.3, 0.2], [0.996, 0.002, 0.002]], [0, 26]), Path(ours.directory))
     write_snapshots(snapshots([[0.6, 0.399, 0.001]], [4]), Path(paper.directory))
-    result = figure4a.build(collected(**{OURS: [ours, finished(OURS, 3)], PAPER: [paper]}), tmp_path)
+    result = build("figure-4a", collected(**{OURS: [ours, finished(OURS, 3)], PAPER: [paper]}), tmp_path)
     assert {cell.cell: cell.ours.mean for cell in result.cells if cell.ours} == {
         "protocol paper, after epoch 4": 2,
         "protocol semicrowd, at the start": 3,
@@ -47,8 +47,8 @@ def test_each_protocol_has_an_image_of_its_first_run_and_its_numbers_of_clusters
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     unavailable = Run(0, f"results/{PAPER}/seed-0", "unavailable", "get it")
-    result = figure4a.build(collected(**{OURS: [finished(OURS)], PAPER: [unavailable]}), tmp_path)
+    result = build("figure-4a", collected(**{OURS: [finished(OURS)], PAPER: [unavailable]}), tmp_path)
     paper, ours = (cell.remark for cell in result.cells)
     assert (paper, ours) == ("data not available here: get it", "its run has kept no snapshots")
     assert (result.status, result.images) == ("not yet done", ())
-    assert [cell.remark for cell in figure4a.build(collected(), tmp_path).cells] == ["not run in this profile"] * 2
+    assert [cell.remark for cell in build("figure-4a", collected(), tmp_path).cells] == ["not run in this profile"] * 2

@@ -6,11 +6,11 @@ import matplotlib.image as mpimg
 import numpy as np
 import pytest
 
-from semicrowd.report import figure3
-from semicrowd.report.collect import Run
 from semicrowd.files import write_csv
+from semicrowd.report.papers.scdc import figure3
+from semicrowd.report.runs import Run
 
-from .conftest import collected, kmeans_on_face, on_face
+from ...conftest import build, collected, kmeans_on_face, on_face
 
 HEADER = ("annotator", "pairs", "weight", "true_sensitivity", "true_specificity")
 
@@ -33,21 +33,21 @@ def test_both_regimes_have_their_table_and_figure(tmp_path: Path) -> None:
         face_100_mcvc=on_face("mcvc", "face_100", {200: [0.5], 400: [0.55]}),
         face_kmeans=kmeans_on_face([0.11]),
     )
-    for answers, key in figure3.KEYS.items():
-        result = figure3.BUILDERS[key](runs, tmp_path)
-        assert (result.exhibit.key, result.status) == (key, "partly done")
+    for answers, key in ((figure3.ALL, "figure-3a"), (figure3.SOME, "figure-3b")):
+        result = build(key, runs, tmp_path)
+        assert result.status == "partly done"
         (cell,) = (cell for cell in result.cells if cell.cell == "MCVC, 400 answers each")
         assert cell.ours is not None
         assert cell.ours.mean == runs.finished(f"{answers}_mcvc")[1].metrics["final/nmi"]
         assert mpimg.imread(tmp_path / result.images[0].path).std() > 0.05
         assert result.commands == (f"python src/train.py {answers}_mcvc", "python src/train.py face_kmeans")
-    assert figure3.BUILDERS["scdc/figure-3a"](collected(), tmp_path).status == "not yet done"
+    assert build("figure-3a", collected(), tmp_path).status == "not yet done"
 
 
 def test_weights_are_those_of_the_most_answers_over_all_images_beside_the_truth(tmp_path: Path) -> None:
-    few, *many = on_face("bayes", "face_all", {200: [0.6], 2000: [0.9, 0.9]}, "scdc/figure-3c")
+    few, *many = on_face("bayes", "face_all", {200: [0.6], 2000: [0.9, 0.9]}, "figure-3c")
     runs = [with_weights(few, [9.0, 9.0]), with_weights(many[0], [6.0, 2.5]), with_weights(many[1], [5.0, 2.9])]
-    result = figure3.weights(collected(face_all_bayes=runs), tmp_path)
+    result = build("figure-3c", collected(face_all_bayes=runs), tmp_path)
     found = {cell.cell: cell.ours for cell in result.cells}
     assert found.pop("SCDC") is None
     # log(.95 / .05) and log(.8 / .2), twice.
@@ -62,6 +62,6 @@ def test_weights_are_those_of_the_most_answers_over_all_images_beside_the_truth(
 
 def test_without_runs_the_weights_say_why(tmp_path: Path) -> None:
     unavailable = [Run(0, "results/x", "unavailable", "get it", point={"pairs_per_annotator": 200})]
-    result = figure3.weights(collected(face_all_scdc=unavailable), tmp_path)
+    result = build("figure-3c", collected(face_all_scdc=unavailable), tmp_path)
     assert [cell.remark for cell in result.cells] == ["data not available here: get it", "not run in this profile"]
     assert result.images == ()

@@ -1,23 +1,20 @@
 """Fig. 3 of the SCDC paper: Face with pairs over all images (a) and over 100 (b), and the annotators' weights (c)."""
 
-from collections.abc import Callable, Container
-from functools import partial
+from collections.abc import Container
 from pathlib import Path
 
 import numpy as np
 
 from semicrowd.figures.style import COLOURS, look, new_figure, save, tidy
+from semicrowd.pipeline.run_files import read_workers
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.exhibits import exhibit
-from semicrowd.report.face_curves import MODELS, NUMBER, PAPER_PROTOCOL, PAPER_RUNS, cells, image, numbers
-from semicrowd.report.results import Image, Result, protocol_of, remarks_on
-from semicrowd.report.runs import read_workers
+from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.experiments import protocol_of, remarks_on
+from semicrowd.report.papers.scdc.face_curves import ALONE, MODELS, NUMBER, PAPER_PROTOCOL, cells, image, numbers
+from semicrowd.report.runs import Collected, Run
 
 ALL, SOME = "face_all", "face_100"
-KEYS = {ALL: "scdc/figure-3a", SOME: "scdc/figure-3b"}
 TITLES = {ALL: "Face, pairs over all images", SOME: "Face, pairs over 100 images"}
-WEIGHTS = "scdc/figure-3c"
 #: Models of the paper, whose weights Fig. 3c shows.
 OURS = ("scdc", "bayes")
 WEIGHTS_IMAGE = Path("figures/face-weights.png")
@@ -32,16 +29,14 @@ _TEXT = (
 )
 
 
-def curves(answers: str, collected: Collected, folder: Path) -> Result:
+def curves(answers: str, exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """Fig. 3a or 3b: a table of all means and standard deviations, and the figure."""
-    key = KEYS[answers]
     path, models = Path(f"figures/{answers.replace('_', '-')}.png"), shown(answers, collected.runs)
     return Result(
-        exhibit=exhibit(key),
-        cells=tuple(cells(collected, key, answers, models)),
+        cells=tuple(cells(collected, exhibit, answers, models)),
         text=_TEXT,
-        images=image(collected, key, answers, models, TITLES[answers], path, folder),
-        commands=commands(collected, [*(f"{answers}_{model}" for model in models), "face_kmeans", "face_gmm"]),
+        images=image(collected, exhibit, answers, models, TITLES[answers], path, folder),
+        commands=collected.commands_of(*(f"{answers}_{model}" for model in models), *ALONE),
     )
 
 
@@ -55,17 +50,12 @@ def shown(answers: str, experiments: Container[str]) -> list[str]:
     return [model for model in MODELS if model not in left_out]
 
 
-def commands(collected: Collected, experiments: list[str]) -> tuple[str, ...]:
-    """Commands that give the runs of these experiments, as far as the profile has them."""
-    return tuple(collected.commands[name] for name in experiments if name in collected.commands)
-
-
-def weights(collected: Collected, folder: Path) -> Result:
+def weights(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """Fig. 3c: what the annotators' answers weigh, estimated and true, with the most answers over all images."""
     most = numbers(collected, ALL)[-1:]
     at = collected.at({NUMBER: most[0]}) if most else collected
     found = {model: _weights_of(at.finished(f"{ALL}_{model}")) for model in OURS}
-    rows = [cell for model, (estimates, true) in found.items() for cell in _cells(at, model, estimates, true)]
+    rows = [cell for model, (estimates, true) in found.items() for cell in _cells(at, exhibit, model, estimates, true)]
     shown = {model: estimates for model, (estimates, _) in found.items() if len(estimates)}
     images: tuple[Image, ...] = ()
     if shown:
@@ -77,14 +67,13 @@ def weights(collected: Collected, folder: Path) -> Result:
         )
         images = (Image(WEIGHTS_IMAGE, caption),)
     return Result(
-        exhibit=exhibit(WEIGHTS),
         cells=tuple(rows),
         text=(
             "The weight of an annotator's answers in eq. 2 is log α/(1 − α) + log β/(1 − β). The estimates are those "
             "of workers.csv; the true weight stands in the name of the row. The paper prints no numbers."
         ),
         images=images,
-        commands=commands(collected, [f"{ALL}_{model}" for model in OURS]),
+        commands=collected.commands_of(*(f"{ALL}_{model}" for model in OURS)),
     )
 
 
@@ -104,11 +93,13 @@ def _summaries(estimates: dict[int, np.ndarray]) -> list[Summary]:
     return [found for row in values if (found := summarise(list(row), list(estimates))) is not None]
 
 
-def _cells(at: Collected, model: str, estimates: dict[int, np.ndarray], true: np.ndarray) -> list[Cell]:
+def _cells(
+    at: Collected, exhibit: Exhibit, model: str, estimates: dict[int, np.ndarray], true: np.ndarray
+) -> list[Cell]:
     remark = "; ".join(remarks_on(at, f"{ALL}_{model}"))
     if not estimates:
         return [Cell(MODELS[model], "weight", remark=remark)]
-    protocol = protocol_of(at.finished(f"{ALL}_{model}"), WEIGHTS, with_answers=True, paper_runs=PAPER_RUNS)
+    protocol = protocol_of(at.finished(f"{ALL}_{model}"), exhibit, with_answers=True)
     return [
         Cell(f"{MODELS[model]}, annotator {number + 1}, true {weight:.3f}", "weight", ours=summary, remark=remark,
              deviations=protocol)
@@ -132,9 +123,3 @@ def _draw(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray, path: Path)
     tidy(axes, "", "annotator", "weight: logit α + logit β, nats")
     axes.legend(fontsize=9, frameon=False)
     save(figure, path)
-
-
-BUILDERS: dict[str, Callable[[Collected, Path], Result]] = {
-    **{key: partial(curves, answers) for answers, key in KEYS.items()},
-    WEIGHTS: weights,
-}

@@ -3,16 +3,14 @@
 from pathlib import Path
 
 from semicrowd.data.cifar10 import CIFAR10_IMAGES
-from semicrowd.report.cells import Cell, summarise
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.exhibits import exhibit
-from semicrowd.report.face_curves import cells, image
-from semicrowd.report.figure3 import SOME, commands
-from semicrowd.report.paper_values import paper_value
-from semicrowd.report.results import Result, remarks_on
-from semicrowd.report.runs import read_num_items
+from semicrowd.pipeline.run_files import read_num_items
+from semicrowd.report.cells import Cell, PaperValue, summarise
+from semicrowd.report.exhibits import Exhibit, Result
+from semicrowd.report.experiments import remarks_on
+from semicrowd.report.papers.scdc.face_curves import cells, image
+from semicrowd.report.papers.scdc.figure3 import SOME
+from semicrowd.report.runs import Collected, Run
 
-KEY = "scdc/figure-5"
 MODELS = ("scdc", "bayes", "deep_mcvc", "mcvc")
 IMAGE = Path("figures/face-100-deep-mcvc.png")
 #: Experiment of deep MCVC on CIFAR-10; the paper prints the best of five runs.
@@ -27,13 +25,11 @@ _MEANS = {
 }
 
 
-def build(collected: Collected, folder: Path) -> Result:
+def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """Those of Fig. 3b's runs that the figure shows, and the two numbers on CIFAR-10 that the paper prints."""
-    experiments = [*(f"{SOME}_{model}" for model in MODELS), CIFAR10]
-    scdc = Cell(OF_SCDC, "nmi", paper_value(KEY, OF_SCDC, "nmi"), remark="not run yet: part of Fig. 4b")
+    scdc = Cell(OF_SCDC, "nmi", exhibit.value(OF_SCDC, "nmi"), remark="not run yet: part of Fig. 4b")
     return Result(
-        exhibit=exhibit(KEY),
-        cells=(*cells(collected, KEY, SOME, MODELS), *cifar10_cells(collected), scdc),
+        cells=(*cells(collected, exhibit, SOME, MODELS), *cifar10_cells(collected, exhibit.value(BEST, "nmi")), scdc),
         text=(
             "The runs of Fig. 3b with deep MCVC, whose views are networks of two hidden layers of 40 ReLU units. The "
             "paper finds it better than MCVC with many answers and below SCDC. It prints no numbers on Face. On "
@@ -41,15 +37,14 @@ def build(collected: Collected, folder: Path) -> Result:
             "all training images of a run, each from its features, which is all that deep MCVC uses once it is fitted "
             "to the images with answers. The paper does not say over which images its number is."
         ),
-        images=image(collected, KEY, SOME, MODELS, "Face, pairs over 100 images, deep MCVC", IMAGE, folder),
-        commands=commands(collected, experiments),
+        images=image(collected, exhibit, SOME, MODELS, "Face, pairs over 100 images, deep MCVC", IMAGE, folder),
+        commands=collected.commands_of(*(f"{SOME}_{model}" for model in MODELS), CIFAR10),
     )
 
 
-def cifar10_cells(collected: Collected) -> list[Cell]:
+def cifar10_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     """The best run beside the paper's, and means of all; where nothing has run, why not."""
     runs, remarks = collected.finished(CIFAR10), remarks_on(collected, CIFAR10)
-    paper = paper_value(KEY, BEST, "nmi")
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
     protocol = _protocol(runs)

@@ -5,10 +5,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from semicrowd.figures.style import ACCENT, MAIN, new_figure, save, tidy
-from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.paper_values import paper_value
-from semicrowd.report.results import Image, Measure, cells_of_experiment, metric, remarks_on
+from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
+from semicrowd.report.exhibits import Exhibit, Image
+from semicrowd.report.experiments import Measure, cells_of_experiment, metric, remarks_on
+from semicrowd.report.runs import Collected, Run
 
 #: Number of the crowd's 91 tasks → the experiment with them.
 TASKS = {
@@ -33,19 +33,19 @@ TEXT = (
 _PAPER = {0: "BayesSCDC, without", 91: "BayesSCDC, with"}
 
 
-def cells(collected: Collected, exhibit: str, paper_runs: int) -> tuple[Cell, ...]:
+def cells(collected: Collected, exhibit: Exhibit) -> tuple[Cell, ...]:
     """A row for each number of tasks."""
     return tuple(
         cell
         for tasks, experiment in TASKS.items()
         for cell in cells_of_experiment(
-            collected, experiment, exhibit, "", MEASURES, with_answers=tasks > 0, paper_runs=paper_runs,
+            collected, experiment, exhibit, "", MEASURES, with_answers=tasks > 0,
             label=f"BayesSCDC, {tasks} tasks",
         )
     )  # fmt: skip
 
 
-def images(collected: Collected, folder: Path) -> tuple[Image, ...]:
+def images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[Image, ...]:
     """The curve, drawn into ``folder``; none before two of its points are there."""
     found = {
         tasks: summary
@@ -54,7 +54,8 @@ def images(collected: Collected, folder: Path) -> tuple[Image, ...]:
     }
     if len(found) < 2:
         return ()
-    save(draw(found), folder / IMAGE)
+    paper = {tasks: exhibit.value(row, "accuracy") for tasks, row in _PAPER.items()}
+    save(draw(found, paper), folder / IMAGE)
     missing = [tasks for tasks in TASKS if tasks not in found]
     simulated = [tasks for tasks in found if "simulated answers" in remarks_on(collected, TASKS[tasks])]
     caption = (
@@ -79,8 +80,8 @@ def _runs(found: dict[int, Summary]) -> str:
     return "one run each" if most == 1 else f"mean and standard deviation over up to {most} runs"
 
 
-def draw(found: dict[int, Summary]) -> Figure:
-    """Accuracy by number of tasks, with the paper's numbers."""
+def draw(found: dict[int, Summary], paper: dict[int, PaperValue]) -> Figure:
+    """Accuracy by number of tasks, ours and the paper's."""
     figure = new_figure(7.2, 4.4, "MNIST, BayesSCDC: accuracy against the number of tasks")
     axes = figure.subplots()
     summaries = [found[tasks] for tasks in sorted(found)]
@@ -88,7 +89,6 @@ def draw(found: dict[int, Summary]) -> Figure:
         sorted(found), [s.mean for s in summaries], [s.sd or 0 for s in summaries], fmt="o-", ms=5, lw=1.6, capsize=3,
         color=MAIN, label="here, protocol semicrowd",
     )  # fmt: skip
-    paper = {tasks: paper_value("scdc/table-1", row, "accuracy") for tasks, row in _PAPER.items()}
     axes.errorbar(
         list(paper), [value.value for value in paper.values()], [value.sd or 0 for value in paper.values()], fmt="D",
         ms=5, lw=1.2, capsize=3, color=ACCENT, mfc="none", label="the paper",

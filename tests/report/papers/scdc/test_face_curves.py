@@ -7,13 +7,13 @@ import matplotlib.image as mpimg
 import numpy as np
 import pytest
 
-from semicrowd.report import face_curves
 from semicrowd.report.cells import Cell
-from semicrowd.report.collect import Collected
+from semicrowd.report.papers.scdc import face_curves
+from semicrowd.report.runs import Collected
 
-from .conftest import collected, kmeans_on_face, on_face
+from ...conftest import collected, exhibit, kmeans_on_face, on_face
 
-KEY = "scdc/figure-3a"
+KEY = exhibit("figure-3a")
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.report.cells import Cell, Summary
-from semicrowd.report.collect import Collected
-from semicrowd.report.results import Image, cells_of_experiment, metric
+from semicrowd.report.exhibits import Exhibit, Image
+from semicrowd.report.experiments import cells_of_experiment, metric
+from semicrowd.report.runs import Collected
 
-#: The paper averages ten runs.
-PAPER_RUNS = 10
 #: What a sweep on Face varies: answers of each annotator.
 NUMBER = "pairs_per_annotator"
 #: Model → its name in the report, in the order of the legend.
@@ -60,14 +59,13 @@ def numbers(collected: Collected, answers: str) -> list[int]:
     return sorted({run.point[NUMBER] for name in names for run in collected.runs.get(name, [])})
 
 
-def cells(collected: Collected, exhibit: str, answers: str, models: Sequence[str]) -> list[Cell]:
+def cells(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> list[Cell]:
     """A row for each model and number of answers, and for what has no answers."""
-    common = {"paper_runs": PAPER_RUNS}
     found = [
         cell
         for name, label in ALONE.items()
         for cell in cells_of_experiment(
-            collected, name, exhibit, "", MEASURES, with_answers=False, label=f"{label}, no answers", **common
+            collected, name, exhibit, "", MEASURES, with_answers=False, label=f"{label}, no answers"
         )
     ]
     alone = found[0].ours
@@ -75,7 +73,7 @@ def cells(collected: Collected, exhibit: str, answers: str, models: Sequence[str
         for number in numbers(collected, answers):
             (cell,) = cells_of_experiment(
                 collected.at({NUMBER: number}), f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
-                label=f"{MODELS[model]}, {number} answers each", **common,
+                label=f"{MODELS[model]}, {number} answers each",
             )  # fmt: skip
             found.append(_explained(cell, model, alone))
     return found
@@ -88,14 +86,14 @@ def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
     return replace(cell, remark="; ".join(filter(None, [cell.remark, below])))
 
 
-def curves(collected: Collected, exhibit: str, answers: str, models: Sequence[str]) -> Curves:
+def curves(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> Curves:
     """Model → number of answers → NMI, as far as there are finished runs."""
     found: Curves = {}
     for number in numbers(collected, answers):
         at = collected.at({NUMBER: number})
         for model in models:
             (cell,) = cells_of_experiment(
-                at, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True, paper_runs=PAPER_RUNS
+                at, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True
             )
             if cell.ours is not None:
                 found.setdefault(model, {})[number] = cell.ours
@@ -103,14 +101,14 @@ def curves(collected: Collected, exhibit: str, answers: str, models: Sequence[st
 
 
 def image(
-    collected: Collected, exhibit: str, answers: str, models: Sequence[str], title: str, path: Path, folder: Path
+    collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str], title: str, path: Path, folder: Path
 ) -> tuple[Image, ...]:
     """The curves, drawn into ``folder``; none before there is a run."""
     found = curves(collected, exhibit, answers, models)
     if not found:
         return ()
     baseline = cells_of_experiment(
-        collected, "face_kmeans", exhibit, "", MEASURES, with_answers=False, paper_runs=PAPER_RUNS
+        collected, "face_kmeans", exhibit, "", MEASURES, with_answers=False
     )[0].ours
     save(draw(title, found, baseline), folder / path)
     missing = [MODELS[model] for model in models if model not in found]

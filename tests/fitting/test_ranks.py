@@ -1,0 +1,175 @@
+"""Two processes that train one model do what one process does on both their batches, and stay the same."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import Callback
+from pytorch_lightning.strategies import DDPStrategy
+from torch import Tensor, distributed
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.expfam import gaussian
+from semicrowd.fitting.batches import Batch
+from semicrowd.fitting.callbacks import moves
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.models import bayes
+from semicrowd.models.state import MODELS
+from semicrowd.models.training_data import TrainingData
+from semicrowd.models.views import Views
+from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
+
+#: Of Lightning, in every fit.
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning", "ignore:.*does not have many workers.*", "ignore:Grad strides.*")
+
+SIDE = 4
+N, K, TASK = 60, 3, 6
+
+
+class Steps:
+    """An epoch of one batch: this process's own."""
+
+    def __init__(self, batches: list[Batch]) -> None:
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[Batch]:
+        rank = distributed.get_rank() if distributed.is_initialized() else 0
+        yield self.batches[rank]
+
+
+class Keep(Callback):
+    """Writes the model of every process when training ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        torch.save(pl_module.state_dict(), self.folder / f"{trainer.global_rank}.pt")
+
+
+def items_and_answers() -> tuple[Tensor, PairAnnotations]:
+    """Images of 4 × 4 pixels in three kinds, and four tasks of six of them that share no image."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(N) % K
+    features = torch.from_numpy(np.clip(rng.normal(kind[:, None] / K, 0.1, (N, SIDE**2)), 0, 1))
+    rows = []
+    for task in range(4):
+        members = rng.permutation(np.arange(task * TASK, (task + 1) * TASK))
+        rows += [
+            (a, b, task % 2, int((kind[a] == kind[b]) != (rng.random() < 0.1)), task)
+            for n, a in enumerate(members) for b in members[n + 1 :]
+        ]
+    i, j, worker, label, task_of = np.array(rows).T
+    return features, PairAnnotations.from_arrays(i, j, worker, label, task=task_of, num_items=N)
+
+
+def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
+    features, answers = items_and_answers()
+    moved = Views(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
+    data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
+    model = MODELS[name](recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
+    if dtype == torch.float64:
+        model.double()  # the networks too
+    return ClusteringModule(model, data, recipe)
+
+
+def batches_of_tasks(data: TrainingData) -> list[Batch]:
+    """The answers of tasks 0 and 1, and those of 2 and 3, each beside six items without any."""
+    answers, found = data.annotations, []
+    assert answers is not None and answers.task is not None
+    index = answers.index
+    for half in range(2):
+        rows = np.flatnonzero(answers.task // 2 == half)
+        nodes = np.unique(np.concatenate([index.i[rows], index.j[rows]]))
+        relational = index.batch(rows, nodes, np.full(len(nodes), 2.0), 2.0)
+        others = torch.arange(24 + 6 * half, 30 + 6 * half)
+        weight = torch.cat([relational.item_weight, torch.full((6,), 6.0)])
+        found.append(Batch(torch.cat([relational.items, others]), weight, relational, 0))
+    return found
+
+
+def joined(data: TrainingData, batches: list[Batch]) -> Batch:
+    """Both batches as one: every weight is half as large, as one process of twice the batch has it."""
+    answers = data.annotations
+    assert answers is not None
+    index = answers.index
+    nodes = np.arange(len(index.items))
+    relational = index.batch(np.arange(answers.num_pairs), nodes, np.ones(len(nodes)), 1.0)
+    others = torch.cat([batch.items[batch.relational.num_nodes :] for batch in batches])  # type: ignore[union-attr]
+    weight = torch.cat([relational.item_weight, torch.full((len(others),), 3.0)])
+    return Batch(torch.cat([relational.items, others]), weight, relational, 0)
+
+
+def run(
+    fitted: ClusteringModule, batches: Any, folder: Path, ranks: int, epochs: int, callbacks: list[Callback]
+) -> list[dict[str, Tensor]]:
+    """The state of every process after training."""
+    folder.mkdir()
+    strategy: Any = DDPStrategy(start_method="fork") if ranks > 1 else "auto"
+    trainer = pl.Trainer(
+        accelerator="cpu", devices=ranks, strategy=strategy, max_epochs=epochs, logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        use_distributed_sampler=False, callbacks=[*callbacks, Keep(folder)],
+    )  # fmt: skip
+    trainer.fit(fitted, batches)
+    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(ranks)]
+
+
+def recipe_of(name: str, **settings: Any) -> Recipe:
+    kinds: dict[str, Any] = {"bayes": BayesSettings, "scdc": SCDCSettings}
+    model = kinds[name](K=K, latent_dim=2, hidden=(8,), **settings)
+    return Recipe(model, NetSettings(), StartSettings(kind="cold"), ViewSettings(), TrainingSettings(epochs=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("bayes", {"natural_gradient": "svi"}), ("bayes", {"natural_gradient": "full"}), ("scdc", {})],
+)
+def test_one_step_on_two_ranks_is_one_step_on_both_batches(
+    name: str, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The draws of x are the only thing that depends on which process an item is in; and message passing stops by the
+    # largest change among the items that it sees together.
+    monkeypatch.setattr(gaussian, "draw", lambda mean, root, noise: mean + 0.3 * root.sum(-1))
+    monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.full(shape[0] if len(shape) == 1 else shape, 0.3))
+    monkeypatch.setattr(bayes, "STEP_TOLERANCE", 0.0)
+    recipe = recipe_of(name, final_refits=0, **({"merge_every": 0, "amortisation": 2.0} if name == "bayes" else {}),
+                       **settings)
+    both = module(name, recipe, torch.float64)
+    batches = batches_of_tasks(both.data)
+    first = {key: value.clone() for key, value in both.state_dict().items()}
+    [one] = run(both, Steps([joined(both.data, batches)]), tmp_path / "one", 1, 1, [])
+    two = run(module(name, recipe, torch.float64), Steps(batches), tmp_path / "two", 2, 1, [])
+    assert any(not torch.equal(first[key], one[key]) for key in one)
+    for state in two:
+        for key, expected in one.items():
+            bound = 1e-10 if ".eta." in key else 1e-6
+            torch.testing.assert_close(state[key], expected, rtol=0, atol=bound * max(1, expected.abs().max().item()))
+
+
+@pytest.mark.parametrize("natural_gradient", ["svi", "full"])
+def test_ranks_stay_the_same_through_merges_and_new_partitions(tmp_path: Path, natural_gradient: str) -> None:
+    recipe = Recipe(
+        BayesSettings(K=6, latent_dim=2, hidden=(8,), natural_gradient=natural_gradient, merge_every=2, final_refits=1),
+        NetSettings(),
+        StartSettings(epochs=2, candidates=2, join="both", cells=0),
+        ViewSettings(kind="affine", anew=3),
+        TrainingSettings(epochs=10),
+    )
+    fitted = module("bayes", recipe, torch.float32, views=True)
+    first, second = run(fitted, fitted.training_batches(), tmp_path / "ranks", 2, 10, moves())
+    # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
+    for key, value in first.items():
+        torch.testing.assert_close(value, second[key], rtol=0, atol=0)
+    counts = first["model.globals.eta.pi"] + 1
+    assert counts.shape == (1, 6)
+    assert counts.isfinite().all()
