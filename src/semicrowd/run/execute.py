@@ -51,6 +51,9 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     from semicrowd.tracking.store import open_store
 
     estimator = make_estimator(settings.content, data)
+    if estimator.requires_answers and answers is None:
+        name = settings.choices["model"]
+        raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
     origin = provenance(data, answers)

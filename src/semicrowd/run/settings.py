@@ -80,6 +80,7 @@ def check_given(given: Given) -> None:
         if model == "scdc" and given.values.get("nets.kind") == "conv":
             raise UserError("nets=conv: model=scdc takes nets=mlp alone")
     else:
+        _filled(given, [("model", groups_of(given.choices)["model"])], {})
         for name in given.values:
             if name.partition(".")[0] in _GENERATIVE:
                 raise UserError(f"{_argument(given, name)}: model={model} has no such settings; leave it out")
