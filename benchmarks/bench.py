@@ -1,33 +1,37 @@
-"""What the benchmarks of MNIST work on: images, answers, and models after a short warm start."""
+"""What the benchmarks of MNIST work on: images, answers, and models after a short start."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from omegaconf import DictConfig
+import torch
 from torch import Tensor
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data import Dataset
-from semicrowd.models import ClusteringModule, build_model
-from semicrowd.pipeline.configurations import composed
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.data.fetch import data_root
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import recipe
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.models.state import MODELS
+from semicrowd.models.training_data import TrainingData
+from semicrowd.models.views import build_views
 from semicrowd.random import stream
-from semicrowd.run.execute import load_inputs
+from semicrowd.settings.recipe import Recipe
+from semicrowd.starts.start import start
 from steps import Effort
 
-#: The crowd's answers in the paper's batches: 128 images, and those of so many pairs drawn one by one (App. B).
-PAPER_BATCHES = ("annotations=crowd", "model.relational.sampler=pairs")
-#: What the end of a run does is no part of a step; the warm start is as short as it can be.
-_SHORT = (
-    "seed=0",
-    "batch_size=128",
-    "model.views.kind=none",
-    "model.final_refits=0",
-    "model.warm.epochs=1",
-    "model.warm.candidates=1",
-    "++model.warm.classifier_epochs=1",  # of SCDC; BayesSCDC has none and leaves it alone
-)
+#: The paper's batches: 128 images, and those of so many pairs drawn one by one (App. B).
+PAPER_BATCHES = {"model.sampler": "pairs"}
+#: What the end of a run does is no part of a step; the start is as short as it can be.
+_SHORT = {
+    "batch_size": 128, "views.kind": "none", "model.final_refits": 0, "start.epochs": 1, "start.candidates": 1,
+    "start.teach_epochs": 1,
+}  # fmt: skip
 
 
 class Bench:
@@ -40,7 +44,7 @@ class Bench:
 
     def __init__(self, quick: bool = False) -> None:
         self.quick = quick
-        self._starts: dict[tuple[str, int, str], dict[str, Tensor]] = {}
+        self._starts: dict[tuple[str, int, bool], dict[str, Tensor]] = {}
 
     def effort(self, steps: int = 40, repeats: int = 3) -> Effort:
         """How long to measure."""
@@ -57,7 +61,8 @@ class Bench:
         """
         if self.quick:
             return _random_images()
-        data, answers = load_inputs(composed(["data=mnist", "annotations=crowd"]))
+        data = load_dataset("mnist", data_root())
+        answers = load_annotations("crowd", data, 0, data_root())
         assert answers is not None
         return data, answers
 
@@ -66,32 +71,52 @@ class Bench:
         """N."""
         return self.inputs[0].num_items
 
-    def untrained(self, cfg: DictConfig, num_items: int | None = None) -> ClusteringModule:
-        """The model of a configuration and of all images, or of the first ``num_items``."""
+    def recipe(self, name: str, crowd: bool, given: Mapping[str, Any]) -> Recipe:
+        """The settings of ``src/train.py data=mnist model=<name>`` but for those given."""
+        data, answers = self.inputs
+        facts = Facts.of(data.features, answers if crowd else None, data.image_shape, "mnist")
+        return recipe(name, given, facts)
+
+    def untrained(self, name: str, chosen: Recipe, crowd: bool, num_items: int | None = None) -> ClusteringModule:
+        """The model of all images, or of the first ``num_items``."""
         data, answers = self.inputs
         if num_items is not None:
             data = replace(data, features=data.features[:num_items], labels=None)
-        return build_model(cfg, data, None if cfg.annotations.name == "none" else answers, cfg.seed, cfg.restarts)
+        annotators, restarts = answers.num_annotators if crowd else 0, chosen.training.restarts
+        model = MODELS[name](
+            chosen.model, chosen.nets, data.num_features, annotators, restarts=restarts, image_shape=data.image_shape
+        )
+        views, size = build_views(chosen.views, data.image_shape), chosen.training.batch_size
+        training = TrainingData(torch.from_numpy(data.features), answers if crowd else None, views, 0, size)
+        return ClusteringModule(model, training, chosen, begin=False)
 
-    def model(self, *overrides: str, num_items: int | None = None) -> ClusteringModule:
-        """The model of ``src/train.py data=mnist …`` after a short warm start.
+    def model(
+        self, name: str, given: Mapping[str, Any] | None = None, crowd: bool = True, num_items: int | None = None
+    ) -> ClusteringModule:
+        """A model after a short start.
 
         All restarts start alike, as do all models of one kind, K and answers, whatever the number of images.
         """
-        cfg = composed(["data=mnist", *_SHORT, *overrides])
-        kind = (cfg.model.name, cfg.model.K, cfg.annotations.name)
+        settings = {**_SHORT, **(given or {})}
+        chosen = self.recipe(name, crowd, settings)
+        kind = (name, chosen.model.K, crowd)
         if kind not in self._starts:
-            first = self.untrained(composed(["data=mnist", *_SHORT, *overrides, "restarts=1"]))
-            first.warm_up()
-            self._starts[kind] = first.state_dict()
-        model, start = self.untrained(cfg, num_items), self._starts[kind]
-        model.load_state_dict({name: start[name].expand_as(value) for name, value in model.state_dict().items()})
-        return model
+            alone = self.recipe(name, crowd, settings | {"restarts": 1})
+            first = self.untrained(name, alone, crowd)
+            start(first.model, first.data, alone.start, lambda _: None)
+            self._starts[kind] = first.model.state_dict()
+        module, begun = self.untrained(name, chosen, crowd, num_items), self._starts[kind]
+        expected = module.model.state_dict()
+        module.model.load_state_dict({name: begun[name].expand_as(value) for name, value in expected.items()})
+        return module
 
 
 def _random_images() -> tuple[Dataset, PairAnnotations]:
     """1024 images of noise, and simulated answers about 200 of them."""
     rng = stream(0, "data")
     images, labels = rng.random((1024, 28 * 28), dtype=np.float32), rng.integers(10, size=1024)
-    answers = simulate.tasks(labels, stream(0, "annotations"), num_annotators=8, num_tasks=16, num_annotated=200)
+    answers = simulate.tasks(
+        labels, stream(0, "annotations"), num_annotators=8, num_tasks=16, task_size=36, num_annotated=200,
+        sensitivity=0.98, specificity=0.99,
+    )  # fmt: skip
     return Dataset("mnist", images, labels, images, labels, (28, 28)), answers

@@ -1,6 +1,6 @@
 """Seconds an epoch of BayesSCDC on MNIST against the numbers of images, answers, clusters and restarts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from table import at_most, print_table
 
 #: Slope of log time against log size that is linear but for noise.
 LINEAR = 1.05
-_CROWD = ("model=bayes", "annotations=crowd")
 
 
 class Curve(NamedTuple):
@@ -39,9 +38,9 @@ def curves(bench: Bench, figure: Path | None = None) -> None:
     """One size at a time grows from BayesSCDC with K = 50, one restart and the crowd's answers, 3 tasks a step."""
     found = [
         _images(bench),
-        _steps(bench, "P, answers a step (tasks of 630)", (1, 2, 4, 8), "model.relational.tasks={}".format, 630),
-        _steps(bench, "K, clusters", (10, 25, 50, 100), "model.K={}".format),
-        _steps(bench, "R, restarts", (1, 2, 4, 8), "restarts={}".format),
+        _steps(bench, "P, answers a step (tasks of 630)", (1, 2, 4, 8), "model.sample_size", 630),
+        _steps(bench, "K, clusters", (10, 25, 50, 100), "model.K"),
+        _steps(bench, "R, restarts", (1, 2, 4, 8), "restarts"),
     ]
     rows = [
         (curve.what, ", ".join(map(str, curve.sizes)), ", ".join(f"{value:.2f}" for value in curve.seconds),
@@ -58,15 +57,15 @@ def _images(bench: Bench) -> Curve:
     """Whole epochs of subsets, without answers: each step costs the same, the number of steps grows."""
     sizes, seconds = [bench.num_items // part for part in (8, 4, 2, 1)], []
     for size in sizes:
-        model, timer = bench.model("model=bayes", "annotations=none", num_items=size), StepTimer()
+        model, timer = bench.model("bayes", crowd=False, num_items=size), StepTimer()
         train(model, [timer])
         seconds.append(timer.seconds * len(model.training_batches()))
     return Curve("N, images, no answers", sizes, seconds)
 
 
-def _steps(bench: Bench, what: str, values: Sequence[int], override: Callable[[int], str], unit: int = 1) -> Curve:
+def _steps(bench: Bench, what: str, values: Sequence[int], setting: str, unit: int = 1) -> Curve:
     """Seconds a step times steps an epoch, with the crowd's answers."""
-    models = [bench.model(*_CROWD, override(value)) for value in values]
+    models = [bench.model("bayes", {setting: value}) for value in values]
     steps = step_seconds(models, bench.effort(steps=20, repeats=2))
     seconds = [step * len(model.training_batches()) for step, model in zip(steps, models, strict=True)]
     return Curve(what, [unit * value for value in values], seconds)

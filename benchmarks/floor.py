@@ -11,9 +11,8 @@ from pytorch_lightning.core.optimizer import LightningOptimizer
 from torch.utils.benchmark import Timer
 
 from bench import PAPER_BATCHES, Bench
-from semicrowd.inference.bound import local_terms, relational_term
-from semicrowd.inference.message_passing import infer_local
 from semicrowd.fitting.batches import TrainingBatches
+from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.global_posterior import GlobalPosterior
 from semicrowd.nets.decoder import BernoulliDecoder
@@ -26,7 +25,7 @@ _FORWARD, _BACKWARD = "networks, forward", "backward of everything"
 _PARTS: dict[str, tuple[Callable[..., object], ...]] = {
     _FORWARD: (Recognition.potentials, BernoulliDecoder.log_likelihood),
     _BACKWARD: (LightningModule.manual_backward,),
-    "message passing, its graph included": (BayesSCDC._step_graph, infer_local),
+    "message passing, its graph included": (BayesSCDC._infer,),
     "expected statistics, KL and relational terms": (
         GlobalPosterior.expected, GlobalPosterior.kl_terms, local_terms, relational_term,
     ),
@@ -60,7 +59,7 @@ def products(model: BayesSCDC, batch: int, effort: float) -> Products:
             operands = {"x": torch.randn(batch, inputs), "g": torch.randn(batch, outputs), "weight": weight[0],
                         "bias": torch.zeros(outputs)}  # fmt: skip
             for kind, statement in _PRODUCT.items():
-                if kind == "gradient of the input" and net is model.recognition and inputs == model.features.shape[1]:
+                if kind == "gradient of the input" and net is model.recognition and inputs == model.num_features:
                     continue
                 timer = Timer(statement, timer=time.process_time, globals=operands | {"torch": torch})
                 seconds = timer.blocked_autorange(min_run_time=effort).median
@@ -76,10 +75,10 @@ def floor(bench: Bench) -> None:
     The profiler makes Python dearer than it is, so that the products' parts come out a little small.
     """
     effort = bench.effort()
-    model = bench.model("model=bayes", *PAPER_BATCHES, "model.nets.precision=float32")
-    assert isinstance(model, BayesSCDC)
+    model = bench.model("bayes", PAPER_BATCHES | {"nets.precision": "float32"})
     images = round(images_per_step(model))
-    alone = products(model, images, 0.01 if bench.quick else 0.2)
+    assert isinstance(model.model, BayesSCDC)
+    alone = products(model.model, images, 0.01 if bench.quick else 0.2)
     step, least = step_seconds([model], effort)[0], alone.forward + alone.backward
     print_table(
         (f"MNIST, BayesSCDC, {images} images, float32", "GFLOP", "GFLOP/s", "ms", "ratio", "bar"),

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from omegaconf import DictConfig
+import torch
 
 from curves import LINEAR, Curve
 from semicrowd.crowd import simulate
 from semicrowd.data import Dataset
-from semicrowd.models import build_model
-from semicrowd.pipeline.configurations import composed
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from steps import StepTimer, threads, train
+from semicrowd.settings.model import BayesSettings, NetSettings
+from semicrowd.settings.recipe import Recipe
+from steps import StepTimer, train
 from table import at_most, print_table
 
 _CLUSTERS, _FEATURES, _ANNOTATORS = 10, 20, 20
@@ -67,12 +71,9 @@ def _measure(items: int, number: int, steps: int) -> Cost:
 
 
 def _run(items: int, number: int, steps: int) -> Cost:
-    cfg = composed(["data=pinwheel", "model=bayes", f"model.K={_CLUSTERS}", "model.latent_dim=8", "model.start=cold",
-                    "model.final_refits=0", "model.moves.every=0", "model.relational.sampler=pairs",
-                    "batch_size=128"])  # fmt: skip
     before = _peak()
     data = _draw(items)
-    seconds = _epoch_seconds(cfg, data, number, steps)
+    seconds = _epoch_seconds(data, number, steps)
     return Cost(seconds, max(1.0, _peak() - before))
 
 
@@ -84,16 +85,19 @@ def _draw(items: int) -> Dataset:
     return Dataset("table", features, labels)
 
 
-def _epoch_seconds(cfg: DictConfig, data: Dataset, number: int, steps: int) -> float:
+def _epoch_seconds(data: Dataset, number: int, steps: int) -> float:
     """Seconds of a step times the steps of an epoch: as many as half of the items make, the others have the answers."""
     assert data.labels is not None
     answers = simulate.two_coin(
         data.labels, stream(0, "annotations"), num_annotators=_ANNOTATORS, pairs_per_annotator=number // _ANNOTATORS,
         num_annotated=data.num_items // 2,
     )  # fmt: skip
-    model, timer = build_model(cfg, data, answers, 0, 1), StepTimer(skip=1)
-    train(model, [timer], steps=steps)
-    return timer.seconds * len(model.training_batches())
+    chosen = Recipe(BayesSettings(K=_CLUSTERS, latent_dim=8, sampler="pairs", final_refits=0, merge_every=0))
+    model = BayesSCDC(chosen.model, NetSettings(), data.num_features, answers.num_annotators)
+    module = ClusteringModule(model, TrainingData(torch.from_numpy(data.features), answers), chosen, begin=False)
+    timer = StepTimer(skip=1)
+    train(module, [timer], steps=steps)
+    return timer.seconds * len(module.training_batches())
 
 
 def _peak() -> float:
@@ -106,5 +110,5 @@ def _peak() -> float:
 
 
 if __name__ == "__main__":
-    with threads(1):
+    with threads_of_a_fit():
         print(json.dumps(_run(*map(int, sys.argv[1:]))._asdict()))

@@ -15,7 +15,8 @@ from mpckmeans import mpckmeans
 from pairs import pairs
 from scdc import scdc
 from semicrowd.errors import UserError
-from steps import threads
+from semicrowd.fitting.threads import threads_of_a_fit
+from threads import threads
 from time_to import time_to
 from training import mnist, restarts
 
@@ -29,6 +30,7 @@ SUBJECTS = {
     "curves": "seconds an epoch against numbers of images, answers, clusters and restarts",
     "pairs": "seconds an epoch and memory against numbers of pairs and items",
     "time_to": "seconds until a test accuracy of .84",
+    "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
 }
 
@@ -55,6 +57,7 @@ def main() -> None:
         "curves": partial(curves, bench, arguments.figure),
         "pairs": partial(pairs, arguments.quick),
         "time_to": partial(time_to, bench),
+        "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
     }
     if arguments.quick:
@@ -62,7 +65,7 @@ def main() -> None:
     for name in arguments.names or SUBJECTS:
         print(f"\n## {name}: {SUBJECTS[name]}\n", flush=True)
         try:
-            with threads(1):
+            with threads_of_a_fit():
                 run[name]()
         except UserError as error:
             print(f"not measured: {error}", flush=True)

@@ -4,18 +4,15 @@ import cProfile
 import logging
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 import pytorch_lightning as pl
-import torch
 from pytorch_lightning.callbacks import Callback
-from threadpoolctl import threadpool_limits
 
-from semicrowd.models import ClusteringModule
+from semicrowd.fitting.module import ClusteringModule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines and tips
 warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\).*", category=FutureWarning)
@@ -64,7 +61,7 @@ class StepTimer(Callback):
         self.seconds = (time.process_time() - self._start) / (self._begun - self.skip)
 
 
-def train(model: ClusteringModule, callbacks: Sequence[Callback], epochs: int = 1, steps: int | None = None) -> None:
+def train(module: ClusteringModule, callbacks: Sequence[Callback], epochs: int = 1, steps: int | None = None) -> None:
     """Train as a run does, but for its files; ``steps`` in place of whole epochs."""
     trainer = pl.Trainer(
         accelerator="cpu",
@@ -76,7 +73,7 @@ def train(model: ClusteringModule, callbacks: Sequence[Callback], epochs: int = 
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(model, model.training_batches())
+    trainer.fit(module, module.training_batches())
 
 
 def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[float]:
@@ -96,15 +93,3 @@ def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[flo
 def images_per_step(model: ClusteringModule) -> float:
     """Mean number of images in the first steps of an epoch."""
     return float(np.mean([len(batch.items) for batch in islice(model.training_batches(), 20)]))
-
-
-@contextmanager
-def threads(number: int) -> Iterator[None]:
-    """Compute on so many threads."""
-    before = torch.get_num_threads()
-    with threadpool_limits(number):
-        torch.set_num_threads(number)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)

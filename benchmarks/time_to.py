@@ -8,18 +8,18 @@ from pytorch_lightning.callbacks import Callback
 
 from bench import Bench
 from semicrowd.data import Dataset
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.metrics.clustering import accuracy
-from semicrowd.models import ClusteringModule
-from semicrowd.pipeline.configurations import composed
-from steps import threads, train
+from semicrowd.starts.start import start
+from steps import train
 from table import at_most, print_table
 
 _ACCURACY = 0.84
-_THREADS = 2
 
 
 class Watch(Callback):
-    """Test accuracy after the warm start and after every epoch; training ends when it is high enough.
+    """Test accuracy after the start and after every epoch; training ends when it is high enough.
 
     The clock starts with the object and stands still during evaluations. Labels measure and choose nothing: there is
     one start.
@@ -30,12 +30,12 @@ class Watch(Callback):
         self.seconds, self.accuracy, self.rows = 0.0, 0.0, list[tuple[str, str, str]]()
         self._since = time.perf_counter()
 
-    def look(self, model: ClusteringModule, when: str) -> None:
+    def look(self, module: ClusteringModule, when: str) -> None:
         """Note the time, then the accuracy."""
         self.seconds += time.perf_counter() - self._since
         assert self.data.test_features is not None
         assert self.data.test_labels is not None
-        probabilities = model.posterior(torch.from_numpy(self.data.test_features)).probabilities[0]
+        probabilities = module.model.posterior(torch.from_numpy(self.data.test_features)).probabilities[0]
         self.accuracy = accuracy(self.data.test_labels, probabilities.argmax(-1).numpy())
         self.rows.append((when, f"{self.seconds:.1f}", f"{self.accuracy:.3f}"))
         self._since = time.perf_counter()
@@ -48,19 +48,19 @@ class Watch(Callback):
 
 
 def time_to(bench: Bench) -> None:
-    """Wall time on two threads with the settings of ``src/train.py``, seed 0."""
-    short = ("epochs=1", "model.warm.epochs=1") if bench.quick else ()
-    cfg = composed(["data=mnist", "model=bayes", "annotations=crowd", "seed=0", *short])
+    """Wall time with the settings and threads of ``src/train.py``, seed 0."""
+    short = {"epochs": 1, "start.epochs": 1} if bench.quick else {}
+    chosen = bench.recipe("bayes", True, short)
     data, _ = bench.inputs
-    with threads(_THREADS):
+    with threads_of_a_fit():
         watch = Watch(data, _ACCURACY)
-        model = bench.untrained(cfg)
-        model.warm_up()
-        watch.look(model, "warm start")
+        module = bench.untrained("bayes", chosen, crowd=True)
+        start(module.model, module.data, chosen.start, lambda _: None)
+        watch.look(module, "start")
         if watch.accuracy < _ACCURACY:
-            train(model, [watch], epochs=cfg.epochs)
-    print_table(("MNIST, BayesSCDC, crowd, 2 threads", "s", "test ACC"), watch.rows)
+            train(module, [watch], epochs=chosen.training.epochs)
+    print_table(("MNIST, BayesSCDC, crowd", "s", "test ACC"), watch.rows)
     reached = watch.accuracy >= _ACCURACY
-    verdict = at_most(watch.seconds, 120.0) if reached else f"MISSED: not within {cfg.epochs} epochs"
+    verdict = at_most(watch.seconds, 120.0) if reached else f"MISSED: not within {chosen.training.epochs} epochs"
     print()
     print_table((f"s until test ACC ≥ {_ACCURACY}", "bar"), [(f"{watch.seconds:.1f}" if reached else "–", verdict)])

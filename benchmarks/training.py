@@ -13,19 +13,20 @@ from table import at_most, print_table
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def fit_seconds(*overrides: str) -> float:
-    """Wall time of the fit of one run on one core, in seconds."""
+def fit_seconds(*overrides: str, threads: str | None = "1") -> float:
+    """Wall time of the fit of one run, in seconds; ``threads``: OMP_NUM_THREADS, None to leave the environment alone."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "src/train.py", *overrides, "logger=none", "figures=false",
                    f"hydra.run.dir={folder}/run"]  # fmt: skip
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        environment |= {} if threads is None else {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
         return float(json.loads((Path(folder) / "run" / "metrics.json").read_text())["seconds/fit"])
 
 
 def restarts(quick: bool = False) -> None:
     """Twenty starts in one fit against one start: the pinwheel, as the report's experiments run it."""
-    short, repeats = (("epochs=2", "model.warm.epochs=2"), 1) if quick else ((), 2)
+    short, repeats = (("epochs=2", "start.epochs=2"), 1) if quick else ((), 2)
     rows = []
     for annotations, what in (("two_coin", "with answers"), ("none", "without answers, merges every 10 epochs")):
         common = ("data=pinwheel", "model=bayes", f"annotations={annotations}", "seed=0", *short)
@@ -47,7 +48,7 @@ def mnist(quick: bool = False) -> None:
     data = ("data=pinwheel", "annotations=two_coin") if quick else ("data=mnist", "annotations=crowd")
     for name in () if quick else ("mnist", "mnist_crowd"):
         fetch(name, data_root())
-    common = (*data, "model=bayes", "seed=0", "model.warm.epochs=1")
+    common = (*data, "model=bayes", "seed=0", "start.epochs=1")
     short, long = (fit_seconds(*common, f"epochs={epochs}") for epochs in (1, 4))
     epoch = (long - short) / 3
     print_table(("MNIST, through src/train.py", "s an epoch", "bar"),

@@ -2,7 +2,10 @@
 
 import sys
 
-from semicrowd.run.predict import main
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        from semicrowd.run.predict import main
+
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # while the modules are imported
+        sys.exit(130)

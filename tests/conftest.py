@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
 import tests.type_checks  # noqa: F401 - by its name below
 from jaxtyping import install_import_hook
 
 # Shapes and types of all signatures are checked while the tests run, at no cost to anyone else. Before other imports.
 install_import_hook("semicrowd", "tests.type_checks.checked")
+# The same examples in every run, however slow the machine.
+settings.register_profile("semicrowd", deadline=None, derandomize=True)
+settings.load_profile("semicrowd")
 
 from tests.small_fits import SmallFit, small_fit  # noqa: E402
 

@@ -8,8 +8,8 @@ compiled operators themselves (``ops.nms``, ``io.read_image``) do not.
 
 Two roles in one file, because the second installs the first:
 
-- imported at interpreter start by a ``.pth`` line in site-packages, it wraps torchvision's loader. With matching builds
-  the wrapper does nothing;
+- imported at interpreter start by a ``.pth`` line in site-packages, it waits for torchvision to be looked for and
+  declares the operators then. With matching builds it does nothing;
 - run as a script (``make setup`` does) it checks ``import torchvision`` and installs itself where that fails for the
   reason above.
 """
@@ -43,42 +43,18 @@ def builds_differ(spec: ModuleSpec) -> bool:
     return torch.version.cuda is None and version.is_file() and "+cu" in version.read_text(encoding="utf-8")
 
 
-class _DeclaringLoader(importlib.abc.Loader):
-    """Runs torchvision's own loader after declaring the operators that its Python code refers to."""
-
-    def __init__(self, loader: importlib.abc.Loader, spec: ModuleSpec) -> None:
-        self._loader = loader
-        self._spec = spec
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        if builds_differ(self._spec):
-            import torch
-
-            library = torch.library.Library("torchvision", "FRAGMENT")
-            for schema in SCHEMAS:
-                library.define(schema)
-            _declared.append(library)
-        self._loader.exec_module(module)
-
-    def __getattr__(self, name: str) -> object:  # get_source, get_filename, … of the wrapped loader
-        return getattr(self._loader, name)
-
-
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds torchvision as usual and wraps its loader; every other import passes by."""
+    """Declares the operators when torchvision is looked for; finds nothing itself."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != "torchvision":
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _DeclaringLoader(spec.loader, spec)
-        return spec
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if fullname == "torchvision" and not _declared:
+            spec = PathFinder.find_spec(fullname, path, target)
+            if spec is not None and builds_differ(spec):
+                import torch
+
+                _declared.append(library := torch.library.Library("torchvision", "FRAGMENT"))
+                for schema in SCHEMAS:
+                    library.define(schema)
 
 
 def install(site_packages: Path) -> None:

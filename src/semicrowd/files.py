@@ -15,6 +15,8 @@ from typing import Any
 
 from semicrowd.errors import UserError
 
+#: The fitted estimator of a run, which semicrowd.load reads.
+MODEL = "model.pt"
 #: What a run writes, in the order in which a new run removes it: the result first.
 RUN_FILES = (
     "metrics.json",
@@ -26,6 +28,7 @@ RUN_FILES = (
     "snapshots.npz",
     "annotations.csv",
     "curves.csv",
+    MODEL,
     "checkpoints",
     "figures",
     "provenance.json",

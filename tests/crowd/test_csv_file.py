@@ -2,14 +2,20 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from semicrowd.crowd import csv_file, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
+
+from .conftest import any_answers
 
 
 def _write(tmp_path: Path, text: str) -> Path:
@@ -51,6 +57,29 @@ def test_there_and_back(tmp_path: Path, kind: str) -> None:
     assert (after.source, after.simulated) == (f"{kind} (simulated)", True)
     assert after.worker_names == before.worker_names
     assert sorted(p.name for p in path.parent.iterdir()) == ["answers.csv", "answers.truth.json"]
+
+
+#: A name without control characters, with no space around it.
+NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8).filter(
+    lambda name: name == name.strip()
+)
+
+
+@given(any_answers(), st.lists(NAMES, min_size=4, max_size=4, unique=True))
+def test_any_answers_there_and_back(before: PairAnnotations, names: list[str]) -> None:
+    before = replace(before, worker_names=tuple(names[: before.num_annotators]))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.csv"
+        csv_file.write(before, path)
+        after = csv_file.read(path, before.num_items)
+    for name in ("i", "j", "label"):
+        assert getattr(after, name).tolist() == getattr(before, name).tolist()
+    assert [after.worker_names[m] for m in after.worker] == [before.worker_names[m] for m in before.worker]
+    if before.task is None:
+        assert after.task is None
+    else:
+        assert after.task is not None
+        assert after.task.tolist() == np.unique(before.task, return_inverse=True)[1].tolist()
 
 
 def test_without_truth(tmp_path: Path) -> None:

@@ -34,13 +34,16 @@ def answers(tasks: bool = True) -> PairAnnotations:
     )  # fmt: skip
 
 
-class EveryChoice:
-    """Stands for a generator and gives each subset of a uniform draw without replacement in turn."""
+class EveryChoice(np.random.Generator):
+    """Gives each subset of a uniform draw without replacement in turn."""
 
     def __init__(self, subset: tuple[int, ...]) -> None:
+        super().__init__(np.random.PCG64(0))
         self.subset = np.array(subset)
 
-    def choice(self, of: int | np.ndarray, size: int, replace: bool) -> np.ndarray:
+    def choice(  # type: ignore[override]
+        self, of: int | np.ndarray, size: int, replace: bool
+    ) -> np.ndarray:
         assert not replace
         assert size == len(self.subset)
         return (np.arange(of) if isinstance(of, int) else of)[self.subset]
@@ -48,7 +51,7 @@ class EveryChoice:
 
 def all_batches(sampler: RelationalSampler, of: int, size: int) -> Iterator[RelationalBatch]:
     for subset in itertools.combinations(range(of), size):
-        yield sampler.sample(EveryChoice(subset))  # type: ignore[arg-type]
+        yield sampler.sample(EveryChoice(subset))
 
 
 @pytest.mark.parametrize(
@@ -127,16 +130,22 @@ def test_components_are_those_of_the_drawn_graph() -> None:
 def test_a_sampler_of_more_than_there_is_gives_all() -> None:
     rng = np.random.default_rng(0)
     for kind in ("pairs", "tasks", "nodes"):
-        batch = build_sampler(kind, answers(), pairs=99, tasks=99, nodes=99).sample(rng)
+        batch = build_sampler(kind, answers(), size=99, in_proportion=1).sample(rng)
         assert len(batch.i) == 9
         assert batch.pair_weight == 1
 
 
 def test_auto_takes_tasks_where_there_are_any() -> None:
-    sizes = {"pairs": 2, "tasks": 1, "nodes": 3}
-    assert isinstance(build_sampler("auto", answers(), **sizes), TaskSampler)
-    assert isinstance(build_sampler("auto", answers(tasks=False), **sizes), NodeSampler)
+    found = build_sampler("auto", answers(), size=1, in_proportion=2)
+    assert (type(found), found.size) == (TaskSampler, 1)
+    found = build_sampler("auto", answers(tasks=False), size=3, in_proportion=2)
+    assert (type(found), found.size) == (NodeSampler, 3)
     with pytest.raises(UserError, match="no task column"):
-        build_sampler("tasks", answers(tasks=False), **sizes)
-    with pytest.raises(UserError, match="expected auto, pairs, tasks or nodes"):
-        build_sampler("cliques", answers(), **sizes)
+        build_sampler("tasks", answers(tasks=False), size=1, in_proportion=2)
+
+
+def test_sizes_that_nobody_has_given() -> None:
+    i, j = np.triu_indices(200, k=1)
+    many = PairAnnotations.from_arrays(i, j, 0 * i, 0 * i, num_items=200, task=i % 7)
+    sizes = {kind: build_sampler(kind, many, None, in_proportion=41).size for kind in ("pairs", "tasks", "nodes")}
+    assert sizes == {"pairs": 41, "tasks": 3, "nodes": 108}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torchvision.datasets import MNIST  # type: ignore[import-untyped]
 
 from semicrowd.data import load_dataset
 from semicrowd.data.mnist import read_idx
@@ -42,6 +43,10 @@ def test_real_files(public_data: Callable[[str], Path]) -> None:
     assert data.labels[:8].tolist() == [5, 0, 4, 1, 9, 2, 1, 3]
     assert np.bincount(data.test_labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     assert set(data.hashes) == set(MNIST_IDX)
+    for train, features, labels in ((True, data.features, data.labels), (False, data.test_features, data.test_labels)):
+        theirs = MNIST(root / "mnist", train=train)
+        assert (np.rint(features * 255) == theirs.data.flatten(1).numpy()).all()
+        assert (labels == theirs.targets.numpy()).all()
     # Generous against a busy machine: well below a second where it is not.
     assert seconds < 5
 

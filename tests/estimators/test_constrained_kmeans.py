@@ -5,15 +5,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
-from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
 
 
 @pytest.fixture(scope="module")
@@ -101,30 +99,3 @@ def test_noisy_answers_improve_on_k_means_and_the_objective_never_rises() -> Non
     # New items have no answers: their nearest centre.
     nearest = ((features[:, None] - found.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
     assert np.array_equal(found.predict(features), nearest)
-
-
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _blobs(np.random.default_rng(8), noise=2.0)
-    answers = quota(labels, np.random.default_rng(9), pairs_per_annotator=60)
-    model = ConstrainedKMeans(4, weighting="net", penalty=0.5, random_state=3)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
-def test_input_that_does_not_go_together_is_refused() -> None:
-    features, labels = _blobs(np.random.default_rng(10))
-    answers = quota(labels, np.random.default_rng(11), pairs_per_annotator=20)
-    with pytest.raises(UserError, match="answers about 160 items; expected 159"):
-        ConstrainedKMeans(4).fit(features[1:], answers)
-    with pytest.raises(UserError, match="n_clusters=1: expected 2 to 160"):
-        ConstrainedKMeans(1).fit(features, answers)
-    with pytest.raises(UserError, match="weighting=most: expected one of unit, net"):
-        ConstrainedKMeans(4, weighting="most").fit(features, answers)  # type: ignore[arg-type]
-    broken = features.copy()
-    broken[5, 2] = np.nan
-    with pytest.raises(UserError, match="row 5, column 2: nan; expected a finite number"):
-        ConstrainedKMeans(4).fit(broken, answers)
-    model = ConstrainedKMeans(4).fit(features, answers)
-    with pytest.raises(UserError, match="2 features; expected 3, as in fit"):
-        model.predict(features[:, :2])

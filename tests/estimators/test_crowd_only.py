@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import beta as beta_law
-from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
+from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
@@ -112,12 +111,3 @@ def test_too_few_annotated_items() -> None:
     pairs = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=9)
     with pytest.raises(UserError, match="2 annotated items; expected n_clusters=3 at least"):
         SignedSpectral(3).fit(np.zeros((9, 2)), pairs)
-
-
-@pytest.mark.parametrize("kind", [SignedSpectral, CrowdLogistic])
-def test_scikit_learn_surface(kind: type[SignedSpectral] | type[CrowdLogistic]) -> None:
-    features, _, pairs = _simulated(3, 60, num_annotated=60)
-    model = kind(3, n_init=2, random_state=5)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert copy.fit(features, pairs).labels_.tobytes() == model.fit(features, pairs).labels_.tobytes()

@@ -4,13 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.cspa import CSPA, co_association, partition
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.cspa import CSPA, co_association, partition
 
 #: Four clusterings of seven objects, −1 where one leaves an object out (Strehl & Ghosh 2002, table 1).
 PAPER = np.array([[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3], [1, 2, -1, 1, 2, -1, -1]])
@@ -30,7 +28,7 @@ def _answers_of(clusterings: np.ndarray, num_items: int) -> PairAnnotations:
 
 @pytest.mark.parametrize("clusterings", ["closure", "balance"])
 def test_example_of_the_paper(clusterings: str) -> None:
-    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))  # type: ignore[arg-type]
+    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))
     # "Good combined clustering" of the paper: that of the first two annotators.
     assert adjusted_rand_score(PAPER[0], found.labels_) == 1.0
 
@@ -89,17 +87,9 @@ def test_items_without_answers_follow_the_nearest_annotated_item() -> None:
 
 
 @pytest.mark.parametrize("clusterings", ["closure", "balance", "constrained_kmeans"])
-def test_same_seed_same_labels_and_clones(clusterings: str) -> None:
+def test_every_kind_of_clustering_gives_parts_of_one_size(clusterings: str) -> None:
     labels = np.repeat(np.arange(3), 20)
     features = np.random.default_rng(2).normal(size=(60, 4)) + labels[:, None]
     answers = quota(labels, np.random.default_rng(3), pairs_per_annotator=40)
-    model = CSPA(3, clusterings=clusterings, random_state=5)  # type: ignore[arg-type]
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
-def test_an_unknown_kind_of_clustering_is_refused() -> None:
-    answers = _answers_of(PAPER, 7)
-    with pytest.raises(UserError, match="clusterings=open: expected one of closure, balance, constrained_kmeans"):
-        CSPA(3, clusterings="open").fit(np.zeros((7, 1)), answers)  # type: ignore[arg-type]
+    model = CSPA(3, clusterings=clusterings).fit(features, answers)
+    assert np.bincount(model.labels_).max() <= 22

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd.estimators.itml import GAMMAS, ITML, MAX_PAIRS, _differences, _squared_distances
-from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.itml import GAMMAS, ITML, MAX_PAIRS, _differences, _squared_distances
 
 
 def _stretched(rng: np.random.Generator, size: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -90,21 +88,3 @@ def test_squared_distances_of_many_items_are_a_sample_without_self_pairs() -> No
     assert sample.min() == 1.0
     # Mean over all pairs of 0 … n − 1 is n (n + 1) / 6.
     assert sample.mean() == pytest.approx(1000 * 1001 / 6, rel=0.02)
-
-
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _stretched(np.random.default_rng(5), size=20)
-    answers = quota(labels, np.random.default_rng(6), pairs_per_annotator=40)
-    model = ITML(3, max_iter=20, random_state=4)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-    fixed = ITML(3, gamma=0.1, max_iter=20).fit(features, answers)
-    assert fixed.gamma_ == 0.1
-
-
-def test_answers_about_other_items_are_refused() -> None:
-    features, labels = _stretched(np.random.default_rng(7), size=10)
-    answers = quota(labels, np.random.default_rng(8), pairs_per_annotator=20)
-    with pytest.raises(UserError, match="answers about 30 items; expected 29"):
-        ITML(3).fit(features[1:], answers)

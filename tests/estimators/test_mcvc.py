@@ -1,19 +1,21 @@
 """MCVC and deep MCVC on cases with a known answer, and the scikit-learn surface."""
 
 import pickle
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.deep_mcvc import DeepMCVC
-from semicrowd.estimators.mcvc import MCVC
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
+from semicrowd.estimators.mcvc import MCVC, DeepMCVC
+from semicrowd.fitting import iterate
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
@@ -132,35 +134,32 @@ def test_same_seed_same_result() -> None:
     assert first.bounds_.tobytes() != other.bounds_.tobytes()
 
 
-@pytest.mark.parametrize(("kind", "hidden"), [(MCVC, ()), (DeepMCVC, (40, 40))])
-def test_scikit_learn_surface(kind: type[MCVC], hidden: tuple[int, ...]) -> None:
-    model = kind(3, n_restarts=2, random_state=7)
-    assert model.get_params()["hidden"] == hidden
-    copy = clone(model)
-    assert copy is not model
-    assert copy.get_params() == model.get_params()
-    assert copy.set_params(n_views=2).n_views == 2
+def test_bounds_on_the_way_and_a_fit_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    features, labels = _blobs(3, 20)
+    pairs = quota(labels, stream(5, "test"), sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=60)
+    # So many steps that views nobody uses are dropped on the way.
+    options: dict[str, Any] = {"n_restarts": 2, "n_steps": 125, "hidden": (5,)}
+    monitor = Monitor()
+    whole = MCVC(3, **options).fit(features, pairs, monitor=monitor)
+    assert [row["epoch"] for row in monitor.rows] == [*range(10, 125, 10), 125]
+    bounds = [row["elbo/epoch"] for row in monitor.rows]
+    assert bounds[-1] > bounds[0]
+    assert bounds[-1] == pytest.approx(whole.bound_, abs=0.1)
 
+    class Stop(Exception):
+        pass
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_clusters": 1}, "n_clusters=1: expected 2 to"),
-        ({"n_restarts": 0}, "n_restarts=0: expected a whole number >= 1"),
-        ({"n_views": 0}, "n_views=0: expected a whole number >= 1"),
-        ({"n_held": -1}, "n_held=-1: expected a number >= 0"),
-        ({"random_state": -1}, "seed=-1: expected an integer >= 0"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
-    features, labels = _blobs(2, 5)
-    pairs = quota(labels, stream(0, "test"), sensitivity=[0.9], specificity=[0.9], pairs_per_annotator=10)
-    with pytest.raises(UserError, match=message):
-        MCVC(**settings).fit(features, pairs)
+    def stop(iteration: int, metrics: Mapping[str, float]) -> None:
+        if iteration == 100:
+            raise Stop
 
-
-def test_answers_about_other_items() -> None:
-    features, labels = _blobs(2, 5)
-    pairs = quota(labels, stream(0, "test"), sensitivity=[0.9], specificity=[0.9], pairs_per_annotator=10)
-    with pytest.raises(UserError, match="answers about 10 items; expected 9"):
-        MCVC(2).fit(features[:9], pairs)
+    monkeypatch.setattr(iterate, "EVERY", 0.0)
+    with pytest.raises(Stop):
+        MCVC(3, **options).fit(features, pairs, monitor=Monitor(tmp_path, log=stop))
+    monitor = Monitor(tmp_path, resume=True)
+    resumed = MCVC(3, **options).fit(features, pairs, monitor=monitor)
+    assert resumed.bounds_.tobytes() == whole.bounds_.tobytes()
+    assert resumed.predict_proba(features).tobytes() == whole.predict_proba(features).tobytes()
+    assert [row["epoch"] for row in monitor.rows] == [*range(10, 125, 10), 125]
+    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
+        MCVC(4, **options).fit(features, pairs, monitor=monitor)

@@ -7,16 +7,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.link_graph import LinkGraph
-from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.link_graph import LinkGraph
+from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +162,7 @@ def test_it_finds_the_partition_of_the_published_implementation(published: Modul
 def test_the_objective_never_rises(metric: str, shared: bool, unit: str) -> None:
     features, labels = _stretched(np.random.default_rng(4))
     answers = quota(labels, np.random.default_rng(5), pairs_per_annotator=150)
-    found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)  # type: ignore[arg-type]
+    found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)
     assert len(found.objective_history_) > 1
     assert np.all(np.diff(found.objective_history_) <= 1e-9)
     links = majority_vote(answers)
@@ -201,21 +199,3 @@ def test_farthest_pair_is_the_one_found_by_comparing_all(seed: int) -> None:
     points = rng.normal(size=(200, 3)) * rng.uniform(0.1, 5, 3) + 100
     first, second = farthest_pair(points)
     assert np.linalg.norm(points[first] - points[second]) == pytest.approx(squareform(pdist(points)).max())
-
-
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _stretched(np.random.default_rng(11), size=20)
-    answers = quota(labels, np.random.default_rng(12), pairs_per_annotator=30)
-    model = MPCKMeans(3, metric="full", weighting="net", penalty=0.5, random_state=3)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
-def test_unknown_choices_are_refused() -> None:
-    features, labels = _stretched(np.random.default_rng(13), size=10)
-    answers = quota(labels, np.random.default_rng(14), pairs_per_annotator=20)
-    with pytest.raises(UserError, match="metric=round: expected one of diagonal, full"):
-        MPCKMeans(3, metric="round").fit(features, answers)  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="unit=pound: expected one of item, paper"):
-        MPCKMeans(3, unit="pound").fit(features, answers)  # type: ignore[arg-type]

@@ -5,14 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
 
 
 def _symmetric(rng: np.random.Generator, size: int, chance: float) -> np.ndarray:
@@ -110,25 +108,7 @@ def test_it_finds_the_classes_where_k_means_cannot(num_annotated: int | None) ->
     assert normalized_mutual_info_score(classes, found.predict(new)) > 0.85
 
 
-def test_same_seed_same_labels_and_clones() -> None:
-    features, labels = _stretched(np.random.default_rng(6), size=20)
-    answers = quota(labels, np.random.default_rng(7), pairs_per_annotator=60)
-    model = SemiCrowd(3, lower=0.2, upper=0.8, ridge=0.1, random_state=2)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert np.array_equal(model.fit(features, answers).labels_, copy.fit_predict(features, pairs=answers))
-
-
 def test_answers_that_teach_nothing_still_give_clusters() -> None:
     features, labels = _stretched(np.random.default_rng(8), size=10)
     answers = PairAnnotations.from_arrays([0, 10], [11, 21], [0, 0], [0, 0], num_items=30)
     assert len(SemiCrowd(3).fit(features, answers).labels_) == len(labels)
-
-
-def test_thresholds_out_of_order_are_refused() -> None:
-    features, labels = _stretched(np.random.default_rng(9), size=10)
-    answers = quota(labels, np.random.default_rng(10), pairs_per_annotator=20)
-    with pytest.raises(UserError, match=r"lower=0.7, upper=0.3: expected 0 <= lower < upper <= 1"):
-        SemiCrowd(3, lower=0.7, upper=0.3).fit(features, answers)
-    with pytest.raises(UserError, match="answers about 30 items; expected 29"):
-        SemiCrowd(3).fit(features[1:], answers)

@@ -5,9 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
+from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
 from semicrowd.random import stream
 
 KINDS = [KMeansOnly, MixtureOnly]
@@ -34,11 +33,3 @@ def test_the_mixture_knows_shapes() -> None:
     features = np.stack([20 * rng.standard_normal(90), 3 * labels + 0.1 * rng.standard_normal(90)], 1)
     assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features, _pairs(0)).labels_) == pytest.approx(1)
     assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features, _pairs(0)).labels_) < 0.2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_bad_input(kind: type[KMeansOnly] | type[MixtureOnly]) -> None:
-    features = np.zeros((90, 2))
-    features[7, 1] = np.nan
-    with pytest.raises(UserError, match="X, row 7, column 1"):
-        kind(2).fit(features, _pairs(0))

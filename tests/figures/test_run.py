@@ -8,8 +8,8 @@ import pytest
 from matplotlib.image import imread
 
 from semicrowd.errors import UserError
-from semicrowd.figures import RunFigureData, run_figures
 from semicrowd.evaluation.scores import WorkerTable
+from semicrowd.figures import RunFigureData, run_figures
 from semicrowd.fitting.snapshots import Snapshots
 
 

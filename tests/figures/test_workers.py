@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.container import ErrorbarContainer
 from sklearn.metrics import mean_absolute_error
 
-from semicrowd.figures.workers import workers
 from semicrowd.evaluation.scores import WorkerTable
+from semicrowd.figures.workers import workers
 
 
 def table(truth: bool = True, count: int = 6) -> WorkerTable:

@@ -75,7 +75,7 @@ def items_and_answers() -> tuple[Tensor, PairAnnotations]:
 def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
     features, answers = items_and_answers()
     moved = Views(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
-    data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=12)
+    data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
     model = MODELS[name](recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
     if dtype == torch.float64:
         model.double()  # the networks too
@@ -167,7 +167,7 @@ def test_ranks_stay_the_same_through_merges_and_new_partitions(tmp_path: Path, n
     )
     fitted = module("bayes", recipe, torch.float32, views=True)
     first, second = run(fitted, fitted.training_batches(), tmp_path / "ranks", 2, 10, moves())
-    # Two steps an epoch of each process: 24 annotated items, 36 others in batches of 12 over two processes.
+    # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():
         torch.testing.assert_close(value, second[key], rtol=0, atol=0)
     counts = first["model.globals.eta.pi"] + 1

@@ -10,18 +10,19 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
+from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
     answer_weight,
     bound,
+    evidence,
     initial_experts,
     update,
     used_views,
 )
-from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
-from semicrowd.nets.mlp import MLP, squared_weights
 from semicrowd.random import stream, torch_stream
 from semicrowd.starts.answer_networks import AnswerNetworks
 
@@ -155,39 +156,6 @@ def test_updates_never_lower_the_bound(seed: int) -> None:
         last = now
 
 
-def test_gradient_by_the_weights() -> None:
-    pairs = _pairs(7, 3, 20, 2)
-    graph = pairs.index.graph
-    features = torch.randn(len(graph.items), 2, generator=torch_stream(0, "x"), dtype=torch.float64)
-    net = MLP(2, (3,), (3,), [torch_stream(0, "net", r) for r in range(4)], linear_skip=False).double()
-    view = _view((2, 3, 2), 0)
-
-    def probabilities() -> Tensor:
-        return net(features)[0].softmax(-1).unflatten(0, (2, 2))
-
-    agreement = graph.agreement(probabilities().detach())[0]
-    experts = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
-    AnswerNetworks(net, experts, PRIOR, graph).step(probabilities(), rate=0.0, held=True)  # it moves nothing
-
-    @torch.no_grad()
-    def objective() -> float:
-        found = graph.agreement(probabilities())[0]
-        squared = squared_weights(net).unflatten(0, (2, 2)).sum(-1)
-        return float(bound(experts, found, graph.counts, PRIOR, squared).sum())
-
-    step = 1e-5
-    for parameter in net.parameters():
-        assert parameter.grad is not None
-        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-        for k in range(len(flat)):
-            flat[k] += step
-            up = objective()
-            flat[k] -= 2 * step
-            down = objective()
-            flat[k] += step
-            assert -gradient[k].item() == pytest.approx((up - down) / (2 * step), abs=1e-6)
-
-
 def test_everything_in_one_cluster_is_a_fixed_point_that_explains_nothing() -> None:
     # Why the annotators are held at their prior in the first steps.
     i, j = np.triu_indices(6, k=1)
@@ -213,3 +181,32 @@ def test_views_that_nobody_uses_are_dropped() -> None:
     assert used_views(experts)[:, 0].tolist() == [2, 3]
     assert used_views(experts).shape == (2, 2)
     assert used_views(experts)[1].tolist() == [3, 1]
+
+
+def test_evidence_is_that_of_every_annotator_and_answer() -> None:
+    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
+    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
+    sensitivity, specificity = (beta.to_natural(shape[None]) for shape in shapes)
+    start = initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR)
+    weight, offset = evidence(start._replace(sensitivity=sensitivity, specificity=specificity))
+    psi = torch.digamma
+    for m in range(2):
+        (a, b), (c, d) = shapes[0, m], shapes[1, m]
+        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
+        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
+        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
+        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))
+
+
+def test_a_prior_of_each_annotator() -> None:
+    """One of two annotators is taken to say the opposite: as if their answers and shapes were mirrored."""
+    pairs = _pairs(6, 2, 20, 3)
+    graph = pairs.index.graph
+    agreement = graph.agreement(_eta((1, 1, len(graph.items), 3), 3))[0]
+    quality = torch.stack([PRIOR.quality, PRIOR.quality.flip(-1)])[None]
+    mixed = Prior(quality, PRIOR.stick)
+    view = torch.ones(1, 2, 1, dtype=torch.float64)
+    both = update(initial_experts(view, mixed), agreement, graph.counts, mixed)
+    plain = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
+    torch.testing.assert_close(both.sensitivity[:, 0], plain.sensitivity[:, 0])
+    torch.testing.assert_close(both.specificity[:, 1] - plain.specificity[:, 1], torch.tensor([[-9.0, 9.0]]).double())

@@ -17,9 +17,11 @@ def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
 
 def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
     plain = run_settings(mnist("model=bayes", answers=CROWD))
-    assert plain["model"]["K"] == 50
     assert plain["annotations"] == {"name": "file"}
+    assert plain["defaults"]["model"]["learning_rate"] == 0.001
     assert run_settings(mnist("model=bayes", "epochs=3", answers=CROWD))["epochs"] == 3
+    assert run_settings(mnist("model=bayes", "model.K=30", answers=CROWD))["model"]["K"] == 30
+    assert run_settings(mnist("model=bayes", "views=none", answers=CROWD))["views"] == {"kind": "none"}
     for same in ("logger=none", "figures=false", "trainer.accelerator=cpu", "seed=7", "resume=true"):
         assert run_settings(mnist("model=bayes", same, answers=CROWD)) == plain
 
@@ -29,6 +31,7 @@ def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> Non
     assert [(one["name"], one["num_tasks"]) for one in settings["answers"]] == [("crowd", 10), ("tasks", 10)]
     assert settings["answers"][1]["num_annotators"] == 9
     assert settings == answer_settings(mnist("model=scdc", "epochs=3", answers=CROWD))
+    assert not [path for path in settings["code"] if path.startswith(("semicrowd/models", "semicrowd/defaults"))]
     assert answer_settings(mnist("model=bayes")) == {}
 
 
@@ -39,9 +42,9 @@ def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(tmp_path: Path)
         for model, of in (("mcvc", [7]), ("itml", [7, 9]))
     ]
     write_configurations(sweeps, tmp_path)
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.yaml")) == [
-        "set/answers.yaml", "set_itml/run.yaml", "set_mcvc/run.yaml",
-    ]  # fmt: skip
+    written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("set*/*.yaml"))
+    assert written == ["set/answers.yaml", "set_itml/run.yaml", "set_mcvc/run.yaml"]
+    assert "semicrowd/data/faces.py" in yaml.safe_load((tmp_path / "face_features" / "code.yaml").read_text())
     of_seven = [f"num_annotated-7_seed-{seed}" for seed in (0, 1)]
     assert yaml.safe_load((tmp_path / "set_mcvc" / "run.yaml").read_text())["runs"] == of_seven
     answers = yaml.safe_load((tmp_path / "set" / "answers.yaml").read_text())

@@ -1,15 +1,15 @@
 """params.yaml and profiles."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.configurations import composed, run_settings
-from semicrowd.pipeline.experiments import Answers, Experiment, Job, format_ranges, load_plan
+from semicrowd.pipeline.configurations import settings_of
+from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
-from semicrowd.report import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
-from semicrowd.run.settings import check
+from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
 NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -18,16 +18,13 @@ TINY = """\
 profile: tiny
 jobs: 2
 groups:
-  both:
-    seeds: [0, 2]
-    threads: 1
-    needs: [mnist]
-    experiments: [one, other]
+  both: {seeds: [0, 2], needs: [mnist], experiments: [one, other]}
+  last: {seeds: [7], experiments: [alone]}
 experiments:
-  one: {overrides: [data=mnist], answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: [0.7, 1]}}}
-  other: {overrides: [data=mnist, "snapshots=[0,1]"]}
-  alone: {overrides: [data=pinwheel, annotations=none], seeds: [3]}
-  off: {overrides: [data=mnist]}
+  one: {settings: {data: mnist}, answers: {kind: crowd, num_tasks: 5, fallback: {kind: tasks, sensitivity: 0.7}}}
+  other: {settings: {data: mnist, snapshots: [0, 1]}}
+  alone: {settings: {data: pinwheel, annotations: none}, seeds: [3]}
+  spare: {settings: {data: mnist}}
 """
 #: Two experiments that share two sets of answers, at three points.
 SWEEP = """\
@@ -36,15 +33,14 @@ groups:
   face:
     seeds: [0, 4]
     sweep: {num_annotated: [7, 9, 30]}
-    answers: [few, many]
-    experiments: [one, other]
+    experiments: [few_one, many_one, few_other, many_other, alone]
 answers:
   few: {kind: quota}
   many: {kind: quota, pairs_per_annotator: 60}
 experiments:
-  one: {overrides: [data=pinwheel, model=mcvc]}
-  other: {overrides: [data=pinwheel, model=itml]}
-  alone: {overrides: [data=pinwheel, model=kmeans, annotations=none], seeds: [0, 1], sweep: {}}
+  one: {settings: {data: pinwheel, model: mcvc}}
+  other: {settings: {data: pinwheel, model: itml}}
+  alone: {settings: {data: pinwheel, model: kmeans, annotations: none}, seeds: [0, 1], sweep: {}}
 """
 
 
@@ -55,8 +51,10 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
-def experiments() -> list[tuple[str, Experiment]]:
-    return [(profile, e) for profile in NAMES for e in load_plan(PROFILES / f"{profile}.yaml").experiments.values()]
+def plan_of(profile: str, folder: Path) -> Plan:
+    """A profile as the pipeline reads it."""
+    select_profile(profile, folder / "params.yaml", PROFILES)
+    return load_plan(folder / "params.yaml")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +72,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     plan = load_plan(params)
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
-    face = {f"{answers}_{model}" for answers in figure3.KEYS for model in figure3.shown(answers, plan.experiments)}
+    sets = (figure3.ALL, figure3.SOME)
+    face = {f"{answers}_{model}" for answers in sets for model in figure3.shown(answers, plan.experiments)}
     others = {*face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure5.CIFAR10}
     assert set(plan.experiments) == shown | face | others
     assert drift(params, PROFILES) == ""
@@ -88,31 +87,52 @@ def test_an_edited_file_is_used_and_said_so(tmp_path: Path) -> None:
     assert "differs from" in drift(params, PROFILES)
 
 
+def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    (tmp_path / "more.yaml").write_text(
+        "base: tiny\nprofile: more\n"
+        "groups: {both: {seeds: [1], experiments+: [spare]}}\n"
+        "experiments: {other: {settings: {epochs: 3, snapshots: null}}, alone: {seeds: null}}\n"
+    )
+    params = tmp_path / "params.yaml"
+    assert select_profile("more", params, tmp_path)
+    plan = load_plan(params)
+    assert list(plan.experiments) == ["one", "other", "spare", "alone"]
+    assert plan.experiment("other").overrides == ("data=mnist", "epochs=3")
+    assert plan.experiment("one") == replace(load_plan(tmp_path / "tiny.yaml").experiment("one"), seeds=(1,))
+    assert plan.experiment("alone").seeds == (7,)
+    assert drift(params, tmp_path) == ""
+
+
+def test_params_are_a_profile() -> None:
+    root = PROFILES.parents[1]
+    assert drift(root / "params.yaml", PROFILES) == ""
+
+
 def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_names_is_off(tiny: Path) -> None:
     plan = load_plan(tiny)
     assert (plan.profile, plan.jobs, list(plan.experiments)) == ("tiny", 2, ["one", "other", "alone"])
     for name in ("one", "other"):
         one = plan.experiment(name)
-        assert (one.seeds, one.threads, one.needs) == ((0, 2), 1, ("mnist",))
+        assert (one.seeds, one.needs) == ((0, 2), ("mnist",))
     assert (plan.experiment("alone").seeds, plan.experiment("alone").needs) == ((3,), ())
     assert plan.experiment("one").option("data") == "mnist"
     with pytest.raises(UserError, match="'two' is not in profile tiny: it has one, other, alone"):
         plan.experiment("two")
 
 
-@pytest.mark.parametrize("name", ["nobody", "alone"])
-def test_a_group_of_unknown_experiments_is_refused(tiny: Path, name: str) -> None:
-    tiny.write_text(TINY.replace("[one, other]", f"[one, {name}]"))
-    with pytest.raises(UserError, match=f"group both: .* found '{name}'"):
+def test_a_group_of_unknown_experiments_is_refused(tiny: Path) -> None:
+    tiny.write_text(TINY.replace("[one, other]", "[one, nobody]"))
+    with pytest.raises(UserError, match="experiment 'nobody' of a group"):
         load_plan(tiny)
 
 
 def test_answers_have_their_options_and_those_of_their_fallback(tiny: Path) -> None:
     answers = load_plan(tiny).experiment("one").answers
-    assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": [0.7, 1]}))
+    assert answers == Answers("crowd", {"num_tasks": 5}, Answers("tasks", {"sensitivity": 0.7}))
     assert answers.overrides() == ["annotations=crowd", "annotations.num_tasks=5"]
     assert answers.fallback is not None
-    assert composed(["data=mnist", *answers.fallback.overrides()]).annotations.sensitivity == [0.7, 1]
+    assert settings_of(["data=mnist", *answers.fallback.overrides()])["annotations"]["sensitivity"] == 0.7
 
 
 def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(tiny: Path) -> None:
@@ -130,8 +150,8 @@ def test_a_sweep_has_a_run_for_each_seed_at_each_point_with_each_set_of_answers(
     with pytest.raises(UserError, match="'none' is not in profile"):
         plan.with_answers("none")
     assert many.answers is not None
-    point = composed(["data=pinwheel", *many.answers.overrides(many.jobs[1].point)]).annotations
-    assert (point.num_annotated, point.pairs_per_annotator) == (7, 60)
+    point = settings_of(["data=pinwheel", *many.answers.overrides(many.jobs[1].point)])["annotations"]
+    assert (point["num_annotated"], point["pairs_per_annotator"]) == (7, 60)
     assert many.command() == (
         "python src/train.py -m data=pinwheel model=mcvc annotations=quota annotations.pairs_per_annotator=60 "
         "annotations.num_annotated=7,9,30 seed=0,4"
@@ -158,8 +178,8 @@ def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
     [
         (None, "not found"),
         ("experiments: [", "no valid YAML"),
-        ("profile: x\n", "expected profile and experiments"),
-        ("profile: x\nexperiments: {a: {seeds: [0]}}\n", "overrides"),
+        ("profile: x\n", "expected profile, groups"),
+        ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
     ],
 )
 def test_bad_params_are_one_clear_line(content: str | None, message: str, tmp_path: Path) -> None:
@@ -171,22 +191,19 @@ def test_bad_params_are_one_clear_line(content: str | None, message: str, tmp_pa
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("profile", "experiment"), experiments(), ids=lambda x: x if isinstance(x, str) else x.name)
-def test_every_experiment_is_a_configuration(profile: str, experiment: Experiment) -> None:
-    answers = experiment.answers.overrides() if experiment.answers else []
-    config = composed([*experiment.overrides, *answers])
-    check(config)
-    assert config.data.name == experiment.option("data")
-    assert (config.annotations.name == "none") == (experiment.answers is None)
-    pinwheel_of_the_paper = profile == "paper" and config.data.name == "pinwheel"
-    assert (config.protocol == "paper") == ("_paper" in experiment.name or pinwheel_of_the_paper)
-    assert all(0 <= epoch <= config.epochs for epoch in config.snapshots)
-    if config.data.name != "pinwheel":
-        assert experiment.needs == (config.data.name,)
-    if experiment.answers and experiment.answers.fallback:
-        instead = composed([*experiment.overrides, *experiment.answers.fallback.overrides()]).annotations
-        options = experiment.answers.options
-        assert {name: instead[name] for name in options} == dict(options)
-    # The pipeline's answers come from a file: nothing but the answers may depend on it.
-    pipeline = {name: value for name, value in run_settings(experiment).items() if name != "annotations"}
-    assert pipeline == {name: config[name] for name in pipeline}
+@pytest.mark.parametrize("profile", NAMES)
+def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> None:
+    for name, experiment in plan_of(profile, tmp_path).experiments.items():
+        answers = experiment.answers.overrides() if experiment.answers else []
+        settings = settings_of([*experiment.overrides, *answers])
+        assert settings["data"]["name"] == experiment.option("data")
+        assert (settings["annotations"]["name"] == "none") == (experiment.answers is None)
+        of_the_paper = "_paper" in name or (profile == "paper" and "pinwheel" in name)
+        assert (settings["protocol"] == "paper") == of_the_paper
+        assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
+        if experiment.option("data") != "pinwheel":
+            assert experiment.needs == (experiment.option("data"),)
+        if experiment.answers and experiment.answers.fallback:
+            instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]
+            options = experiment.answers.options
+            assert {name: instead[name] for name in options} == dict(options)

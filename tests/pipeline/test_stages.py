@@ -194,8 +194,8 @@ def test_shared_answers_are_made_once_for_all_who_share_them(project: Path) -> N
     (project / "params.yaml").write_text(
         "profile: tiny\n"
         "answers: {set: {kind: quota, num_annotated: 30}}\n"
-        "groups: {all: {seeds: [0, 1], sweep: {pairs_per_annotator: [20, 40]}, answers: [set], experiments: [a, b]}}\n"
-        "experiments: {a: {overrides: [data=pinwheel, model=mcvc]}, b: {overrides: [data=pinwheel, model=itml]}}\n"
+        "groups: {all: {seeds: [0, 1], sweep: {pairs_per_annotator: [20, 40]}, experiments: [set_a, set_b]}}\n"
+        "experiments: {a: {settings: {data: pinwheel, model: mcvc}}, b: {settings: {data: pinwheel, model: itml}}}\n"
     )
     assert answers.main(["set"]) == 0
     made = sorted(path.parent.name for path in Path("annotations").rglob("answers.csv"))

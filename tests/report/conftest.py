@@ -1,9 +1,11 @@
 """Runs as the report finds them, without having run anything."""
 
+from pathlib import Path
 from typing import Any
 
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.protocols import PROTOCOLS
+from semicrowd.report.build import find_papers
+from semicrowd.report.exhibits import Exhibit, Result
+from semicrowd.report.runs import Collected, Run
 
 METRICS = {
     "test/acc": 0.93,
@@ -19,10 +21,21 @@ METRICS = {
 }
 
 
-def paper_config(exhibit: str, model: str = "bayes") -> dict[str, Any]:
+def exhibit(key: str, paper: str = "scdc") -> Exhibit:
+    """A table or figure by its key."""
+    (found,) = (e for p in find_papers() if p.key == paper for e in p.exhibits if e.key == key)
+    return found
+
+
+def build(key: str, runs: Collected, folder: Path) -> Result:
+    """The result of a table or figure of the SCDC paper."""
+    return exhibit(key).build(runs, folder)
+
+
+def paper_config(key: str, model: str = "bayes") -> dict[str, Any]:
     """A configuration that follows the paper to the letter."""
     result: dict[str, Any] = {"model": {"name": model}}
-    for setting in PROTOCOLS[exhibit]:
+    for setting in exhibit(key).protocol.settings:
         if setting.model not in ("", model):
             continue
         *groups, name = setting.key.split(".")
@@ -40,12 +53,12 @@ def finished(experiment: str, seed: int = 0, answers: dict[str, Any] | None = No
         f"results/{experiment}/seed-{seed}",
         "finished",
         metrics=METRICS | {name.replace("__", "/"): value for name, value in metrics.items()},
-        config=paper_config("scdc/table-1", "scdc" if "scdc" in experiment else "bayes") | {"epochs": 40},
+        config=paper_config("table-1", "scdc" if "scdc" in experiment else "bayes") | {"epochs": 40},
         answers=answers or {},
     )
 
 
-def on_face(model: str, answers: str, nmi: dict[int, list[float]], exhibit: str = "scdc/figure-3a") -> list[Run]:
+def on_face(model: str, answers: str, nmi: dict[int, list[float]], key: str = "figure-3a") -> list[Run]:
     """Finished runs of a sweep on Face: for each number of answers the NMI of seeds 0, 1, …"""
     name = f"{answers}_{model}"
     return [
@@ -54,7 +67,7 @@ def on_face(model: str, answers: str, nmi: dict[int, list[float]], exhibit: str 
             f"results/{name}/pairs_per_annotator-{number}_seed-{seed}",
             "finished",
             metrics={"final/nmi": value, "seconds/fit": 1.0, "epochs": 20},
-            config=paper_config(exhibit, model) if model in ("scdc", "bayes") else {"model": {"name": model}},
+            config=paper_config(key, model) if model in ("scdc", "bayes") else {"model": {"name": model}},
             point={"pairs_per_annotator": number},
         )
         for number, values in nmi.items()

@@ -4,8 +4,7 @@ import statistics
 
 import pytest
 
-from semicrowd.report.cells import Cell, format_difference, format_value, summarise
-from semicrowd.report.paper_values import PaperValue
+from semicrowd.report.cells import Cell, PaperValue, format_difference, format_value, summarise
 
 
 def test_summary_is_the_sample_mean_and_deviation() -> None:
@@ -42,12 +41,12 @@ def test_a_broken_run_does_not_hide_in_a_mean(values: list[float], seeds: list[i
 def test_difference_has_its_sign_and_times_are_ratios(
     quantity: str, paper: float, ours: list[float], expected: str
 ) -> None:
-    cell = Cell("row", quantity, PaperValue("x", "row", quantity, paper), summarise(ours, range(len(ours))))
+    cell = Cell("row", quantity, PaperValue("row", quantity, paper), summarise(ours, range(len(ours))))
     assert format_difference(cell) == expected
 
 
 def test_difference_needs_both_numbers() -> None:
-    assert format_difference(Cell("row", "nmi", PaperValue("x", "row", "nmi", 0.9))) == "–"
+    assert format_difference(Cell("row", "nmi", PaperValue("row", "nmi", 0.9))) == "–"
     assert format_difference(Cell("row", "nmi", None, summarise([0.9], [0]))) == "–"
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from semicrowd.report import site
-from semicrowd.report.build import build
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.exhibits import EXHIBITS
-from semicrowd.report.results import missing_remark
+from semicrowd.report.build import build, find_papers
+from semicrowd.report.experiments import missing_remark
+from semicrowd.report.runs import Collected, Run
 
 from .conftest import collected, finished, kmeans_on_face, on_face
 
@@ -100,7 +99,7 @@ def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: P
                 anchors.extend(value or "" for key, value in attrs if key == "id")
 
     Sections().feed(page)
-    assert anchors == [exhibit.key.replace("/", "-") for exhibit in EXHIBITS]
+    assert anchors == [f"{paper.key}-{exhibit.key}" for paper in find_papers() for exhibit in paper.exhibits]
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
     assert "<b>bold" not in page
 

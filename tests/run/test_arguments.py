@@ -1,30 +1,48 @@
+"""The command line before Hydra sees it."""
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from semicrowd.errors import UserError
-from semicrowd.run.arguments import expand_seeds, folder_name, place_output
+from semicrowd.run.commandline.arguments import expand_seeds, folder_name, parse
+
+#: Overrides as a user might type them.
+OVERRIDES = st.lists(
+    st.builds("{}={}".format, st.from_regex(r"\+?[a-z_]{1,9}(\.[a-zK_]{1,9})?", fullmatch=True), st.text(max_size=60)),
+    max_size=5,
+)
 
 
 def test_seed_ranges_become_lists() -> None:
-    assert expand_seeds(["-m", "model=scdc,bayes", "seed=0-9"])[2] == "seed=0,1,2,3,4,5,6,7,8,9"
-    assert expand_seeds(["-m", "seed=0-2,7"]) == ["-m", "seed=0,1,2,7"]
-    assert expand_seeds(["--multirun", "seed=5,3-4,4"]) == ["--multirun", "seed=5,3,4"]
+    assert expand_seeds(["model=scdc,bayes", "seed=0-9"], True)[1] == "seed=0,1,2,3,4,5,6,7,8,9"
+    assert expand_seeds(["seed=0-2,7"], True) == ["seed=0,1,2,7"]
+    assert expand_seeds(["seed=5,3-4,4"], True) == ["seed=5,3,4"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 20)), min_size=1, max_size=4))
+def test_a_range_of_seeds_is_all_of_them_once_in_their_order(ranges: list[tuple[int, int]]) -> None:
+    typed = "seed=" + ",".join(f"{first}-{first + more}" for first, more in ranges)
+    expected = [seed for first, more in ranges for seed in range(first, first + more + 1)]
+    (expanded,) = expand_seeds([typed], True)
+    assert [int(seed) for seed in expanded.removeprefix("seed=").split(",")] == list(dict.fromkeys(expected))
 
 
 @pytest.mark.parametrize(
     "argument", ["seed=3", "seed=1,2", "seed=-1", "model.K=0-9", "name=seed=0-2", "seed=range(0,3)"]
 )
 def test_other_arguments_are_left_alone(argument: str) -> None:
-    assert expand_seeds(["-m", argument]) == ["-m", argument]
+    assert expand_seeds([argument], True) == [argument]
 
 
 def test_a_range_that_runs_backwards_is_refused() -> None:
     with pytest.raises(UserError, match=r"seed=9-0: the range 9-0 runs backwards"):
-        expand_seeds(["-m", "seed=9-0"])
+        parse(["-m", "seed=9-0"])
 
 
 def test_a_range_needs_a_sweep() -> None:
     with pytest.raises(UserError, match=r"seed=0-9: several seeds need -m"):
-        expand_seeds(["seed=0-9"])
+        parse(["seed=0-9"])
 
 
 def test_folders_tell_their_arguments_and_leave_out_how_to_run() -> None:
@@ -39,11 +57,28 @@ def test_folders_of_different_arguments_differ() -> None:
     long = [f"model.hidden=[{'1,' * 100}{end}]" for end in (1, 2)]
     names = [folder_name([o]) for o in paths + long]
     assert len(set(names)) == len(names)
-    assert all(len(name) <= 120 and "/" not in name and " " not in name for name in names)
+
+
+@given(OVERRIDES)
+def test_a_folders_name_is_one_short_name_of_plain_characters(overrides: list[str]) -> None:
+    name = folder_name(overrides)
+    assert 0 < len(name) <= 120
+    assert not set(name) & set("/\\ '\"\n\0,=")
+    assert name == folder_name([*overrides, "resume=true"])
 
 
 def test_output_goes_where_the_user_says_or_is_named_after_the_arguments() -> None:
-    assert place_output(["seed=1"], ["seed=1"]) == ["seed=1", "hydra.run.dir='runs/seed-1'"]
-    assert place_output(["hydra.run.dir=x"], ["hydra.run.dir=x"]) == ["hydra.run.dir=x"]
-    assert place_output(["-m", "seed=0,1"], ["seed=0-1"]) == ["-m", "seed=0,1", "hydra.sweep.dir='multirun/seed-0-1'"]
-    assert place_output(["-m", "seed=0", "hydra.run.dir=x"], [])[2] == "hydra.sweep.dir=x"
+    assert parse(["seed=1"]).overrides == ("seed=1", "hydra.run.dir='runs/seed-1'")
+    assert parse(["hydra.run.dir=x"]).overrides == ("hydra.run.dir=x",)
+    assert parse(["-m", "seed=0-1"]).overrides == ("seed=0,1", "hydra.sweep.dir='multirun/seed-0-1'")
+    assert parse(["-m", "seed=0", "hydra.run.dir=x"]).overrides[1] == "hydra.sweep.dir=x"
+
+
+def test_flags_stand_anywhere() -> None:
+    assert parse(["seed=0-1", "-m"]) == parse(["-m", "seed=0-1"]) == parse(["seed=0-1", "hydra.mode=MULTIRUN"])
+    assert parse(["seed=3", "--cfg", "job"]).showing == parse(["--cfg", "job", "seed=3"]).showing == ("--cfg", "job")
+    assert parse(["--info", "seed=3"]).showing == ("--info",)
+    assert parse(["--explain", "seed=3"]).explain
+    assert parse(["model=mcvc", "--help"]).help
+    with pytest.raises(UserError, match="--seed: unknown option; settings are written seed=<value>"):
+        parse(["--seed", "3"])

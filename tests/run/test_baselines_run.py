@@ -1,24 +1,20 @@
 """Baselines through the command line: the files of a run, what it refuses, its repetition; and their configurations."""
 
 import csv
-import inspect
 import json
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import DictConfig, OmegaConf
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators import BASELINES
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.errors import UserError
-from semicrowd.models import MODELS
-from semicrowd.run.baseline_method import BaselineMethod, build_baseline
-from semicrowd.run.choose_method import choose_method
-from semicrowd.run.cli import CONF
-from semicrowd.files import RunDirectory
+from semicrowd.defaults.facts import Facts
+from semicrowd.run.composition import composed
+from semicrowd.run.estimator import make_estimator
+from semicrowd.run.session import Session
+from semicrowd.run.settings import resolved
+from semicrowd.tracking import RunTracker
 
 from .conftest import Command
 
@@ -36,12 +32,6 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def configuration(name: str) -> DictConfig:
-    settings = OmegaConf.load(CONF / "model" / f"{name}.yaml")
-    assert isinstance(settings, DictConfig)
-    return settings
-
-
 def metrics_of(run: Path) -> dict[str, float]:
     metrics = json.loads((run / "metrics.json").read_text())
     assert isinstance(metrics, dict)
@@ -54,7 +44,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert not done.stderr
     run = tmp_path / "run"
     assert sorted(path.name for path in run.iterdir()) == [
-        "annotations.csv", "assignments.csv", "config.yaml", "metrics.json", "provenance.json", "status.json",
+        "annotations.csv", "assignments.csv", "config.yaml", "metrics.json", "model.pt", "provenance.json", "status.json",
         "workers.csv",
     ]  # fmt: skip
     metrics = metrics_of(run)
@@ -132,7 +122,7 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     assert {path.name for path in (run / "figures").iterdir()} == {"clusters.png", "workers.png"}
     new = predict("run", "items.csv")
     assert new.returncode == 2
-    assert "model=crowd_only, which keeps nothing to predict with" in new.stderr
+    assert "a run of SignedSpectral, which says nothing of new items" in new.stderr
 
 
 @pytest.mark.parametrize(
@@ -140,7 +130,7 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     [
         ("model=mcvc", ["model=mcvc", "needs answers", "annotations="]),
         ("model=kmean", ["model=kmean", "nearest is kmeans", "crowd_logistic", "scdc"]),
-        ("model=kmeans +model.hidden=3", ["model.hidden", "no such option", "n_init"]),
+        ("model=kmeans +model.hidden=3", ["model.hidden", "no such setting", "n_init"]),
     ],
 )
 def test_mistakes_are_one_line(train: Command, tmp_path: Path, arguments: str, said: list[str]) -> None:
@@ -152,75 +142,15 @@ def test_mistakes_are_one_line(train: Command, tmp_path: Path, arguments: str, s
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("model", "seed", "said"),
-    [
-        ({"name": "kmeans", "K": 4}, 0, "model.K=4: more clusters than the 3 items of known"),
-        ({"name": "kmeans", "K": 2}, 2**32, "seed=4294967296: expected at most 4294967295 with model=kmeans"),
-        ({"name": "kmoons", "K": 2}, 0, f"model=kmoons: expected one of bayes, scdc, {', '.join(BASELINES)}"),
-    ],
-)
-def test_what_does_not_go_together_is_refused_before_anything_is_fitted(
-    model: dict[str, object], seed: int, said: str
-) -> None:
-    data = Dataset("known", np.zeros((3, 2), np.float32))
-    with pytest.raises(UserError, match=f"^{said}$"):
-        choose_method(OmegaConf.create({"model": model, "seed": seed, "restarts": 1}), data, None)
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_the_configuration_has_the_estimators_own_defaults(name: str) -> None:
-    settings = configuration(name)
-    built = build_baseline(settings, seed=7)
-    assert type(built) is BASELINES[name]
-    assert built.get_params() == {**BASELINES[name]().get_params(), "random_state": 7}
-    # Every parameter can be set from the command line.
-    parameters = set(inspect.signature(BASELINES[name]).parameters) - {"n_clusters", "random_state"}
-    assert set(settings) == {"name", "K", *parameters}
-
-
-def test_every_method_has_a_configuration_and_the_other_way_round() -> None:
-    assert {path.stem for path in (CONF / "model").glob("*.yaml")} == {*MODELS, *BASELINES}
-
-
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
-        ("hidden: 40", "a list of numbers"),
-        ("hidden: [a]", "a list of numbers"),
-        ("n_steps: 2.5", "a whole number"),
-        ("n_steps: true", "a whole number"),
-        ("learning_rate: fast", "a number"),
-    ],
-)
-def test_values_of_another_type_are_refused(setting: str, expected: str) -> None:
-    settings = configuration("mcvc")
-    settings.merge_with(OmegaConf.create(setting))
-    with pytest.raises(UserError, match=rf"model\.{setting.split(':')[0]}=.*: expected {expected}$"):
-        build_baseline(settings, seed=0)
-
-
-def test_sigterm_ends_a_fit_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = Dataset("known", np.arange(6, dtype=np.float32).reshape(3, 2))
-    settings = {"model": {"name": "kmeans", "K": 2}, "seed": 0, "restarts": 1}
-    method, before = BaselineMethod(OmegaConf.create(settings), data, None), signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(method.estimator, "fit", lambda *_: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(KeyboardInterrupt):
-        method.fit(RunDirectory(Path("run")), lambda *_: None, None)
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_a_test_split_is_predicted() -> None:
+def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> None:
     features = np.concatenate([np.full((5, 1), -9.0), np.full((5, 1), 9.0)]).astype(np.float32)
     features += np.linspace(0, 1, 10, dtype=np.float32)[:, None]
     labels = np.repeat(np.arange(2), 5)
     data = Dataset("known", features, labels, np.array([[9.0], [-9.0], [8.0]], np.float32), np.array([1, 0, 1]))
-    settings = {"model": {"name": "gmm", "K": 2, "n_init": 1}, "seed": 0, "restarts": 1}
-    method = BaselineMethod(OmegaConf.create(settings), data, None)
-    method.estimator.fit(data.features)
-    result = method.evaluate()
-    test, final = result.found.test, result.found.final
-    assert test is not None
-    assert result.scores["test/acc"] == result.scores["train/acc"] == 1
-    assert test.cluster[0] == test.cluster[2] == final.cluster[-1]
-    assert test.probability == pytest.approx(1)
+    settings = resolved(composed(["model=gmm", "model.K=2", "model.n_init=1", "figures=false"]), Facts(10, 1, data="known"))
+    estimator = make_estimator(settings.content, data)
+    metrics = Session(settings, tmp_path, data, None, estimator, RunTracker()).run(resume=False)
+    assert metrics["test/acc"] == metrics["train/acc"] == 1
+    test = rows(tmp_path / "test_assignments.csv")
+    assert test[0]["cluster"] == test[2]["cluster"] == rows(tmp_path / "assignments.csv")[-1]["cluster"]
+    assert {row["probability"] for row in test} == {"1.000000"}

@@ -67,7 +67,7 @@ def test_new_items(
     for arguments, said in (
         (["run", "wide.npy"], "5 features an item, the run was trained with 2"),
         (["run", "nowhere.npy"], "nowhere.npy"),
-        (["run", "new.npy", "--annotations", "stranger.csv"], "worker eve is not among the 2"),
+        (["run", "new.npy", "--annotations", "stranger.csv"], "stranger.csv: annotator eve is not among the 2"),
         (["empty", "new.npy"], "not the directory of a finished run"),
     ):
         assert main([*arguments, "--output", "bad.csv"]) == 2

@@ -86,6 +86,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert provenance["annotations"]["num_pairs"] == 132
     assert json.loads((run / "status.json").read_text())["status"] == "finished"
     assert [p.name for p in (run / "checkpoints").iterdir()] == ["last.ckpt"]
+    assert (run / "model.pt").exists()
     assert not list(run.rglob("*.tmp"))
 
 
@@ -117,10 +118,32 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
     other = train("epochs=1", "annotations=two_coin", "resume=true", "seed=3", f"hydra.run.dir={run}")
     assert other.returncode == 2
     assert "started with seed=0, not 3" in other.stderr
+    # A setting given as it was anyway changes nothing.
+    same = train("epochs=1", "annotations=two_coin", "resume=true", "seed=0", "model.K=15", f"hydra.run.dir={run}")
+    assert same.returncode == 0, same.stderr
+    assert "finished before" in same.stderr
+
+
+def test_explain_tells_every_value_and_where_it_is_from(train: Command, tmp_path: Path) -> None:
+    done = train("model.K=12", "annotations=two_coin", "--explain")
+    assert done.returncode == 0, done.stderr
+    lines = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if line.count("│") == 4}
+    assert "model.K=12" in lines["model.K"]
+    assert "rule: 500 points" in lines["epochs"]
+    assert "default" in lines["views.shift"]
+    assert "conf/config.yaml" in lines["data"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_hydras_own_pages_take_their_flags_anywhere(train: Command, tmp_path: Path) -> None:
+    done = train("seed=3", "--cfg", "job")
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["seed"] == 3
+    assert not list(tmp_path.iterdir())
 
 
 #: A run of five epochs that last long enough to be stopped between two of them.
-LONG = ("annotations=two_coin", "epochs=5", "batch_size=3", "seed=0", "model.start=cold")
+LONG = ("annotations=two_coin", "epochs=5", "batch_size=3", "seed=0", "start=cold")
 
 
 def wait_for_epoch(run: Path, epoch: int) -> None:
@@ -212,8 +235,12 @@ def test_evaluation_that_failed_is_done_again_without_training(train: Command, t
 def test_help_tells_the_arguments_and_the_choices(train: Command, tmp_path: Path) -> None:
     done = train("--help")
     assert done.returncode == 0
-    for text in ("annotations.path=<csv>", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "restarts=<int>",
-                 "hydra/launcher=joblib", "resume=true", "predict.py"):  # fmt: skip
+    for text in ("annotations.path=", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "  restarts=", "model.K=",
+                 "[15]", "start.epochs=", "views.shift=", "hydra/launcher=joblib", "resume=", "predict.py"):  # fmt: skip
         assert text in done.stdout
+    of_mcvc = train("--help", "model=mcvc").stdout
+    assert "model.n_views=" in of_mcvc
+    assert "start.epochs=" not in of_mcvc
+    assert "torch" not in train("--help", PYTHONPROFILEIMPORTTIME="1").stderr
     assert "== " not in done.stdout  # nothing of Hydra's own page
     assert not list(tmp_path.iterdir())

@@ -1,10 +1,93 @@
+"""Settings of a run: resolved in order, refused in one line, told apart by where they came from."""
+
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
 
+from semicrowd.defaults.facts import Facts
 from semicrowd.errors import UserError
-from semicrowd.run.settings import check_same, read_config, resolved
+from semicrowd.run.commandline.explain import show_explanation
+from semicrowd.run.composition import composed
+from semicrowd.run.files.config import check_same, read_config, same_given, write_config
+from semicrowd.run.settings import check_given, given_in_vain, resolve, resolved
+
+MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 2759, 91, "mnist", 10)
+
+
+def test_an_argument_counts_more_than_a_rule_and_a_rule_more_than_a_default() -> None:
+    found = resolved(composed(["data=mnist", "annotations=crowd", "model.K=20", "epochs=3"]), MNIST)
+    assert {name: (found.values[name], found.origins[name]) for name in ("model.K", "epochs", "model.max_sweeps")} == {
+        "model.K": (20, "model.K=20"), "epochs": (3, "epochs=3"),
+        "model.max_sweeps": (3, "rule: q(z) is then .001 from where ten sweeps end, in total variation"),
+    }  # fmt: skip
+    assert (found.values["views.rotate"], found.origins["views.rotate"]) == (12.0, "default")
+    assert found.values.keys() == found.origins.keys() - {"data", "model", "annotations"}
+    content = found.content
+    assert (content["model"]["name"], content["model"]["hidden"]) == ("bayes", [500, 500])
+    assert (content["seed"], content["protocol"], content["data"]) == (0, "semicrowd", {"name": "mnist"})
+
+
+def test_answers_follow_the_data_before_there_are_any() -> None:
+    settings = resolve(["annotations=tasks", "annotations.num_tasks=30"])
+    assert settings["annotations"]["num_tasks"] == 30
+    assert settings["annotations"]["task_size"] == 10  # of the pinwheel
+    assert "model" in settings
+    assert "K" not in settings["model"]  # the rule decides with the data
+    assert resolve(["model.K=3"])["model"] == {"name": "bayes", "K": 3}
+
+
+def test_a_baseline_asks_for_its_number_of_clusters_where_the_data_do_not_say(capsys: pytest.CaptureFixture[str]) -> None:
+    given = composed(["model=kmeans", "data=table"])
+    with pytest.raises(UserError, match=r"model\.K: expected a number of clusters"):
+        resolved(given, Facts(30, 2, data="table"))
+    found = resolved(given, Facts(30, 2, data="table", num_classes=3))
+    assert (found.values["model.K"], found.origins["model.K"]) == (3, "rule: 3 classes of data=table")
+    show_explanation(found)
+    assert "3 classes of data=table" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts", "said"),
+    [
+        ("model.K=501", Facts(500, 2, data="pinwheel"), "model.K=501: more clusters than the 500 items of pinwheel"),
+        ("model=kmeans model.K=9", Facts(3, 2, data="pinwheel"), "model.K=9: more clusters than the 3 items"),
+        ("snapshots=[1]", Facts(500, 2, data="pinwheel"), "snapshots=[1]: expected [], since data=pinwheel has no images"),
+        ("snapshots=[9] data=mnist epochs=2", MNIST, "snapshots=[9]: expected a list of epochs from 0 (the start) to 2"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_refused(arguments: str, facts: Facts, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        resolved(composed(arguments.split()), facts)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("trainer.devices=2", "trainer.devices=2: several processes need trainer=ddp"),
+        ("trainer.devices=2 trainer=ddp model=kmeans", "several processes need model=bayes or scdc"),
+        ("model=kmeans nets=conv", "nets=conv: model=kmeans has no such settings; leave it out"),
+        ("model=kmeans start.epochs=3", "start.epochs=3: model=kmeans has no such settings"),
+        ("model=scdc nets=conv", "nets=conv: model=scdc takes nets=mlp alone"),
+        ("hydra.run.dir=", "hydra.run.dir=: expected the path of a folder"),
+        ("annotations=tasks annotations.num_annotators=30", "annotations.num_tasks=20: expected one or more for each"),
+        ("model=semicrowd model.lower=0.9", "model.lower=0.9, model.upper="),
+        ("model=mcvc +model.hiden=3", "model.hiden: no such setting; the nearest is model.hidden"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_there_are_data(arguments: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        check_given(composed(arguments.split()))
+    assert said in str(error.value)
+
+
+def test_a_method_fitted_once_says_what_it_has_no_use_for() -> None:
+    notes = given_in_vain(composed(["model=kmeans", "restarts=3", "protocol=paper"]))
+    assert notes == [
+        "protocol=paper: model=kmeans is fitted once, by its own settings",
+        "restarts=3: model=kmeans is fitted once, by its own settings",
+    ]
+    assert given_in_vain(composed(["restarts=3"])) == given_in_vain(composed(["model=kmeans"])) == []
 
 
 def test_a_resumed_run_may_change_how_and_not_what() -> None:
@@ -16,10 +99,12 @@ def test_a_resumed_run_may_change_how_and_not_what() -> None:
         check_same(before, before | {"annotations": {"path": "a.csv"}}, Path("run"))
 
 
-def test_interpolations_are_resolved_and_dead_ends_named() -> None:
-    assert resolved(OmegaConf.create({"a": 1, "b": {"c": "${a}"}})) == {"a": 1, "b": {"c": 1}}
-    with pytest.raises(UserError, match="nowhere"):
-        resolved(OmegaConf.create({"a": "${nowhere}"}))
+def test_a_configuration_remembers_what_was_given(tmp_path: Path) -> None:
+    write_config(tmp_path, {"seed": 0, "model": {"name": "bayes", "K": 3}}, {"model": "bayes", "model.K": 3})
+    kept = read_config(tmp_path / "config.yaml")
+    assert same_given(kept, {"model": "bayes", "model.K": 3, "resume": True, "trainer.progress": False})
+    assert not same_given(kept, {"model": "bayes", "model.K": 3, "seed": 0})
+    assert not same_given({}, {})
 
 
 @pytest.mark.parametrize("content", ["a: [1", "- 1", "!!python/object/apply:os.system ['true']"])

@@ -2,13 +2,14 @@
 
 import csv
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import OmegaConf
 
 from semicrowd.errors import UserError
+from semicrowd.run.composition import composed
 from semicrowd.run.sweep import Sweep, combinations
 
 from .conftest import Command
@@ -32,24 +33,25 @@ def test_every_combination_once_the_last_argument_fastest() -> None:
 
 
 def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> None:
-    cfg = OmegaConf.create({"logger": {"name": "none"}})
+    given = composed(["logger=none"])
     jobs = combinations(OverridesParser.create().parse_overrides(["seed=0,1,2,3"]))
     launched = []
 
-    def launch(arguments: list[list[str]], first: int) -> None:
+    def launch(calls: Sequence[Callable[[], None]]) -> None:
         """Two at a time; the first time their processes die."""
-        launched.append((first, [each[0] for each in arguments]))
+        names = [call.args[-1] for call in calls]  # type: ignore[attr-defined]
+        launched.append(names)
         dies = len(launched) == 1
-        for each in arguments[: 2 if dies else None]:
-            report = tmp_path / ".jobs" / f"{each[0].replace('=', '-')}.json"
+        for name in names[: 2 if dies else None]:
+            report = tmp_path / ".jobs" / f"{name}.json"
             ended = {"status": "running"} if dies else {"status": "finished", "metrics": {"train/acc": 1.0}}
             report.write_text(json.dumps(json.loads(report.read_text()) | ended))
         if dies:
             raise RuntimeError("a worker died")
 
     with pytest.raises(SystemExit, match="1"):
-        Sweep(jobs, tmp_path, compose=lambda _: cfg, launch=launch, serial=False).run()
-    assert launched == [(0, ["seed=0", "seed=1", "seed=2", "seed=3"]), (2, ["seed=2", "seed=3"])]
+        Sweep(jobs, dict.fromkeys(jobs, given), {}, tmp_path, launch).run()
+    assert launched == [["seed-0", "seed-1", "seed-2", "seed-3"], ["seed-2", "seed-3"]]
     assert [job["status"] for job in jobs_of(tmp_path)] == ["failed", "failed", "finished", "finished"]
     assert "process died (RuntimeError)" in jobs_of(tmp_path)[0]["error"]
 
@@ -104,6 +106,13 @@ def test_a_sweep_is_named_by_the_user_and_resumed(train: Command, tmp_path: Path
     assert again.stderr.count("finished before") == 2
     assert status.read_bytes() == before
     assert [job["train/acc"] for job in jobs_of(tmp_path / "mine")] != ["", ""]
+
+
+def test_another_launcher_is_refused(train: Command, tmp_path: Path) -> None:
+    done = train("-m", "seed=0-1", "hydra/launcher=nowhere")
+    assert done.returncode == 2
+    assert "hydra/launcher=nowhere: no such hydra/launcher" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_sweep_whose_every_job_is_a_mistake_runs_nothing(train: Command, tmp_path: Path) -> None:

@@ -114,3 +114,25 @@ def test_a_deleted_experiment_is_not_written_to(uri: str) -> None:
     store.client.delete_experiment(store.experiment_id)
     with pytest.raises(UserError, match=r"logger\.experiment=forgotten: deleted"):
         open_store(uri, "forgotten")
+
+
+def test_artifacts_of_a_store_that_has_moved_are_found_in_its_new_place(tmp_path: Path) -> None:
+    before = open_store(sqlite_uri(tmp_path / "old" / "mlflow.db"), "semicrowd")
+    run = before.client.create_run(before.experiment_id).info.run_id
+    (tmp_path / "note.txt").write_text("kept")
+    before.client.log_artifact(run, str(tmp_path / "note.txt"))
+    (tmp_path / "old").rename(tmp_path / "new")
+    after = open_store(sqlite_uri(tmp_path / "new" / "mlflow.db"), "semicrowd")
+    assert [one.path for one in after.client.list_artifacts(run)] == ["note.txt"]
+    assert Path(after.client.download_artifacts(run, "note.txt")).read_text() == "kept"
+    more = after.client.create_run(after.experiment_id).info.run_id
+    after.client.log_artifact(more, str(tmp_path / "note.txt"))
+    assert not (tmp_path / "old").exists()
+
+
+def test_a_place_of_artifacts_that_somebody_has_chosen_stays(tmp_path: Path) -> None:
+    store = open_store(sqlite_uri(tmp_path / "mlflow.db"), "semicrowd")
+    place = (tmp_path / "elsewhere").as_uri()
+    own = store.client.create_experiment("own", artifact_location=place)
+    open_store(store.uri, "own")
+    assert store.client.get_experiment(own).artifact_location == place

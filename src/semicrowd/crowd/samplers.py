@@ -19,7 +19,14 @@ def whole_graph(annotations: PairAnnotations) -> RelationalBatch:
 
 
 class RelationalSampler(ABC):
-    """Draws unbiased minibatches of answers and the items they connect."""
+    """Draws unbiased minibatches of answers and the items they connect.
+
+    Attributes
+    ----------
+    size : what there is in a minibatch, at most all there are: answers, tasks or items
+    """
+
+    size: int
 
     def __init__(self, annotations: PairAnnotations) -> None:
         self.annotations = annotations

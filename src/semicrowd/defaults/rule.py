@@ -9,7 +9,7 @@ from typing import Any
 
 from semicrowd.defaults.facts import Facts
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Settings
+from semicrowd.settings.fields import Settings, described
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
@@ -19,6 +19,11 @@ Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
 MODELS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
 
+#: Group → its settings, beside the model's.
+KINDS: dict[str, type[Settings]] = {
+    "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "": TrainingSettings,
+}  # fmt: skip
+
 
 def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> Recipe:
     """All settings of a fit: what is given, else what the protocol's rule says of these facts, else the default.
@@ -26,7 +31,8 @@ def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = 
     Parameters
     ----------
     method : ``bayes`` or ``scdc``
-    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None is not given
+    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None is not given, but of a setting
+        of which it is a value
     protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
 
     Raises
@@ -36,7 +42,9 @@ def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = 
     """
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")
-    chosen = {name: value for name, value in given.items() if value is not None}
+    kinds = {"model": MODELS[method]} | KINDS
+    optional = {f"{group}.{one.name}" for group, kind in kinds.items() for one in described(kind) if one.optional}
+    chosen = {name: value for name, value in given.items() if value is not None or name in optional}
     statements = [*_sizes(facts), *(_semicrowd if protocol == "semicrowd" else _paper)(method, chosen, facts)]
     said = {name: (value, why) for values, why in statements for name, value in values.items()}
     values = {name: value for name, (value, _) in said.items()} | chosen
@@ -44,17 +52,10 @@ def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = 
     for name, value in values.items():
         group, _, setting = name.rpartition(".")
         groups.setdefault(group, {})[setting] = value
-    kinds = {"model": MODELS[method]} | KINDS
     for group in groups.keys() - kinds.keys():
         raise UserError(f"{group}: no such group of settings; there are {', '.join(filter(None, kinds))}")
     made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
     return Recipe(**made, reasons={name: why for name, (_, why) in said.items() if name not in chosen})
-
-
-#: Group → its settings, beside the model's.
-KINDS: dict[str, type[Settings]] = {
-    "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "": TrainingSettings,
-}  # fmt: skip
 
 
 def _sizes(facts: Facts) -> Iterator[Statement]:

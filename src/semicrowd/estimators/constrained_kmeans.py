@@ -34,7 +34,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
     Attributes
     ----------
     cluster_centers_ : [K, D]
-    objective_ : of the best start; ``objective_history_`` after each of its rounds
+    objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -53,14 +53,15 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
         best: tuple[Any, ...] | None = None
         for start in range(self.n_init):
             rng = stream(self.seed_, "constrained_kmeans", start)
-            found = self._run(features, links, rng, from_neighbourhoods=start % 2 == 0)
+            found = self._one_start(features, links, rng, from_neighbourhoods=start % 2 == 0)
             if best is None or found[0] < best[0]:
                 best = found
         assert best is not None
         self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
+        self.n_iter_ = len(self.objective_history_)
         return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
-    def _run(
+    def _one_start(
         self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool
     ) -> tuple[float, np.ndarray, np.ndarray, Any, list[float]]:
         graph = LinkGraph(links, len(features), rng)
@@ -145,6 +146,12 @@ def initial_centers(
 def mean_item_cost(features: np.ndarray, num_clusters: int, seed: int) -> float:
     """Mean squared distance of an item to its centre under plain k-means."""
     return float(KMeans(num_clusters, n_init=10, random_state=seed).fit(features).inertia_) / len(features)
+
+
+def cluster_means(features: np.ndarray, labels: np.ndarray, num_clusters: int) -> np.ndarray:
+    """Mean of each cluster, [K, D]; that of all items where one is empty."""
+    members = [labels == cluster for cluster in range(num_clusters)]
+    return np.array([features[inside if inside.any() else ...].mean(axis=0) for inside in members])
 
 
 def _means(features: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:

@@ -128,7 +128,8 @@ class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
-        return self.classifier_.predict(self._new_items(X))
+        features = self._new_items(X)
+        return self.classifier_.predict(features)
 
     def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
         self.crowd_ = SignedSpectral(**{**self.get_params(), "random_state": self.seed_}).fit(features, answers)

@@ -65,7 +65,7 @@ def checked_answers(pairs: Any, num_items: int) -> PairAnnotations | None:
         if table.ndim == 1:
             return None
         if table.ndim != 2 or table.shape[1] not in _COLUMNS:
-            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5] with i, j[, worker], label[, task]")
+            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5]: i, j[, worker], label[, task]")
         pairs = pd.DataFrame(table, columns=_COLUMNS[table.shape[1]])
     return _from_frame(pairs, num_items)
 
@@ -101,10 +101,7 @@ def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
     column = pd.Series(_whole(frame[name]))
     if column.isna().any():
         raise UserError(f"pairs, row {int(column.isna().argmax())}, column {name}: empty; expected a name or number")
-    try:
-        numbers, names = pd.factorize(column, sort=True)
-    except TypeError as error:
-        raise UserError(f"pairs, column {name}: numbers and names; expected all of one kind") from error
+    numbers, names = pd.factorize(column, sort=True)
     return numbers.astype(np.int64), [str(one) for one in names]
 
 

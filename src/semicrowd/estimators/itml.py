@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
 from semicrowd.settings.baselines import ITMLParameters
@@ -42,13 +43,14 @@ class ITML(ITMLParameters, CrowdClusterer):
     percentiles of squared distances, as in the paper.
 
     ``gamma=None`` takes the value of the paper's grid whose metric ranks held-out links best (the area under the ROC
-    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with class labels.
+    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with labels.
 
     Attributes
     ----------
     cluster_centers_ : [K, D], in the features' own space
     metric_ : [D, D], A of (x − y)ᵀ A (x − y)
     gamma_ : the γ used
+    n_iter_ : passes over all links
     """
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -71,14 +73,19 @@ class ITML(ITMLParameters, CrowdClusterer):
         self.metric_ = self._root.T @ self._root
         self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.seed_).fit(features @ self._root.T)
         labels = self._kmeans.labels_.astype(np.int64)
-        self.cluster_centers_ = np.array([features[labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
         return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _learn(self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, gamma: float) -> np.ndarray:
         """L [D, D] with A = LᵀL."""
+        if not len(difference):
+            self.n_iter_ = 1  # nothing to learn from
+            return np.eye(difference.shape[1])
         solver = _Solver(gamma=gamma, max_iter=self.max_iter)
         tuples = np.stack([difference, np.zeros_like(difference)], axis=1)
-        return np.asarray(solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy()).components_)
+        solver._fit(tuples, np.where(must, 1, -1), bounds=bounds.copy())
+        self.n_iter_ = solver.n_iter_
+        return np.asarray(solver.components_)
 
     def _choose_gamma(
         self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, rng: np.random.Generator

@@ -75,7 +75,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
 
     def _network(self, generators: list[torch.Generator]) -> nn.Module:
         hidden = [int(width) for width in self.hidden]
-        return MLP(self.n_features_in_, hidden, (self.n_clusters,), generators, linear_skip=False)
+        return MLP(self.n_features_in_, hidden, (int(self.n_clusters),), generators, linear_skip=False)
 
     @torch.no_grad()
     def _views(self, features: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class _Fit(Method):
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
         self.prior = Prior(beta.to_natural(quality), beta.to_natural(torch.ones(2, dtype=torch.float64)))
 
-    def start(self, say: Say) -> None:
+    def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
         """Random networks and random views."""
         seed, views = self.model.seed_, min(self.model.n_views, self.annotators)
         streams = [torch_stream(seed, "mcvc", r, g) for r in range(self.restarts) for g in range(views)]

@@ -12,6 +12,7 @@ from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import SemiCrowdParameters
@@ -71,7 +72,7 @@ class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
         affinity += 1e-9 * (affinity.max() or 1.0)
         spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.seed_)
         labels = spectral.fit(affinity).labels_.astype(np.int64)
-        self.cluster_centers_ = np.array([features[labels == k].mean(axis=0) for k in range(self.n_clusters)])
+        self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
         return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _embed(self, features: np.ndarray) -> np.ndarray:

@@ -60,7 +60,8 @@ class MixtureOnly(MixtureParameters, _FeaturesOnly):
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
-        return self.model_.predict_proba(self._new_items(X))
+        features = self._new_items(X)
+        return self.model_.predict_proba(features)
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.of(self.model_.predict_proba(features))

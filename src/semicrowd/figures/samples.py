@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
+from semicrowd.figures.grid import draw_grid
 from semicrowd.figures.style import new_figure, percent
 from semicrowd.metrics import USED_SHARE
 
@@ -20,28 +21,13 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     title : of the figure
     """
     used = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] >= USED_SHARE]
-    rows, columns = used[:_MOST_ROWS], samples.shape[1]
+    rows = used[:_MOST_ROWS]
     left_out = f"; the {_MOST_ROWS} largest drawn" if len(used) > len(rows) else ""
     figure = new_figure(
-        0.55 * columns + 1.5, 0.55 * len(rows) + 0.7, f"{title}\n{len(used)} clusters in use, one a row{left_out}"
+        0.55 * samples.shape[1] + 1.5,
+        0.55 * len(rows) + 0.7,
+        f"{title}\n{len(used)} clusters in use, one a row{left_out}",
     )
-    grid = figure.subplots(len(rows), columns, squeeze=False)
-    for axes_row, k in zip(grid, rows, strict=True):
-        for axes, flat in zip(axes_row, samples[k], strict=True):
-            axes.imshow(as_image(flat, image_shape), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.spines[:].set_visible(False)
-        axes_row[0].set_ylabel(
-            f"cluster {k}: {percent(weights[k])}", rotation=0, ha="right", va="center", fontsize=9, labelpad=6
-        )
+    names = [f"cluster {k}: {percent(weights[k])}" for k in rows]
+    draw_grid(figure.subplots(), samples[rows], image_shape, names)
     return figure
-
-
-def as_image(flat: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A row of features as an image [height, width] or [height, width, 3], in [0, 1]."""
-    image = flat.reshape(shape)
-    if image.ndim == 3:
-        image = np.moveaxis(image, 0, -1)
-        image = image[..., 0] if image.shape[-1] == 1 else image
-    return np.clip(image, 0, 1)

@@ -1,6 +1,6 @@
 """How good a clustering is, and how well the annotators were judged."""
 
-from semicrowd.metrics.clustering import USED_SHARE, accuracy, cluster_counts, clustering_scores, purity
+from semicrowd.metrics.clustering import USED_SHARE, accuracy, cluster_counts, clustering_scores
 from semicrowd.metrics.workers import worker_rank, worker_recovery
 
-__all__ = ["USED_SHARE", "accuracy", "cluster_counts", "clustering_scores", "purity", "worker_rank", "worker_recovery"]
+__all__ = ["USED_SHARE", "accuracy", "cluster_counts", "clustering_scores", "worker_rank", "worker_recovery"]

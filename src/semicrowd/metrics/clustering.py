@@ -44,12 +44,6 @@ def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
-def purity(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """Share of items in the majority class of their cluster; splitting a class costs nothing."""
-    table = contingency_matrix(labels, clusters)
-    return float(table.max(axis=0).sum() / table.sum())
-
-
 def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float | int]:
     """How many of ``num_clusters`` clusters are in use.
 

@@ -7,17 +7,17 @@ from typing import Any
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.pipeline.configurations import composed
+from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.run.execute import load_inputs
-from semicrowd.files import write_json
+from semicrowd.run.inputs import load_inputs
+from semicrowd.run.settings import resolve
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
     """The answers that the run itself would get."""
     overrides = [*experiment.overrides, *wanted.overrides(job.point), f"seed={job.seed}"]
-    _, annotations = load_inputs(composed(overrides))
+    _, annotations = load_inputs(resolve(overrides))
     if annotations is None:
         raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
     return annotations

@@ -1,7 +1,7 @@
-"""Stage ``configurations``: what every experiment's settings come to, one file each.
+"""Stage ``configurations``: what every experiment's settings come to, and the code behind it, one file each.
 
-An experiment depends on its file and not on the files of conf/: what is changed there for one model or one protocol
-runs the experiments that it reaches and no others.
+An experiment depends on its file and not on the files of conf/ and of the package: what is changed there for one model
+or one data set runs the experiments that it reaches and no others.
 """
 
 import argparse
@@ -12,39 +12,54 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 
+from semicrowd.files import write_atomic
+from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
-from semicrowd.run.cli import CONF
-from semicrowd.files import write_atomic
-from semicrowd.run.mistakes import is_mistake
-from semicrowd.run.settings import resolved
+from semicrowd.pipeline.features import MAKERS
+from semicrowd.run.commandline.mistakes import is_mistake
+from semicrowd.run.settings import resolve
+from semicrowd.settings.fields import described
+from semicrowd.settings.groups import TOP, groups_of
 
 #: What never changes a number, and what differs between the runs of one experiment.
 _LEFT_OUT = ("resume", "figures", "logger", "trainer", "seed")
 
 
-def composed(overrides: list[str]) -> DictConfig:
-    """The configuration that ``src/train.py`` would run with these arguments."""
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", overrides)
+def settings_of(overrides: list[str]) -> dict[str, Any]:
+    """What decides a run of ``src/train.py`` with these arguments: what they come to, and all defaults.
+
+    What a rule sets in place of a default is not in it, since the data need not be here: the code of the rules is among
+    what a run depends on.
+    """
+    settings = resolve(overrides)
+    chosen = {group: settings[group]["name"] for group in ("data", "model", "annotations")}
+    defaults = {group: _defaults(kind) for group, kind in groups_of(chosen).items() if group not in _LEFT_OUT}
+    for kind in TOP:
+        defaults |= {name: value for name, value in _defaults(kind).items() if name not in _LEFT_OUT}
+    return {name: value for name, value in settings.items() if name not in _LEFT_OUT} | {"defaults": defaults}
 
 
 def run_settings(experiment: Experiment) -> dict[str, Any]:
-    """Settings of an experiment's runs, all but seed and place of the answers."""
-    overrides = [a for a in arguments_of(experiment, Job(0)) if not a.startswith("hydra.")]
-    settings = {name: value for name, value in resolved(composed(overrides)).items() if name not in _LEFT_OUT}
+    """Settings and code of an experiment's runs, without seed and place of the answers."""
+    settings = settings_of([a for a in arguments_of(experiment, Job(0)) if not a.startswith("hydra.")])
     settings["annotations"].pop("path", None)
-    return settings
+    return settings | {"code": fingerprints(run_modules(settings["model"]["name"], settings["data"]["name"]))}
 
 
 def answer_settings(experiment: Experiment) -> dict[str, Any]:
-    """Settings of an experiment's answers and of those that may replace them; nothing for an experiment without."""
+    """Settings and code of an experiment's answers and of those that may replace them; nothing without answers."""
     wanted = [experiment.answers, experiment.answers.fallback] if experiment.answers else []
-    whole = [resolved(composed([*experiment.overrides, *one.overrides()])) for one in wanted if one is not None]
-    return {"data": whole[0]["data"], "answers": [one["annotations"] for one in whole]} if whole else {}
+    whole = [settings_of([*experiment.overrides, *one.overrides()]) for one in wanted if one is not None]
+    if not whole:
+        return {}
+    data = whole[0]["data"]
+    return {
+        "data": data,
+        "answers": [one["annotations"] for one in whole],
+        "code": fingerprints(data_modules(data["name"])),
+    }
 
 
 def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURATIONS) -> None:
@@ -60,10 +75,20 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         swept = [e for e in (one, *others) if e.sweep is not None]
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
         _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
+    for data in MAKERS:
+        _write(folder / f"{data}_features" / "code.yaml", partial(fingerprints, data_modules(data)), {})
 
 
 def _answers_name(experiment: Experiment) -> str:
     return experiment.answers_name
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    return {one.spelled: _plain(one.default) for one in described(kind)}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, Any]) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import yaml
 
 from semicrowd.data import load_dataset
+from semicrowd.figures.panels import Panel, draw
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.report.panels import Panel, draw
-from semicrowd.report.runs import read_clusters
-from semicrowd.run.arguments import folder_name
+from semicrowd.pipeline.run_files import read_clusters
+from semicrowd.run.commandline.arguments import folder_name
 
 FOLDER = Path("demo")
 MODELS, ANSWERS = ("scdc", "bayes"), ("none", "two_coin")

@@ -1,7 +1,6 @@
 """Stages of the experiments: runs of ``src/train.py``, or a note that their data cannot be had."""
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -9,11 +8,10 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import semicrowd
 from semicrowd.errors import UserError
+from semicrowd.files import read_status, write_atomic, write_json
 from semicrowd.pipeline.experiments import ANNOTATIONS, CONFIGURATIONS, PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.files import read_status, write_atomic, write_json
 
 #: File of a sweep: of what its runs are made.
 INPUTS = "inputs.sha256"
@@ -56,7 +54,7 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
     if seed is None:
         _forget_other_inputs(experiment)
     arguments = sweep_arguments(experiment) if seed is None else arguments_of(experiment, jobs[0])
-    code, last = _train(arguments, experiment.threads)
+    code, last = _train(arguments)
     if code:
         # A run that failed or was interrupted has said why; in a sweep those before it may have finished.
         told = ("failed", "interrupted") if seed is not None else ("failed", "interrupted", "finished")
@@ -65,13 +63,12 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
     return code
 
 
-def _train(arguments: list[str], threads: int | None) -> tuple[int, str]:
+def _train(arguments: list[str]) -> tuple[int, str]:
     """Exit code of ``src/train.py`` and the last line of what it says on stderr, which is passed on."""
     command = [sys.executable, "src/train.py", *arguments]
     print("$ python", *command[1:], flush=True)
     last = ""
-    environment = os.environ | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
             sys.stderr.write(line)
@@ -100,17 +97,16 @@ def _forget_other_inputs(experiment: Experiment) -> None:
 
 
 def inputs_of(experiment: Experiment) -> str:
-    """sha256 over the package, the experiment's configuration and its answers; the data are checked when loaded.
+    """sha256 over the experiment's settings and code, and its answers; the data are checked when loaded.
 
     Raises
     ------
     UserError
         Where one of the files is not there.
     """
-    package = Path(semicrowd.__file__).parent
     answers = [experiment.annotation_dir(job) / "answers.csv" for job in experiment.jobs] if experiment.answers else []
     digest = sha256()
-    for path in (*sorted(package.rglob("*.py")), CONFIGURATIONS / experiment.name / "run.yaml", *answers):
+    for path in (CONFIGURATIONS / experiment.name / "run.yaml", *answers):
         if not path.is_file():
             raise UserError(f"{path}: not there; an earlier stage of the pipeline writes it")
         digest.update(sha256(path.read_bytes()).digest())

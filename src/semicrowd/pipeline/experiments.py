@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.run.arguments import folder_name
+from semicrowd.run.commandline.arguments import folder_name
 
 PARAMS = Path("params.yaml")
 #: The pipeline keeps its data in the project: its stages declare them.
@@ -30,6 +30,12 @@ def format_ranges(numbers: Sequence[int]) -> str:
         else:
             parts.append([number])
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def arguments(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as ``src/train.py`` takes them: ``name=value``."""
+    values = {n: v if isinstance(v, str) else json.dumps(v, separators=(",", ":")) for n, v in settings.items()}
+    return [f"{name}={value}" for name, value in values.items()]
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Answers:
     def overrides(self, point: Mapping[str, Any] | None = None) -> list[str]:
         """Arguments of ``src/train.py``, at a point of a sweep over options."""
         options = {**self.options, **(point or {})}
-        return [f"annotations={self.kind}", *(f"annotations.{n}={json.dumps(value)}" for n, value in options.items())]
+        return [f"annotations={self.kind}", *arguments({f"annotations.{n}": value for n, value in options.items()})]
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,6 @@ class Experiment:
         seed.
     needs
         Data sets without which there is nothing to run.
-    threads
-        Threads of a run, None for as many as torch takes by itself. Small networks are fastest with one.
     """
 
     name: str
@@ -107,7 +111,6 @@ class Experiment:
     seeds: tuple[int, ...]
     answers: Answers | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
-    threads: int | None = None
     sweep: Mapping[str, Sequence[Any]] | None = None
 
     def option(self, key: str) -> str | None:
@@ -184,60 +187,45 @@ def _answers(entry: dict[str, Any] | None, shared: str | None = None) -> Answers
     return Answers(entry["kind"], options, _answers(entry.get("fallback")), shared)
 
 
-def _experiments(name: str, entry: dict[str, Any], sets: dict[str, dict[str, Any]]) -> list[Experiment]:
-    """The experiment of an entry, or one for each of the shared sets of answers that it names: ``<set>_<name>``."""
-    answers = entry.get("answers")
-    if isinstance(answers, list):
-        if unknown := [str(one) for one in answers if one not in sets]:
-            raise UserError(f"{name}: answers {', '.join(unknown)}: expected some of {', '.join(sets) or 'none'}")
-        named = [(f"{shared}_{name}", _answers(sets[shared], shared)) for shared in answers]
-    else:
-        named = [(name, _answers(answers))]
-    return [
-        Experiment(
-            name=full,
-            overrides=tuple(entry["overrides"]),
-            seeds=tuple(entry["seeds"]),
-            answers=found,
-            needs=tuple(entry.get("needs", ())),
-            threads=entry.get("threads"),
-            sweep=entry.get("sweep"),
-        )
-        for full, found in named
-    ]
-
-
-def _with_groups(content: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
-    """The experiments' entries, those of a group with what it says for all of them.
-
-    An experiment without seeds of its own that no group names is switched off.
-    """
-    entries: dict[str, dict[str, Any]] = {**content["experiments"]}
-    for group, shared in content.get("groups", {}).items():
-        shared = {**shared}
-        for name in shared.pop("experiments"):
-            if name not in entries or "seeds" in entries[name]:
-                raise UserError(f"{path}: group {group}: expected names of experiments without seeds, found {name!r}")
-            entries[name] = {**shared, **entries[name]}
-    return {name: entry for name, entry in entries.items() if "seeds" in entry}
+def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
+    """An experiment that a group names: an entry, or ``<set>_<entry>`` with one of the shared sets of answers."""
+    entries, sets = content["experiments"], content.get("answers", {})
+    known = {f"{shared}_{entry}": (entry, shared) for shared in sets for entry in entries}
+    known |= {entry: (entry, None) for entry in entries}
+    if name not in known:
+        raise UserError(f"experiment {name!r} of a group: expected one of experiments, or <answers>_<experiment>")
+    entry, shared = known[name]
+    said = {**group, **entries[entry]}
+    return Experiment(
+        name=name,
+        overrides=tuple(arguments(said["settings"])),
+        seeds=tuple(said["seeds"]),
+        answers=_answers(said.get("answers") if shared is None else sets[shared], shared),
+        needs=tuple(said.get("needs", ())),
+        sweep=said.get("sweep"),
+    )
 
 
 def load_plan(path: Path = PARAMS) -> Plan:
-    """Read the selected profile.
+    """Read the selected profile: what its groups name, with what a group says for all of its experiments.
 
     Raises
     ------
     UserError
-        If the file is missing, is no YAML or lacks a key.
+        If the file is missing, is no YAML, lacks a key, or names an experiment that it does not have.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        sets, entries = content.get("answers", {}), _with_groups(content, path)
-        experiments = [one for name, entry in entries.items() for one in _experiments(name, entry, sets)]
-        return Plan(str(content["profile"]), {one.name: one for one in experiments}, int(content.get("jobs", 1)))
+        experiments = {
+            name: _experiment(name, group, content)
+            for group in content["groups"].values()
+            for name in group["experiments"]
+        }
+        return Plan(str(content["profile"]), experiments, int(content.get("jobs", 1)))
     except FileNotFoundError:
         raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
     except yaml.YAMLError as error:
         raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(f"{path}: expected profile and experiments with overrides and seeds ({error})") from None
+        expected = "expected profile, groups of experiments with seeds, and experiments with settings"
+        raise UserError(f"{path}: {expected} ({error})") from None

@@ -8,9 +8,9 @@ import numpy as np
 
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, kept_axes, kept_components, place
+from semicrowd.files import write_atomic
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.files import write_atomic
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20

@@ -12,8 +12,8 @@ from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
-from semicrowd.pipeline.experiments import DATA
 from semicrowd.files import write_json
+from semicrowd.pipeline.experiments import DATA
 
 STATUS = DATA / "status.json"
 #: Data sets of the pipeline, by the fetcher's names, and what fetches each.

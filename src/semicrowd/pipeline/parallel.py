@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -28,17 +29,18 @@ def stage_groups(dvc_yaml: Path) -> tuple[list[str], list[str]]:
     return before, [name for name, module in modules.items() if module == _EXPERIMENT]
 
 
-def run_ahead(root: Path, environment: Mapping[str, str], jobs: int) -> None:
-    """Run the experiments that have to run, ``jobs`` at once; whatever fails here is left to the caller's own run."""
+def run_ahead(root: Path, environment: Mapping[str, str], jobs: int) -> bool:
+    """Run the experiments that have to run, ``jobs`` at once; whether all that ran ended well."""
     before, experiments = stage_groups(root / "dvc.yaml")
     if not set(_changed(root, environment)) - {"fetch"}:
-        return
+        return True
     names = _output(root, environment, "stage", "list", "--name-only").split()
-    _dvc(root, environment, "repro", "--keep-going", *(name for name in names if name.split("@")[0] in before))
+    prepared = _dvc(root, environment, "repro", "--keep-going", *(n for n in names if n.split("@")[0] in before))
     changed = [name for name in _changed(root, environment) if name.split("@")[0] in experiments]
     pool = ThreadPoolExecutor(jobs)
     try:
-        list(pool.map(lambda name: _dvc(root, environment, "--wait-for-lock", "repro", "--single-item", name), changed))
+        run = partial(_dvc, root, environment, "--wait-for-lock", "repro", "--single-item")
+        return all([prepared, *pool.map(run, changed)])
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -48,8 +50,10 @@ def _changed(root: Path, environment: Mapping[str, str]) -> list[str]:
     return list(json.loads(_output(root, environment, "status", "--json") or "{}"))
 
 
-def _dvc(root: Path, environment: Mapping[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "dvc", *arguments], cwd=root, env=environment, check=False)
+def _dvc(root: Path, environment: Mapping[str, str], *arguments: str) -> bool:
+    """Run a command of DVC; whether it ended well."""
+    command = [sys.executable, "-m", "dvc", *arguments]
+    return subprocess.run(command, cwd=root, env=environment, check=False).returncode == 0
 
 
 def _output(root: Path, environment: Mapping[str, str], *arguments: str) -> str:

@@ -34,15 +34,15 @@ def reproduce(root: Path) -> int:
     allow_missing_git(root)
     environment = _environment(root)
     jobs = load_plan(root / PARAMS).jobs
-    if jobs > 1:
-        run_ahead(root, environment, jobs)
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "repro", "--keep-going"], cwd=root, env=environment, check=False
-    )
-    if done.returncode != 0:
+    # What has failed once is not tried again.
+    done = jobs == 1 or run_ahead(root, environment, jobs)
+    if done:
+        command = [sys.executable, "-m", "dvc", "repro", "--keep-going"]
+        done = subprocess.run(command, cwd=root, env=environment, check=False).returncode == 0
+    if not done:
         print("error: a stage failed (see above); the report is written from what is there", file=sys.stderr)
         subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)
-    return 1 if done.returncode else 0
+    return 0 if done else 1
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,32 +1,34 @@
-"""Makes the report: every table and figure of the four papers, in their order."""
+"""Makes the report: every paper's tables and figures, those that nobody has done yet too."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
-from semicrowd.report import collect, figure2, figure3, figure4a, figure5, site, table1
-from semicrowd.report.collect import Collected
-from semicrowd.report.exhibits import EXHIBITS
-from semicrowd.report.results import Result, pending
+from semicrowd.report import collect, papers, site
+from semicrowd.report.exhibits import Exhibit, Paper, Result
+from semicrowd.report.runs import Collected
 
 REPORTS = Path("reports")
-#: Exhibit → what fills it. A new table or figure adds its module and one line here.
-BUILDERS: dict[str, Callable[[Collected, Path], Result]] = {
-    figure2.KEY: figure2.build,
-    **figure3.BUILDERS,
-    figure5.KEY: figure5.build,
-    table1.KEY: table1.build,
-    figure4a.KEY: figure4a.build,
-}
 
 
-def build(collected: Collected, folder: Path = REPORTS) -> list[Result]:
+def find_papers() -> list[Paper]:
+    """The papers that have a folder in ``papers/``: its package says ``TITLE`` and ``EXHIBITS``.
+
+    Those with a filled table or figure come first, then by name.
+    """
+    found = []
+    for folder in iter_modules(papers.__path__):
+        package = import_module(f"{papers.__name__}.{folder.name}")
+        found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS))
+    return sorted(found, key=lambda paper: (all(one.fill is None for one in paper.exhibits), paper.key))
+
+
+def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[Exhibit, Result]]:
     """Write the page and its figures into ``folder``; the folder of the figures is there even where there are none."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    results = [
-        BUILDERS[exhibit.key](collected, folder) if exhibit.key in BUILDERS else pending(exhibit)
-        for exhibit in EXHIBITS
-    ]
+    results = {paper: paper.build(collected, folder) for paper in find_papers()}
     site.write(results, collected, folder)
     return results
 
@@ -40,8 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.collect:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)
-    done = sum(result.status in ("done", "partly done") for result in results)
-    print(f"{options.out / 'index.html'}: {done} of {sum(r.exhibit.computed for r in results)} tables and figures")
+    print(f"{options.out / 'index.html'}: {site.progress(results)}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from semicrowd.report.paper_values import PaperValue
+
+@dataclass(frozen=True)
+class PaperValue:
+    """One number that a paper prints.
+
+    Attributes
+    ----------
+    cell
+        Row or panel, in the paper's words as far as possible.
+    quantity
+        ``accuracy``, ``nmi``, ``clusters`` or ``seconds_per_epoch``.
+    value
+        The number: a fraction (a paper may print per cent), a count or seconds.
+    sd
+        Standard deviation over runs, where the paper prints one.
+    """
+
+    cell: str
+    quantity: str
+    value: float
+    sd: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,75 +3,17 @@
 import argparse
 import csv
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.files import write_json
+from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
+from semicrowd.report.runs import Collected, Run
 
 RUNS = Path("reports/runs.json")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run as the report sees it.
-
-    Attributes
-    ----------
-    directory
-        Run directory, relative to the project.
-    status
-        ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the data
-        cannot be had here); ``missing`` (never started).
-    message
-        The error, or how to get the data; empty for a finished run.
-    metrics
-        ``metrics.json``; empty unless finished.
-    config
-        The resolved configuration; empty where the run has not got that far.
-    restarts
-        Columns of ``restarts.csv``, one number for each start.
-    answers
-        What is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace real
-        ones); empty for a run without.
-    point
-        Where in its experiment's sweep the run is: option of the answers → value.
-    """
-
-    seed: int
-    directory: str
-    status: str
-    message: str = ""
-    metrics: dict[str, float] = field(default_factory=dict)
-    config: dict[str, Any] = field(default_factory=dict)
-    restarts: dict[str, list[float]] = field(default_factory=dict)
-    answers: dict[str, Any] = field(default_factory=dict)
-    point: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Collected:
-    """All runs of a profile, by experiment and in the order of their seeds."""
-
-    profile: str
-    commands: dict[str, str]
-    runs: dict[str, list[Run]]
-
-    def finished(self, experiment: str) -> list[Run]:
-        """The finished runs of an experiment; none for an experiment that the profile leaves out."""
-        return [run for run in self.runs.get(experiment, []) if run.status == "finished"]
-
-    def at(self, point: dict[str, Any]) -> "Collected":
-        """The runs at one point of a sweep alone."""
-        runs = {name: [run for run in runs if run.point == point] for name, runs in self.runs.items()}
-        return Collected(self.profile, self.commands, runs)
-
-    def unfinished(self, experiment: str) -> list[Run]:
-        """The other runs of an experiment."""
-        return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
 
 
 def _read_json(path: Path) -> dict[str, Any]:

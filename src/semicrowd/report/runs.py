@@ -1,32 +1,67 @@
-"""Reads clusters back from run directories."""
+"""Runs as the report sees them."""
 
-import csv
-import json
-from pathlib import Path
-
-import numpy as np
+from dataclasses import dataclass, field
+from typing import Any
 
 
-def read_clusters(directory: Path) -> np.ndarray:
-    """Cluster of every training item, [N], as in ``assignments.csv`` (annotated items with their answers)."""
-    with (directory / "assignments.csv").open(newline="", encoding="utf-8") as file:
-        return np.array([int(row["cluster"]) for row in csv.DictReader(file)])
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes
+    ----------
+    directory
+        Run directory, relative to the project.
+    status
+        ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the data
+        cannot be had here); ``missing`` (never started).
+    message
+        The error, or how to get the data; empty for a finished run.
+    metrics
+        ``metrics.json``; empty unless finished.
+    config
+        The resolved configuration; empty where the run has not got that far.
+    restarts
+        Columns of ``restarts.csv``, one number for each start.
+    answers
+        What is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace real
+        ones); empty for a run without.
+    point
+        Where in its experiment's sweep the run is: option of the answers → value.
+    """
+
+    seed: int
+    directory: str
+    status: str
+    message: str = ""
+    metrics: dict[str, float] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    restarts: dict[str, list[float]] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    point: dict[str, Any] = field(default_factory=dict)
 
 
-def read_num_items(directory: Path) -> int:
-    """Number of training items, as in ``provenance.json``."""
-    return int(json.loads((directory / "provenance.json").read_text(encoding="utf-8"))["num_items"])
+@dataclass(frozen=True)
+class Collected:
+    """All runs of a profile, by experiment and in the order of their seeds."""
 
+    profile: str
+    commands: dict[str, str]
+    runs: dict[str, list[Run]]
 
-def read_workers(directory: Path) -> dict[str, np.ndarray]:
-    """Columns of ``workers.csv``, [M] each, but for the names; NaN where a cell is empty."""
-    with (directory / "workers.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = [name for name in rows[0] if name != "annotator"]
-    return {name: np.array([float(row[name] or "nan") for row in rows]) for name in columns}
+    def finished(self, experiment: str) -> list[Run]:
+        """The finished runs of an experiment; none for an experiment that the profile leaves out."""
+        return [run for run in self.runs.get(experiment, []) if run.status == "finished"]
 
+    def unfinished(self, experiment: str) -> list[Run]:
+        """The other runs of an experiment."""
+        return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
 
-def read_restart_clusters(directory: Path) -> np.ndarray:
-    """Cluster of every item from its features alone under each restart, [R, N]."""
-    with np.load(directory / "restart_assignments.npz", allow_pickle=False) as content:
-        return content["clusters"]
+    def at(self, point: dict[str, Any]) -> "Collected":
+        """The runs at one point of a sweep alone."""
+        runs = {name: [run for run in runs if run.point == point] for name, runs in self.runs.items()}
+        return Collected(self.profile, self.commands, runs)
+
+    def commands_of(self, *experiments: str) -> tuple[str, ...]:
+        """Commands that give the runs of experiments, as far as the profile has them; each once."""
+        return tuple(self.commands[name] for name in dict.fromkeys(experiments) if name in self.commands)

@@ -1,18 +1,20 @@
 """Renders the results as one page, twice: ``index.html`` to look at, ``REPORT.md`` to read as text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from semicrowd.files import write_atomic
 from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import Cell, format_difference, format_value
-from semicrowd.report.collect import Collected, Run
-from semicrowd.report.exhibits import PAPERS
-from semicrowd.report.results import Result
-from semicrowd.files import write_atomic
+from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
+from semicrowd.report.runs import Collected, Run
+
+#: Of all papers: what there is of each table and figure.
+Results = Mapping[Paper, Mapping[Exhibit, Result]]
 
 _QUANTITIES = {
     "accuracy": "accuracy",
@@ -49,15 +51,16 @@ def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _section(result: Result) -> dict[str, Any]:
+def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
     notes: list[str] = []
     rows = [_row(cell, notes) for cell in result.cells]
+    status = result.status if exhibit.computed else "nothing to compute"
     return {
-        "key": result.exhibit.key.replace("/", "-"),
-        "label": result.exhibit.label,
-        "title": result.exhibit.title,
-        "status": result.status + (", simulated answers" if result.simulated else ""),
-        "state": result.status.replace(" ", "-"),
+        "key": f"{paper.key}-{exhibit.key}",
+        "label": exhibit.label,
+        "title": exhibit.title,
+        "status": status + (", simulated answers" if result.simulated else ""),
+        "state": status.replace(" ", "-"),
         "text": result.text,
         "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in result.images],
         "rows": rows,
@@ -96,30 +99,28 @@ def answers_text(answers: dict[str, Any]) -> str:
     return f"{answers['num_pairs']} answers of {answers['num_annotators']} annotators ({kind})"
 
 
-def page(results: Sequence[Result], collected: Collected) -> dict[str, Any]:
+def progress(results: Results) -> str:
+    """How many tables and figures have numbers of our own, and of how many papers."""
+    computed = {p: [r for e, r in found.items() if e.computed] for p, found in results.items()}
+    done = {p: sum(result.status != NOT_YET_DONE for result in found) for p, found in computed.items()}
+    tables = f"{sum(done.values())} of {sum(map(len, computed.values()))} tables and figures"
+    return f"{tables}, of {sum(map(bool, done.values()))} of {len(done)} papers, have numbers of our own"
+
+
+def page(results: Results, collected: Collected) -> dict[str, Any]:
     """Everything the templates show, as plain texts."""
     papers = [
-        {
-            "title": title,
-            "sections": [_section(result) for result in results if result.exhibit.paper == key],
-        }
-        for key, title in PAPERS.items()
+        {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
+        for paper, found in results.items()
     ]
-    done = sum(result.status in ("done", "partly done") for result in results)
-    return {
-        "profile": collected.profile,
-        "done": done,
-        "computed": sum(result.exhibit.computed for result in results),
-        "papers": papers,
-        "runs": _runs(collected),
-    }
+    return {"profile": collected.profile, "progress": progress(results), "papers": papers, "runs": _runs(collected)}
 
 
 def _write_text(text: str, path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def write(results: Sequence[Result], collected: Collected, folder: Path) -> None:
+def write(results: Results, collected: Collected, folder: Path) -> None:
     """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("semicrowd.report"),

@@ -1,32 +1,27 @@
-"""One run from its configuration to its files."""
+"""One run from its settings to its files."""
 
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from semicrowd.crowd import csv_file
-from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.answers import load_annotations
-from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
-from semicrowd.run import settings
-from semicrowd.files import RunDirectory, read_status, write_atomic, write_json
-from semicrowd.run.provenance import provenance
-from semicrowd.tracking import start_run
-from semicrowd.tracking.store import open_store
+from semicrowd.files import RunDirectory, read_status, write_json
+from semicrowd.run.composition import Given
+from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
+from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.settings import check_given, given_in_vain
 
 Metrics = dict[str, float | int]
 
 
-def execute(cfg: DictConfig, run_dir: Path) -> Metrics:
-    """Run one configuration in ``run_dir`` and return its metrics.json.
+def execute(given: Given, run_dir: Path) -> Metrics:
+    """Run what is given in ``run_dir`` and return its metrics.json.
 
-    All input is checked before the first file is written.
+    All settings and all input are checked before the first file is written or removed.
 
     Raises
     ------
@@ -35,36 +30,45 @@ def execute(cfg: DictConfig, run_dir: Path) -> Metrics:
     KeyboardInterrupt
         After Ctrl-C; status.json then says ``interrupted`` and ``resume=true`` goes on.
     """
-    settings.check(cfg)
-    resolved = settings.resolved(cfg)
-    if cfg.resume and read_status(run_dir) and (run_dir / "config.yaml").exists():
-        settings.check_same(settings.read_config(run_dir / "config.yaml"), resolved, run_dir)
-        if read_status(run_dir)["status"] == "finished":
-            _note(f"{run_dir}: finished before, nothing to do")
-            return read_metrics(run_dir)
-    data, annotations = load_inputs(cfg)
-    for note in () if annotations is None else annotations.notes:
+    check_given(given)
+    content = {**given.choices, **given.values, **given.extra}
+    before, finished = _before(given, run_dir)
+    if finished and same_given(before, content):
+        return _nothing_to_do(run_dir)
+    settings, data, answers = resolve_on_data(given)
+    if before:
+        check_same(before, settings.content, run_dir)
+        if finished:
+            return _nothing_to_do(run_dir)
+    for note in (*given_in_vain(given), *(() if answers is None else answers.notes)):
         _note(note)
 
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
-    from semicrowd.run.choose_method import choose_method
+    from semicrowd.run.estimator import make_estimator
+    from semicrowd.run.files.provenance import provenance
     from semicrowd.run.session import Session
+    from semicrowd.tracking import start_run
+    from semicrowd.tracking.store import open_store
 
-    method = choose_method(cfg, data, annotations)
-    for note in method.notes:
-        _note(note)
-    if cfg.logger.name != "none":
-        open_store(cfg.logger.uri, cfg.logger.experiment)
-    origin = provenance(data, annotations)
+    estimator = make_estimator(settings.content, data)
+    if estimator.requires_answers and answers is None:
+        name = settings.choices["model"]
+        raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
+    if settings.values["logger.name"] != "none":
+        open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
+    origin = provenance(data, answers)
     with RunDirectory(run_dir) as directory:
-        resume_from = method.resume_point(directory) if cfg.resume else None
-        if resume_from is None:
+        resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
+        if not resume:
             directory.clear()
         directory.set_status("running")
         try:
-            _write_inputs(run_dir, resolved, origin, annotations)
-            with start_run(cfg, run_dir, origin) as tracker:
-                metrics = Session(cfg, directory, data, annotations, method, tracker).run(resume_from)
+            write_config(run_dir, settings.content, content)
+            write_json(run_dir / "provenance.json", origin)
+            if answers is not None:
+                csv_file.write(answers, run_dir / "annotations.csv")
+            with start_run(OmegaConf.create(settings.content), run_dir, origin) as tracker:
+                metrics = Session(settings, run_dir, data, answers, estimator, tracker).run(resume)
             write_json(run_dir / "metrics.json", metrics)
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
@@ -74,27 +78,17 @@ def execute(cfg: DictConfig, run_dir: Path) -> Metrics:
     return metrics
 
 
-def _write_inputs(
-    run_dir: Path, resolved: dict[str, Any], origin: dict[str, Any], annotations: PairAnnotations | None
-) -> None:
-    text = yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True)
-    write_atomic(run_dir / "config.yaml", lambda temporary: temporary.write_text(text))
-    write_json(run_dir / "provenance.json", origin)
-    if annotations is not None:
-        csv_file.write(annotations, run_dir / "annotations.csv")
+def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:
+    """Configuration of the run to go on with, empty without one, and whether that has finished."""
+    status = read_status(run_dir)
+    if not given.values.get("resume") or not status or not (run_dir / CONFIG).exists():
+        return {}, False
+    return read_config(run_dir / CONFIG), status.get("status") == "finished"
 
 
-def load_inputs(cfg: DictConfig) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and annotations of a configuration; the seed decides what is drawn of the answers."""
-    root = data_root()
-    data = load_dataset(cfg.data.name, root, seed=cfg.seed, **_options(cfg.data))
-    return data, load_annotations(cfg.annotations.name, data, cfg.seed, root, **_options(cfg.annotations))
-
-
-def _options(group: DictConfig) -> dict[str, Any]:
-    content = OmegaConf.to_container(group, resolve=True)
-    assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items() if key != "name"}
+def _nothing_to_do(run_dir: Path) -> Metrics:
+    _note(f"{run_dir}: finished before, nothing to do")
+    return read_metrics(run_dir)
 
 
 def read_metrics(run_dir: Path) -> Metrics:

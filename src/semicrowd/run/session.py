@@ -1,18 +1,24 @@
-"""The part of a run that takes time: fitting, evaluation, result files, figures, tracking."""
+"""The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import DictConfig
+import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import RunDirectory
-from semicrowd.run.method import Fit, Method
-from semicrowd.run.results import write_results
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.evaluation.scores import Evaluation, score
+from semicrowd.files import MODEL
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment
+from semicrowd.run.estimator import assigned
+from semicrowd.run.files.results import write_results
+from semicrowd.run.rank import as_others
+from semicrowd.run.settings import Resolved
+from semicrowd.settings.groups import MODELS
 from semicrowd.tracking import RunTracker
-from semicrowd.tracking.content import run_name
 
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
@@ -48,44 +54,64 @@ ARTIFACTS = (
 class Session:
     """One run's parts, its directory held."""
 
-    cfg: DictConfig
-    directory: RunDirectory
+    settings: Resolved
+    run_dir: Path
     data: Dataset
-    annotations: PairAnnotations | None
-    method: Method
+    answers: PairAnnotations | None
+    estimator: CrowdClusterer
     tracker: RunTracker
 
-    def run(self, resume_from: Path | None) -> dict[str, float | int]:
-        """Fit, from a checkpoint on if one is given, evaluate, write the results but metrics.json; return that."""
-        folder = self.directory.path
-        fit = self.method.fit(self.directory, self.tracker.log_epoch, resume_from)
-        result = self.method.evaluate()
-        scores = {**result.scores, "seconds/fit": round(fit.seconds, 3), "epochs": fit.epochs}
+    def run(self, resume: bool) -> dict[str, float | int]:
+        """Fit, from the checkpoint on if ``resume``, evaluate, write the results but metrics.json; return that."""
+        monitor = Monitor(
+            folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
+            progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
+        )  # fmt: skip
+        with as_others(self.run_dir) if self.settings.values["trainer.strategy"] == "ddp" else nullcontext():
+            self.estimator.fit(self.data.features, self.answers, monitor=monitor)
+        seconds = monitor.seconds
+        result = score(self.estimator.result_, self.data, self.answers, self._test())
+        epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
+        scores = {**result.scores, "seconds/fit": round(seconds, 3), "epochs": epochs}
         metrics = {name: scores[name] for name in METRICS if name in scores}
-        write_results(folder, result, self.annotations)
-        if self.cfg.figures:
-            self._draw(result, fit)
-        self.tracker.finish(metrics, [folder / name for name in ARTIFACTS if (folder / name).exists()])
+        write_results(self.run_dir, result, self.answers)
+        self.estimator.save(self.run_dir / MODEL)
+        if self.settings.values["figures"]:
+            self._draw(result, monitor)
+        self.tracker.finish(metrics, [self.run_dir / name for name in ARTIFACTS if (self.run_dir / name).exists()])
         return metrics
 
-    def _draw(self, result: Evaluation, fit: Fit) -> None:
+    def _test(self) -> Assignment | None:
+        """Items of the test split, None without one and of a method that takes no new items."""
+        if self.data.test_features is None or not self.estimator.takes_new_items:
+            return None
+        return assigned(self.estimator, self.data.test_features)
+
+    def _draw(self, result: Evaluation, monitor: Monitor) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
         from semicrowd.figures import RunFigureData, run_figures
+        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
 
-        clusters = self.method.clusters(result)
+        found, data, choices = result.found, self.data, self.settings.choices
+        weights, samples = np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items, None
+        if choices["model"] in MODELS:
+            number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
+            samples = self.estimator.generate(number, self.settings.values["seed"])  # type: ignore[attr-defined]
+            weights = self.estimator.cluster_weights_  # type: ignore[attr-defined]
         figures = RunFigureData(
-            title=run_name(self.cfg),
-            features=self.data.features,
-            labels=self.data.labels,
-            clusters=result.found.final.cluster,
-            latent_mean=result.found.latent_mean,
-            samples=clusters.samples,
-            weights=clusters.weights,
-            image_shape=self.data.image_shape,
+            title=f"{' '.join(choices[group] for group in ('data', 'model', 'annotations'))} "
+            f"seed {self.settings.values['seed']}",
+            features=data.features,
+            labels=data.labels,
+            clusters=found.final.cluster,
+            latent_mean=found.latent_mean if found.latent_mean is not None else np.zeros((data.num_items, 0)),
+            samples=samples,
+            weights=weights,
+            image_shape=data.image_shape,
             workers=result.workers,
-            curves=fit.curves,
+            curves=monitor.rows,
             restarts=result.restart_scores,
-            best=result.found.best,
-            snapshots=fit.snapshots,
+            best=found.best,
+            snapshots=monitor.kept,
         )
-        run_figures(figures, self.directory.path / "figures")
+        run_figures(figures, self.run_dir / "figures")

@@ -1,100 +1,207 @@
-"""Checks of a composed configuration before anything is read or written, and its comparison with an earlier one."""
+"""The settings of a run: checked before anything is done, then resolved: given, else a rule's, else the default."""
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import answers, baseline, recipe
 from semicrowd.errors import UserError
+from semicrowd.run.composition import Given, composed
+from semicrowd.settings.baselines import Parameters
+from semicrowd.settings.fields import Settings, check, described, shown
+from semicrowd.settings.groups import FIXED, MODELS, TOP, groups_of
+from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.training import TrainingSettings
 
-#: Lowest value of each setting that must be a whole number.
-_LOWEST = {"seed": 0, "restarts": 1, "epochs": 0, "batch_size": 1, "model.K": 2}
-_GROUPS = ("data", "model", "annotations", "trainer", "logger")
-#: Settings that say how to run, not what: a resumed run may change them.
-_FREE = ("resume", "figures", "trainer", "logger")
+#: Groups that a method of estimators.BASELINES has nothing of.
+_GENERATIVE = ("nets", "start", "views")
+#: Where a value is from that nobody has set.
+DEFAULT = "default"
 
 
-def check(cfg: DictConfig) -> None:
-    """Refuse a configuration that cannot run.
+@dataclass(frozen=True)
+class Resolved:
+    """All settings of a run.
+
+    Attributes
+    ----------
+    choices : data, model, annotations → name
+    values : dotted setting → value
+    origins : dotted setting or group → the argument, the file or the rule with its reason; ``default``
+    extra : what ``+name=value`` has added
+    """
+
+    choices: dict[str, str]
+    values: dict[str, Any]
+    origins: dict[str, str]
+    extra: dict[str, Any]
+
+    def group(self, name: str) -> dict[str, Any]:
+        """Settings of a group, or those without one: ``""``."""
+        return group_of(self.values, name)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """As config.yaml has it: nested, plain values."""
+        nested: dict[str, Any] = {name: _plain(value) for name, value in self.group("").items()} | self.extra
+        for group in groups_of(self.choices):
+            named = {"name": self.choices[group]} if group in self.choices else {}
+            settings = named | {name: _plain(value) for name, value in self.group(group).items()}
+            if settings:
+                nested[group] = settings
+        return nested
+
+
+def group_of(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The settings of a group of dotted ones, or those without one: ``""``."""
+    return {key.rpartition(".")[2]: value for key, value in values.items() if key.rpartition(".")[0] == name}
+
+
+def check_given(given: Given) -> None:
+    """Refuse settings that are none, or do not fit, alone or together. Nothing is read for it but the arguments.
 
     Raises
     ------
     UserError
         Naming the setting, its value and what was expected.
     """
-    for group in _GROUPS:
-        if not isinstance(cfg.get(group), DictConfig) or (group != "trainer" and "name" not in cfg[group]):
-            raise UserError(f"{group}: missing; expected {group}=<name>")
-    for key, lowest in _LOWEST.items():
-        value = OmegaConf.select(cfg, key)
-        if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-            raise UserError(f"{key}={_show(value)}: expected a whole number >= {lowest}")
-    for key in ("resume", "figures"):
-        if not isinstance(cfg.get(key), bool):
-            raise UserError(f"{key}={_show(cfg.get(key))}: expected true or false")
+    for group, kind in _kinds(given.choices):
+        fields = {one.spelled: one.name for one in described(kind)}
+        values = group_of(given.values, group)
+        if not group:
+            values = {name: value for name, value in values.items() if name in fields}
+        check(kind, {fields.get(name, name): value for name, value in values.items()}, group)
+    sources(given)
+    if not given.run_dir.strip() or not given.sweep_dir.strip():
+        raise UserError("hydra.run.dir=: expected the path of a folder")
+    model = given.choices["model"]
+    if model in MODELS:
+        if model == "scdc" and given.values.get("nets.kind") == "conv":
+            raise UserError("nets=conv: model=scdc takes nets=mlp alone")
+    else:
+        _filled(given, [("model", groups_of(given.choices)["model"])], {})
+        for name in given.values:
+            if name.partition(".")[0] in _GENERATIVE:
+                raise UserError(f"{_argument(given, name)}: model={model} has no such settings; leave it out")
+    devices, strategy = given.values.get("trainer.devices", 1), given.values.get("trainer.strategy", "single")
+    if devices > 1 and (strategy != "ddp" or model not in MODELS):
+        several = "trainer=ddp" if model in MODELS else f"model={' or '.join(MODELS)}"
+        raise UserError(f"trainer.devices={devices}: several processes need {several}")
 
 
-def _show(value: Any) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+def given_in_vain(given: Given) -> list[str]:
+    """A line for each setting that the method has no use for."""
+    if given.choices["model"] in MODELS:
+        return []
+    vain = {"protocol", "snapshots", *(one.name for one in described(TrainingSettings))} & given.values.keys()
+    return [f"{_argument(given, name)}: model={given.choices['model']} is fitted once, by its own settings"
+            for name in sorted(vain)]
 
 
-def resolved(cfg: DictConfig) -> dict[str, Any]:
-    """The configuration as plain values, interpolations resolved.
+def _argument(given: Given, name: str) -> str:
+    origin = given.origins.get(name, "")
+    return origin if "=" in origin else f"{name}={shown(given.values[name])}"
+
+
+def _kinds(choices: Mapping[str, str]) -> Iterator[tuple[str, type]]:
+    """Group and settings, those without a group first, of several dataclasses."""
+    yield from (("", kind) for kind in TOP)
+    for group, kind in groups_of(dict(choices)).items():
+        yield group, kind
+
+
+def sources(given: Given) -> Resolved:
+    """What can be resolved before there are data: where data and answers come from, tracking, the machine, the seed."""
+    kinds = [(group, kind) for group, kind in _kinds(given.choices)
+             if group not in ("model", *_GENERATIVE) and kind is not TrainingSettings]
+    said = answers(given.choices["annotations"], given.choices["data"])
+    return _filled(given, kinds, {f"annotations.{name}": told for name, told in said.items()})
+
+
+def resolved(given: Given, facts: Facts) -> Resolved:
+    """All settings of a run on data of these facts.
 
     Raises
     ------
     UserError
-        For an interpolation that leads nowhere or a mandatory value that is missing.
+        Where the settings do not fit each other or the facts.
     """
-    try:
-        content = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
-    assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items()}
+    before, model = sources(given), given.choices["model"]
+    if model in MODELS:
+        values, reasons = _of_recipe(recipe(model, _of_the_recipe(given), facts, before.values["protocol"]))
+        origins = {name: _origin(name, given, reasons) for name in values}
+        after = Resolved(given.choices, values, origins, {})
+    else:
+        said = {f"model.{name}": told for name, told in baseline(model, facts).items()}
+        kind = groups_of(given.choices)["model"]
+        if "model.K" not in said and "model.K" not in given.values:
+            raise UserError(f"model.K: expected a number of clusters, since data={facts.data} has no labels to count")
+        after = _filled(given, [("model", kind)], said)
+    values = before.values | after.values
+    if values["model.K"] > facts.num_items:
+        raise UserError(f"model.K={values['model.K']}: more clusters than the {facts.num_items} items of {facts.data}")
+    snapshots, last = values["snapshots"], values.get("epochs", 0)
+    if snapshots and model in MODELS and facts.image_shape is None:
+        raise UserError(f"snapshots={shown(snapshots)}: expected [], since data={facts.data} has no images to draw")
+    if model in MODELS and any(epoch > last for epoch in snapshots):
+        raise UserError(f"snapshots={shown(snapshots)}: expected a list of epochs from 0 (the start) to {last}")
+    return Resolved(given.choices, values, before.origins | after.origins, given.extra)
 
 
-def read_config(path: Path) -> dict[str, Any]:
-    """A run's config.yaml.
+def resolve(overrides: Sequence[str]) -> dict[str, Any]:
+    """The settings that a run of ``src/train.py`` with these arguments gets, as far as they do not depend on its data.
+
+    What the rule decides with the data in front of it is left out.
 
     Raises
     ------
-    UserError
-        Where it is missing or not YAML.
+    UserError, HydraException, OmegaConfBaseException
+        For arguments that are wrong; see :mod:`semicrowd.run.commandline.mistakes`.
     """
-    try:
-        content = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not valid YAML") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: not the configuration of a run")
-    return content
+    given = composed(overrides)
+    check_given(given)
+    before = sources(given)
+    return Resolved(given.choices, before.values | given.values, {}, given.extra).content
 
 
-def check_same(before: dict[str, Any], now: dict[str, Any], path: Path) -> None:
-    """Refuse to resume a run under other settings than it was started with.
-
-    Raises
-    ------
-    UserError
-        Naming the first setting that differs and both values.
-    """
-    old, new = _flat(before), _flat(now)
-    for key in sorted(old.keys() | new.keys()):
-        if key.split(".")[0] not in _FREE and old.get(key) != new.get(key):
-            raise UserError(f"{path}: resume=true, but the run was started with {key}={_show(old.get(key))}, "
-                            f"not {_show(new.get(key))}")
+def _of_the_recipe(given: Given) -> dict[str, Any]:
+    groups = {"model", *_GENERATIVE}
+    top = {one.name for one in described(TrainingSettings)}
+    return {name: value for name, value in given.values.items() if name.partition(".")[0] in groups or name in top}
 
 
-def _flat(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+def _of_recipe(found: Recipe) -> tuple[dict[str, Any], Mapping[str, str]]:
+    parts: dict[str, Settings] = {"": found.training, "model": found.model, "nets": found.nets, "start": found.start,
+                                  "views": found.views}
+    values = {}
+    for group, settings in parts.items():
+        for one in described(type(settings)):
+            values[f"{group}.{one.name}" if group else one.name] = getattr(settings, one.name)
+    return values, found.reasons
+
+
+def _filled(given: Given, kinds: Sequence[tuple[str, type]], said: Mapping[str, tuple[Any, str]]) -> Resolved:
+    """Given, else said by a rule, else the default."""
+    values, reasons = {}, {name: why for name, (_, why) in said.items()}
+    for group, kind in kinds:
+        fields = {}
+        for one in described(kind):
+            name = f"{group}.{one.spelled}" if group else one.spelled
+            ruled = said[name][0] if name in said else one.default
+            fields[one.name] = values[name] = given.values.get(name, ruled)
+        made = kind(**fields)  # which checks what depends on several of them
+        if isinstance(made, Parameters):
+            made.check_parameters(group)
+    origins = {name: _origin(name, given, reasons) for name in values}
+    return Resolved(given.choices, values, origins | {group: given.origins[group] for group in given.choices}, given.extra)
+
+
+def _origin(name: str, given: Given, reasons: Mapping[str, str]) -> str:
+    if name in given.values:
+        return given.origins.get(name, "argument")
+    return f"rule: {reasons[name]}" if name in reasons else DEFAULT
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

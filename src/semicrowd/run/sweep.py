@@ -2,24 +2,27 @@
 
 import itertools
 import json
+import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig
+from omegaconf import OmegaConf
 
 from semicrowd.errors import UserError
-from semicrowd.run.arguments import folder_name
-from semicrowd.run.cli import CONF
 from semicrowd.files import existing_ancestor, remove_empty, write_csv, write_json
-from semicrowd.run.mistakes import explain, is_mistake, known_keys
-from semicrowd.run.provenance import command
-from semicrowd.run.show import brief, show_sweep
+from semicrowd.run.commandline.arguments import folder_name
+from semicrowd.run.commandline.mistakes import explain, is_mistake
+from semicrowd.run.commandline.show import brief, show_sweep
+from semicrowd.run.composition import Given, composed, parsed
+from semicrowd.run.files.provenance import command
+from semicrowd.run.settings import check_given, sources
 
 _REPORTS = ".jobs"
 
@@ -36,11 +39,6 @@ class Job:
     def folder(self) -> str:
         """Folder within the sweep's: the swept arguments."""
         return folder_name(self.swept)
-
-    @property
-    def arguments(self) -> list[str]:
-        """What Hydra composes the job's configuration from."""
-        return [*self.overrides, f"hydra.sweep.subdir='{self.folder}'"]
 
 
 def combinations(overrides: Sequence[Override]) -> list[Job]:
@@ -72,7 +70,7 @@ def combinations(overrides: Sequence[Override]) -> list[Job]:
 # ------------------------------------------------------------------ in the job's process
 
 
-def run_job(cfg: DictConfig, run_dir: Path, sweep_dir: Path, name: str) -> None:
+def run_job(given: Given, sweep_dir: Path, name: str) -> None:
     """Run one job and leave a report of it in the sweep's folder, whatever happens.
 
     Raises
@@ -88,7 +86,7 @@ def run_job(cfg: DictConfig, run_dir: Path, sweep_dir: Path, name: str) -> None:
     title = f"job {report['job']} ({report['arguments']})"
     ended: dict[str, Any] = {"status": "interrupted"}
     try:
-        metrics = execute(cfg, run_dir)
+        metrics = execute(given, (sweep_dir / name).absolute())
         ended = {"status": "finished", "metrics": metrics}
         print(f"{title}: {brief(metrics)}", flush=True)
     except UserError as error:
@@ -114,55 +112,101 @@ def _read_report(path: Path) -> dict[str, Any]:
 # ------------------------------------------------------------------ in the sweep's process
 
 
+def run_sweep(arguments: Sequence[str]) -> None:
+    """Run every combination of the values that the arguments give and print the table of all jobs.
+
+    Raises
+    ------
+    UserError, HydraException
+        If no job's arguments can be read; nothing has been run then.
+    SystemExit
+        With code 1 if any job failed.
+    KeyboardInterrupt
+        After Ctrl-C and the table.
+    """
+    given: dict[Job, Given] = {}
+    mistakes: dict[Job, UserError] = {}
+    jobs = combinations(parsed(arguments))
+    for job in jobs:
+        try:
+            given[job] = composed(job.overrides)
+            check_given(given[job])
+        except Exception as error:
+            if not is_mistake(error):
+                raise
+            mistakes[job] = explain(error, job.overrides)
+            given.pop(job, None)
+    if not given:
+        raise next(iter(mistakes.values()))
+    first = next(iter(given.values()))
+    Sweep(jobs, given, mistakes, Path(first.sweep_dir), launcher(first)).run()
+
+
+#: Runs functions of no argument, given with their jobs' number.
+Launch = Callable[[Sequence[Callable[[], None]]], object]
+
+
+def launcher(given: Given) -> Launch | None:
+    """Runs several jobs at once as ``hydra/launcher`` says; None: one after the other.
+
+    Raises
+    ------
+    UserError
+        For a launcher other than basic and joblib.
+    """
+    settings = dict(given.launcher)
+    name = str(settings.pop("_target_", "")).rpartition(".")[2]
+    if name == "BasicLauncher":
+        return None
+    if name != "JoblibLauncher":
+        raise UserError(f"hydra/launcher: {name} is not supported; expected basic or joblib")
+    # Torch's threads spin against each other when several processes share the cores.
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+    def launch(calls: Sequence[Callable[[], None]]) -> object:
+        from joblib import Parallel, delayed
+
+        return Parallel(**{**settings, "backend": "loky"})(delayed(call)() for call in calls)
+
+    return launch
+
+
 class Sweep:
     """All jobs of a command, in the sweep's folder.
 
     Parameters
     ----------
-    jobs : what to run
+    jobs : all of them
+    given : what those that can be run are given
+    mistakes : what is wrong with the arguments of the others
     folder : of the sweep
-    compose : a job's configuration; raises what is wrong with its arguments
-    launch : runs jobs, given the arguments of each, and the number of the first
-    serial : whether ``launch`` runs one job after the other
+    launch : runs jobs, several at once; None: one after the other in this process
     """
 
     def __init__(
         self,
         jobs: Sequence[Job],
+        given: Mapping[Job, Given],
+        mistakes: Mapping[Job, UserError],
         folder: Path,
-        compose: Callable[[list[str]], DictConfig],
-        launch: Callable[[list[list[str]], int], object],
-        serial: bool,
+        launch: Launch | None,
     ) -> None:
-        self.jobs, self.folder, self.compose, self.launch, self.serial = jobs, folder, compose, launch, serial
+        self.jobs, self.given, self.mistakes, self.folder, self.launch = jobs, given, mistakes, folder, launch
 
     def run(self) -> None:
-        """Run the jobs and print the table of all of them.
-
-        Raises
-        ------
-        UserError
-            If no job's arguments can be read; nothing has been run then.
-        SystemExit
-            With code 1 if any job failed.
-        KeyboardInterrupt
-            After Ctrl-C and the table.
-        """
+        """Run the jobs and print the table of all of them; raises as :func:`run_sweep`."""
         from semicrowd.tracking import open_sweep
 
         ancestor = existing_ancestor(self.folder)
-        composed = {job: self._compose(job) for job in self.jobs}
-        mistakes = {job: result for job, result in composed.items() if isinstance(result, UserError)}
-        configurations = [result for result in composed.values() if not isinstance(result, UserError)]
-        if not configurations:
-            raise next(iter(mistakes.values()))
-        with open_sweep(configurations[0], self.folder, {"command": command()}) as tracker:
+        settings = OmegaConf.create(sources(next(iter(self.given.values()))).content)
+        with open_sweep(settings, self.folder, {"command": command()}) as tracker:
             shutil.rmtree(self.folder / _REPORTS, ignore_errors=True)
             for job in self.jobs:
-                self._start_report(job, mistakes.get(job))
+                self._start_report(job, self.mistakes.get(job))
             stopped = None
             try:
-                self._launch([job for job in self.jobs if job not in mistakes])
+                self._launch(list(self.given))
             except KeyboardInterrupt as error:
                 stopped = error
             reports = self._finish(ancestor)
@@ -172,14 +216,6 @@ class Sweep:
             tracker.finish(failed, [self.folder / "jobs.csv"])
         if failed:
             raise SystemExit(1)
-
-    def _compose(self, job: Job) -> DictConfig | UserError:
-        try:
-            return self.compose(job.arguments)
-        except Exception as error:
-            if not is_mistake(error):
-                raise
-            return explain(error, known_keys(CONF), job.overrides)
 
     def _start_report(self, job: Job, mistake: UserError | None) -> None:
         report = {
@@ -193,13 +229,14 @@ class Sweep:
         write_json(_report_path(self.folder, job.folder), report)
 
     def _launch(self, jobs: list[Job]) -> None:
-        if self.serial:
-            for job in jobs:
-                self.launch([job.arguments], job.number)
+        calls = {job: partial(run_job, self.given[job], self.folder, job.folder) for job in jobs}
+        if self.launch is None:
+            for call in calls.values():
+                call()
             return
         while jobs:
             try:
-                self.launch([job.arguments for job in jobs], jobs[0].number)
+                self.launch([calls[job] for job in jobs])
             except Exception as error:
                 # A worker process that dies, say for want of memory, takes the others with it: the jobs that had
                 # not begun are launched again.

@@ -4,7 +4,7 @@ A rule takes a value and says what was expected instead, or None where the value
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Self
@@ -25,8 +25,8 @@ def whole(low: int, high: int = LARGEST) -> Rule:
 
 def number(low: float = -math.inf, high: float = math.inf, *, above: float | None = None) -> Rule:
     """A finite number from ``low`` to ``high``, or above ``above``."""
-    lower = f"above {above:g}" if above is not None else f">= {low:g}"
-    expected = f"a number {lower}" + ("" if high == math.inf else f" and at most {high:g}")
+    lower = f" above {above:g}" if above is not None else "" if low == -math.inf else f" >= {low:g}"
+    expected = f"a number{lower}" + ("" if high == math.inf else f" and at most {high:g}")
 
     def rule(value: Any) -> str | None:
         fits = _is_number(value) and low <= value <= high and (above is None or value > above)
@@ -35,9 +35,18 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: float | Non
     return rule
 
 
-def choice(*names: str) -> Rule:
-    """One of some words."""
-    return lambda value: None if isinstance(value, str) and value in names else f"{' or '.join(names)}"
+class Choice:
+    """One of some words, which ``names`` lists."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, value: Any) -> str | None:
+        """What was expected."""
+        return None if isinstance(value, str) and value in self.names else " or ".join(self.names)
+
+
+choice = Choice
 
 
 def flag() -> Rule:
@@ -88,21 +97,36 @@ def setting(default: Any, help: str, rule: Rule, *, optional: bool = False) -> A
 
 @dataclass(frozen=True)
 class Description:
-    """A setting as ``--help`` shows it."""
+    """A setting as ``--help`` shows it; the command line has it as ``spelled``."""
 
     name: str
     default: Any
     help: str
+    spelled: str
+    rule: Rule
+    optional: bool
 
 
 def described(settings: type) -> list[Description]:
     """The settings of a dataclass, in their order."""
-    return [Description(f.name, f.default, f.metadata["help"]) for f in _settings(settings)]
+    spelling = getattr(settings, "spelling", {})
+    return [
+        Description(f.name, f.default, f.metadata["help"], spelling.get(f.name, f.name), f.metadata["rule"],
+                    f.metadata["optional"])
+        for f in _settings(settings)
+    ]
 
 
 def names(settings: type) -> list[str]:
     """Names of the settings of a dataclass."""
     return [f.name for f in _settings(settings)]
+
+
+def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
+    """``"; the nearest is …"`` for the word most like ``word``, large and small letters alike, or nothing."""
+    lower = {one.lower(): one for one in words}
+    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
+    return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
 def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
@@ -118,18 +142,19 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
         Naming the setting, its value and what was expected, or the setting that is most like an unknown one.
     """
     known = {f.name: f for f in _settings(settings)}
+    spelling = getattr(settings, "spelling", {}) if where else {}
     prefix = f"{where}." if where else ""
     for name, value in values.items():
         if name not in known:
-            close = get_close_matches(str(name), known, n=1, cutoff=0.5)
-            nearest = f"; the nearest is {prefix}{close[0]}" if close else ""
-            there = f"there are {', '.join(known)}" if known else "there are none"
-            raise UserError(f"{prefix}{name}: no such setting{nearest}; {there}")
+            there = [spelling.get(one, one) for one in known]
+            raise UserError(
+                f"{prefix}{name}: no such setting{nearest(name, there, prefix)}; there are {', '.join(there) or 'none'}"
+            )
         if value is None and known[name].metadata["optional"]:
             continue
         expected = known[name].metadata["rule"](value)
         if expected is not None:
-            raise UserError(f"{prefix}{name}={shown(value)}: expected {expected}")
+            raise UserError(f"{prefix}{spelling.get(name, name)}={shown(value)}: expected {expected}")
 
 
 class Settings:
@@ -150,14 +175,15 @@ class Settings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from ``values``; what is None or left out keeps its default.
+        """Settings from ``values``; what is left out keeps its default, and so does None where it is not a value.
 
         Raises
         ------
         UserError
             As :func:`check`.
         """
-        given = {name: value for name, value in values.items() if value is not None}
+        optional = {f.name for f in _settings(cls) if f.metadata["optional"]}
+        given = {name: value for name, value in values.items() if value is not None or name in optional}
         check(cls, given, cls.group)
         return cls(**given)
 

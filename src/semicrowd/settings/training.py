@@ -59,9 +59,9 @@ class TrainerSettings(Settings):
 
     group = "trainer"
 
+    strategy: str = setting("single", "single (one process) | ddp (trainer.devices of them)", choice("single", "ddp"))
     accelerator: str = setting("auto", "auto | cpu | gpu", choice("auto", "cpu", "gpu"))
     devices: int = setting(1, "processes, one for each GPU or CPU share; with trainer=ddp", whole(1, 1024))
-    strategy: str = setting("single", "single | ddp", choice("single", "ddp"))
     threads: int = setting(1, "of a process; more gain nothing with networks of this size", whole(1, 1024))
     progress: bool = setting(True, "a progress bar where the output is a terminal", flag())
 
@@ -72,6 +72,8 @@ class LoggerSettings(Settings):
 
     group = "logger"
 
+    name: str = setting("mlflow", "mlflow (a local sqlite store; `make ui` opens it) | none (the files alone)",
+                        choice("mlflow", "none"))
     uri: str | None = setting(None, "null: mlflow.db in the project folder; else a tracking URI", text(), optional=True)
     experiment: str = setting("semicrowd", "of MLflow", text())
 
@@ -80,6 +82,10 @@ class LoggerSettings(Settings):
 class RunSettings(Settings):
     """A run of ``src/train.py`` beside what it fits."""
 
+    protocol: str = setting(
+        "semicrowd", "semicrowd (the best inference here for the paper's model) | paper (as the SCDC paper trains it)",
+        choice("semicrowd", "paper"),
+    )
     seed: int = setting(0, "with -m also seed=0-9 or seed=0-2,7", whole(0))
     resume: bool = setting(False, "go on from the last finished epoch of the same run directory", flag())
     figures: bool = setting(True, "draw the run's figures into its directory", flag())

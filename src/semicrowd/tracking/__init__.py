@@ -2,14 +2,14 @@
 
 For a run::
 
-    with start_run(cfg, run_dir, provenance) as tracker:      # provenance: semicrowd.run.provenance.provenance(...)
+    with start_run(settings, run_dir, provenance) as tracker:    # the contents of config.yaml and provenance.json
         tracker.log_epoch(epoch, {"elbo/epoch": -1.2})        # after every epoch
         tracker.finish(metrics, [run_dir / "figures", ...])   # metrics.json's content; files or folders below run_dir
 
 For a sweep, around the launch of its jobs (their ``start_run`` finds the parent by an environment variable, worker
 processes included)::
 
-    with open_sweep(cfg, sweep_dir, {"command": command}) as sweep:    # cfg: of any of the jobs
+    with open_sweep(settings, sweep_dir, {"command": command}) as sweep:    # settings: of any of the jobs
         ...
         sweep.finish(failed, [sweep_dir / "jobs.csv"])            # failed: number of jobs
 

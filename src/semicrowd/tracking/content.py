@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
 #: Settings that say how to run, not what.
@@ -14,11 +12,9 @@ _NOT_PARAMETERS = ("resume", "figures", "logger")
 CURVE = "curve/"
 
 
-def parameters(cfg: DictConfig) -> dict[str, str]:
-    """The configuration, flattened to ``group.key``; values of more than 250 characters are cut."""
-    content = OmegaConf.to_container(cfg, resolve=True)
-    assert isinstance(content, dict)
-    flat = _flatten({key: value for key, value in content.items() if key not in _NOT_PARAMETERS})
+def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
+    """A run's settings, flattened to ``group.key``; values of more than 250 characters are cut."""
+    flat = _flatten({key: value for key, value in settings.items() if key not in _NOT_PARAMETERS})
     return {name: value if len(value) <= LONGEST else value[: LONGEST - 1] + "…" for name, value in flat.items()}
 
 
@@ -33,9 +29,10 @@ def _flatten(content: Mapping[Any, Any], prefix: str = "") -> dict[str, str]:
     return {name.removesuffix(".name"): value for name, value in flat.items()} if not prefix else flat
 
 
-def run_name(cfg: DictConfig) -> str:
+def run_name(settings: Mapping[str, Any]) -> str:
     """Such as ``mnist bayes crowd seed 0``."""
-    return f"{cfg.data.name} {cfg.model.name} {cfg.annotations.name} seed {cfg.seed}"
+    groups = " ".join(settings[group]["name"] for group in ("data", "model", "annotations"))
+    return f"{groups} seed {settings['seed']}"
 
 
 def tags(provenance: Mapping[str, Any]) -> dict[str, str]:

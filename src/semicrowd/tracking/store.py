@@ -1,11 +1,16 @@
 """The MLflow store: a sqlite file and a folder of artifacts beside it, or any tracking server.
 
+MLflow keeps the whole paths of artifacts. Where a sqlite file and its artifacts have been moved together, the paths are
+set to the new place when the store is opened.
+
 Several processes may open a sqlite store that is not there yet; MLflow's own way of making it would let them crash
 each other. Here one of them makes it under a lock, under another name, and it appears when it is whole.
 """
 
+import contextlib
 import logging
 import os
+import sqlite3
 import sys
 import warnings
 from dataclasses import dataclass
@@ -66,7 +71,7 @@ def open_store(uri: str | None, experiment: str) -> Store:
     uri = uri or default_uri()
     try:
         if uri.startswith(_REMOTE):
-            return _connect(uri, experiment, artifacts=None)
+            return _connect(uri, experiment, database=None)
         if not uri.startswith(SQLITE):
             raise UserError(f"logger.uri={uri}: expected sqlite:///<file>, http://… or https://…")
         database = Path(unquote(uri.removeprefix(SQLITE))).absolute()
@@ -75,7 +80,7 @@ def open_store(uri: str | None, experiment: str) -> Store:
         with FileLock(f"{database}.lock", timeout=_LOCK_SECONDS):
             if not database.exists():
                 _make(database)
-            return _connect(sqlite_uri(database), experiment, artifacts=database.parent / "mlartifacts")
+            return _connect(sqlite_uri(database), experiment, database)
     except Timeout as error:
         raise UserError(f"{uri}: another process has held {uri}.lock for {_LOCK_SECONDS} s") from error
     except store_errors() as error:
@@ -85,11 +90,11 @@ def open_store(uri: str | None, experiment: str) -> Store:
 def store_errors() -> tuple[type[Exception], ...]:
     """What MLflow raises where its store cannot be used."""
     if "mlflow" not in sys.modules:  # nothing of it has been called yet
-        return (OSError,)
+        return OSError, sqlite3.Error
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
-    return OSError, MlflowException, SQLAlchemyError
+    return OSError, sqlite3.Error, MlflowException, SQLAlchemyError
 
 
 def first_line(error: BaseException) -> str:
@@ -119,15 +124,30 @@ def _client(uri: str) -> "MlflowClient":
         return MlflowClient(uri)
 
 
-def _connect(uri: str, experiment: str, artifacts: Path | None) -> Store:
+def _connect(uri: str, experiment: str, database: Path | None) -> Store:
     client = _client(uri)
     found = client.get_experiment_by_name(experiment)
+    location = None if database is None else (database.parent / "mlartifacts" / quote(experiment, safe="")).as_uri()
     if found is None:
-        location = None if artifacts is None else (artifacts / quote(experiment, safe="")).as_uri()
         return Store(uri, client, _create(client, experiment, location))
     if found.lifecycle_stage != "active":
         raise UserError(f"logger.experiment={experiment}: deleted in the tracking store; choose another name")
+    if database is not None and location is not None and found.artifact_location != location:
+        _move_artifacts(database, found.artifact_location, location)
     return Store(uri, client, found.experiment_id)
+
+
+def _move_artifacts(database: Path, old: str, new: str) -> None:
+    """Give the artifacts below ``old`` their place below ``new``, if that is the same folder of another project."""
+    if "/".join(old.split("/")[-2:]) != "/".join(new.split("/")[-2:]):
+        return  # a place that somebody has chosen
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
+            connection.execute(
+                f"UPDATE {table} SET {column} = :new || substr({column}, :rest) "
+                f"WHERE substr({column} || '/', 1, :rest) = :old || '/'",
+                {"new": new, "old": old, "rest": len(old) + 1},
+            )
 
 
 def _create(client: "MlflowClient", experiment: str, location: str | None) -> str:

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from omegaconf import DictConfig
-
 from semicrowd.tracking import content
 from semicrowd.tracking.runs import PARENT, FolderRun
 from semicrowd.tracking.store import Store, open_store
@@ -28,14 +26,14 @@ class SweepTracker:
         pass
 
 
-def open_sweep(cfg: DictConfig, sweep_dir: Path, provenance: Mapping[str, Any]) -> SweepTracker:
+def open_sweep(settings: Mapping[str, Any], sweep_dir: Path, provenance: Mapping[str, Any]) -> SweepTracker:
     """Start tracking the sweep of ``sweep_dir``, which is made if it is not there.
 
-    With ``cfg.resume`` the MLflow run named in ``sweep_dir/mlflow_run_id`` goes on.
+    With ``resume`` the MLflow run named in ``sweep_dir/mlflow_run_id`` goes on.
 
     Parameters
     ----------
-    cfg : the configuration of any of the jobs
+    settings : of any of the jobs; ``logger`` and ``resume`` are enough
     sweep_dir : folder of the sweep
     provenance : what is known before the data are read; ``{"command": …}`` is enough
 
@@ -44,12 +42,13 @@ def open_sweep(cfg: DictConfig, sweep_dir: Path, provenance: Mapping[str, Any]) 
     UserError
         Where the tracking store cannot be used.
     """
-    if cfg.logger.name == "none":
+    logger = settings["logger"]
+    if logger["name"] == "none":
         return SweepTracker()
-    store = open_store(cfg.logger.uri, cfg.logger.experiment)
+    store = open_store(logger["uri"], logger["experiment"])
     sweep_dir.mkdir(parents=True, exist_ok=True)
     tags = {**content.tags(provenance), "sweep_dir": str(sweep_dir)}
-    return _MlflowSweep(store, FolderRun(store, sweep_dir, cfg.resume, f"sweep {sweep_dir.name}", {}, tags))
+    return _MlflowSweep(store, FolderRun(store, sweep_dir, settings["resume"], f"sweep {sweep_dir.name}", {}, tags))
 
 
 class _MlflowSweep(SweepTracker):

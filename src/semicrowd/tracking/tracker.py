@@ -7,8 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
-
 from semicrowd.tracking import content
 from semicrowd.tracking.runs import FolderRun
 from semicrowd.tracking.store import open_store
@@ -41,15 +39,15 @@ class RunTracker:
             self.fail(error)
 
 
-def start_run(cfg: DictConfig, run_dir: Path, provenance: Mapping[str, Any]) -> RunTracker:
+def start_run(settings: Mapping[str, Any], run_dir: Path, provenance: Mapping[str, Any]) -> RunTracker:
     """Start tracking the run of ``run_dir``, which the caller holds alone.
 
-    With ``cfg.resume`` the MLflow run named in ``run_dir/mlflow_run_id`` goes on; epochs of curves.csv that it lacks
+    With ``resume`` the MLflow run named in ``run_dir/mlflow_run_id`` goes on; epochs of curves.csv that it lacks
     are added. An earlier MLflow run of this directory that was cut off is marked as killed.
 
     Parameters
     ----------
-    cfg : the whole configuration
+    settings : of the run, as its config.yaml has them
     run_dir : its config.yaml and provenance.json, if they are there, become artifacts
     provenance : content of provenance.json
 
@@ -58,11 +56,14 @@ def start_run(cfg: DictConfig, run_dir: Path, provenance: Mapping[str, Any]) -> 
     UserError
         Where the tracking store cannot be used.
     """
-    if cfg.logger.name == "none":
+    logger = settings["logger"]
+    if logger["name"] == "none":
         return RunTracker()
-    store = open_store(cfg.logger.uri, cfg.logger.experiment)
+    store = open_store(logger["uri"], logger["experiment"])
     tags = {**content.tags(provenance), "run_dir": str(run_dir)}
-    run = FolderRun(store, run_dir, cfg.resume, content.run_name(cfg), content.parameters(cfg), tags)
+    run = FolderRun(
+        store, run_dir, settings["resume"], content.run_name(settings), content.parameters(settings), tags
+    )
     for name in ("config.yaml", "provenance.json"):
         if (run_dir / name).exists():
             run.keep(run_dir / name)

@@ -1,0 +1,107 @@
+"""Numbers of an experiment's runs as cells of a table, with what is to be said beside them."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from semicrowd.report.cells import Cell, summarise
+from semicrowd.report.exhibits import Exhibit
+from semicrowd.report.runs import Collected, Run
+
+#: Reads one number off a finished run; None where the run has none of the kind.
+Measure = Callable[[Run], float | None]
+
+
+def metric(name: str) -> Measure:
+    """The entry ``name`` of ``metrics.json``, which leaves out what is not defined."""
+    return lambda run: run.metrics.get(name)
+
+
+def seconds_per_epoch(run: Run) -> float:
+    """Wall time of the fit, warm start included, over its epochs."""
+    return run.metrics["seconds/fit"] / run.metrics["epochs"]
+
+
+def worst_start(column: str) -> Measure:
+    """A column of ``restarts.csv`` in the row of the lowest ELBO."""
+    return lambda run: run.restarts[column][int(np.argmin(run.restarts["elbo"]))]
+
+
+def missing_remark(unfinished: Sequence[Run]) -> str:
+    """Why there is no number: the first reason that a run gives, and its seed."""
+    for run in unfinished:
+        if run.status == "unavailable":
+            return f"data not available here: {run.message}"
+        if run.status != "missing":
+            return f"seed {run.seed} {run.status}" + (f": {run.message}" if run.message else "")
+    return "not run in this profile"
+
+
+def remarks_on(collected: Collected, experiment: str) -> list[str]:
+    """What is to be said beside an experiment's numbers, or in their place."""
+    runs, unfinished = collected.finished(experiment), collected.unfinished(experiment)
+    remarks = [] if runs else [missing_remark(unfinished)]
+    if runs and unfinished:
+        remarks.append("; ".join(f"seed {run.seed} {run.status}" for run in unfinished) + ": not in the mean")
+    if _replaced(runs):
+        remarks.append("simulated answers")
+    return remarks
+
+
+def _replaced(runs: Sequence[Run]) -> list[str]:
+    """Why the answers of runs are not the real ones that they should be."""
+    return [run.answers["because"] for run in runs if "because" in run.answers]
+
+
+def protocol_of(runs: Sequence[Run], exhibit: Exhibit, *, with_answers: bool) -> tuple[str, ...]:
+    """How the protocol of an experiment's finished runs differs from the paper's."""
+    if not runs:
+        return ()
+    found = exhibit.protocol.deviations(runs[0].config, with_answers=with_answers, runs=len(runs))
+    replaced = [f"answers simulated in place of the real ones: {reason}" for reason in _replaced(runs)]
+    return (*found, *replaced[:1])
+
+
+def cells_of_experiment(
+    collected: Collected,
+    experiment: str,
+    exhibit: Exhibit,
+    cell: str,
+    measures: dict[str, Measure],
+    *,
+    with_answers: bool,
+    label: str = "",
+) -> tuple[Cell, ...]:
+    """One cell for each quantity: the mean over the experiment's finished runs beside the paper's number.
+
+    Parameters
+    ----------
+    cell
+        The paper's name of the row; its numbers stand beside ours. Without any of that name, there is none beside.
+    measures
+        quantity → how it is read off a run. Quantities that the paper does not print get a cell without its number.
+        Where nothing has run, there are the quantities that the paper prints, or the first.
+    label
+        Name of the row here, where it is not the paper's.
+    """
+    runs = collected.finished(experiment)
+    remarks = remarks_on(collected, experiment)
+    protocol = protocol_of(runs, exhibit, with_answers=with_answers)
+    printed = {value.quantity: value for value in exhibit.values if value.cell == cell}
+    shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}
+    cells = []
+    for quantity, measure in shown.items():
+        numbers = [(value, run.seed) for run in runs if (value := measure(run)) is not None]
+        known = {seed for _, seed in numbers}
+        undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
+        cells.append(
+            Cell(
+                cell=label or cell,
+                quantity=quantity,
+                paper=printed.get(quantity),
+                ours=summarise([value for value, _ in numbers], [seed for _, seed in numbers]),
+                remark="; ".join([*remarks, *undefined]),
+                deviations=protocol,
+            )
+        )
+    return tuple(cells)

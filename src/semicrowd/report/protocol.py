@@ -1,0 +1,95 @@
+"""A paper's protocol as settings, so that a run's deviations are read off its own configuration."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a paper.
+
+    Attributes
+    ----------
+    key
+        Where a run's resolved configuration has it, as ``model.K``.
+    label
+        What it is.
+    paper
+        The paper's value.
+    with_answers
+        True for a setting that matters only to a run with answers.
+    said
+        How to print the paper's value, where the value itself is an option's name.
+    model
+        The only model that has it; empty for a setting of all.
+    """
+
+    key: str
+    label: str
+    paper: Any
+    with_answers: bool = False
+    said: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a paper ran what a table or figure shows.
+
+    Attributes
+    ----------
+    runs
+        How many runs stand behind a number.
+    settings
+        Of the models named in ``models``. Another method is held to the notes alone: the paper does not say how it ran.
+    notes
+        Differences that no setting tells.
+    """
+
+    runs: int = 1
+    settings: tuple[Setting, ...] = ()
+    models: Collection[str] = ()
+    notes: tuple[str, ...] = ()
+
+    def deviations(self, config: Mapping[str, Any], *, with_answers: bool, runs: int) -> list[str]:
+        """How ours differs: one phrase each.
+
+        Parameters
+        ----------
+        config
+            Resolved configuration of a run.
+        with_answers
+            Whether the run had answers.
+        runs
+            How many runs stand behind our number.
+
+        Raises
+        ------
+        KeyError
+            If the configuration lacks a setting: a renamed one must not pass for an equal one.
+        """
+        found = []
+        if runs != self.runs:
+            found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {self.runs})")
+        model = config["model"]["name"]
+        for setting in self.settings if model in self.models else ():
+            if (setting.with_answers and not with_answers) or setting.model not in ("", model):
+                continue
+            ours = _lookup(config, setting.key)
+            if ours != setting.paper:
+                found.append(f"{setting.label}: {_say(ours)} (paper: {setting.said or _say(setting.paper)})")
+        return [*found, *self.notes]
+
+
+def _lookup(config: Mapping[str, Any], key: str) -> Any:
+    value: Any = config
+    for part in key.split("."):
+        value = value[part]
+    return value
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

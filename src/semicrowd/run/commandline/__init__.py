@@ -1,0 +1,1 @@
+"""The command line: arguments, help, explanations, what a person reads at the end."""

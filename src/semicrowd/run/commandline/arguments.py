@@ -1,0 +1,133 @@
+"""The command line before Hydra sees it: flags, seed ranges, and folders named after the arguments."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from semicrowd.errors import UserError
+
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
+#: Longest folder name made from arguments, in characters.
+_LONGEST = 120
+#: Arguments that say how to run, not what: they leave a run's folder alone.
+_NOT_NAMED = ("resume", "figures", "logger", "trainer")
+_SWEEP = ("-m", "--multirun")
+#: Flags of Hydra that show something and run nothing, with the values that may follow each.
+_SHOWING = {
+    "-c": ("job", "hydra", "all"), "--cfg": ("job", "hydra", "all"), "--resolve": (), "--hydra-help": (),
+    "--version": (), "-i": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command line asks for.
+
+    Attributes
+    ----------
+    overrides : ``key=value``, ranges of seeds as lists, with the folder of the run or sweep
+    sweep : several jobs
+    help, explain : show that, and run nothing
+    showing : flags of Hydra that show something
+    """
+
+    overrides: tuple[str, ...]
+    sweep: bool = False
+    help: bool = False
+    explain: bool = False
+    showing: tuple[str, ...] = ()
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """Read the arguments after ``src/train.py``; flags may stand anywhere.
+
+    Raises
+    ------
+    UserError
+        For a flag that there is not, and for what is no ``key=value``.
+    """
+    typed: list[str] = []
+    showing: list[str] = []
+    flags = set()
+    values: tuple[str, ...] = ()
+    for argument in arguments:
+        if argument in values:
+            showing.append(argument)
+            values = ()
+            continue
+        values = _SHOWING.get(argument, ())
+        if argument in _SHOWING:
+            showing.append(argument)
+        elif argument in (*_SWEEP, "-h", "--help", "--explain"):
+            flags.add(argument)
+        elif argument.replace(" ", "").upper() == "HYDRA.MODE=MULTIRUN":
+            flags.add("-m")
+        elif argument.startswith("-"):
+            key = argument.split("=")[0].lstrip("-")
+            raise UserError(f"{argument}: unknown option; settings are written {key}=<value>, without dashes"
+                            " (python src/train.py --help lists them)")
+        else:
+            typed.append(argument)
+    sweep = not flags.isdisjoint(_SWEEP)
+    overrides = expand_seeds(typed, sweep)
+    named = "hydra.sweep.dir" if sweep else "hydra.run.dir"
+    if sweep:  # Hydra would ignore hydra.run.dir there
+        overrides = [one.replace("hydra.run.dir=", "hydra.sweep.dir=", 1) for one in overrides]
+    if not any(one.startswith(f"{named}=") for one in overrides):
+        overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
+    return Command(tuple(overrides), sweep, not flags.isdisjoint(("-h", "--help")), "--explain" in flags, tuple(showing))
+
+
+def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:
+    """``seed=0-2,7`` as Hydra understands it: ``seed=0,1,2,7``.
+
+    Hydra itself takes ``0-2`` for a string and runs one job.
+
+    Raises
+    ------
+    UserError
+        For a range that runs backwards, or several seeds without ``-m``.
+    """
+    expanded = []
+    for override in overrides:
+        match = _SEEDS.fullmatch(override)
+        if match is None or "-" not in match[1]:
+            expanded.append(override)
+            continue
+        if not sweep:
+            raise UserError(f"{override}: several seeds need -m (python src/train.py -m {override} …)")
+        seeds = [seed for part in match[1].split(",") for seed in _seeds_of(part, override)]
+        expanded.append("seed=" + ",".join(str(seed) for seed in dict.fromkeys(seeds)))
+    return expanded
+
+
+def _seeds_of(part: str, argument: str) -> range:
+    match = _RANGE.fullmatch(part)
+    first, last = (int(match[1]), int(match[2])) if match else (int(part), int(part))
+    if last < first:
+        raise UserError(f"{argument}: the range {part} runs backwards, expected first-last")
+    return range(first, last + 1)
+
+
+def folder_name(overrides: Sequence[str]) -> str:
+    """A folder name for overrides: the same for the same ones, so that ``resume=true`` finds the run again.
+
+    ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``. Characters that need quoting are
+    replaced; a short hash then keeps different overrides apart.
+    """
+    named = [o for o in overrides if "=" in o and not _leaves_name(o)]
+    if not named:
+        return "default"
+    plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)
+    name = re.sub(r"[^\w.+-]", "_", plain.replace(",", "+"))
+    if name == plain.replace(",", "+") and len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
+
+
+def _leaves_name(override: str) -> bool:
+    key = override.split("=", 1)[0].lstrip("+~")
+    return key.startswith(("hydra.", "hydra/")) or key.split(".")[0] in _NOT_NAMED

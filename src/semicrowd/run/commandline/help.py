@@ -1,0 +1,80 @@
+"""The page of ``python src/train.py --help``."""
+
+from collections.abc import Sequence
+
+from semicrowd.run.composition import CONF, composed
+from semicrowd.settings.fields import described, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, TOP, choice_of, groups_of
+from semicrowd.settings.training import TrainingSettings
+
+_PAGE = """\
+Cluster items from their features and a few noisy crowd answers: train one model, or a sweep of them.
+
+usage: python src/train.py [-m] [key=value ...]
+
+choices [default]
+{choices}
+  experiment=<name>      a whole run: {experiments}
+
+settings of {chosen} [default, where the rule of the protocol has no other for the data]
+{settings}
+  hydra.run.dir=<path>   where the run's files go [runs/<the arguments>; a sweep: multirun/<the arguments>]
+
+to see
+  --help data=mnist model=scdc …    this page for other choices
+  --explain …                       every value that a run would use, and the argument, file or rule that set it
+
+sweeps
+  -m                     every combination of comma-separated values, one job each; one that fails leaves the rest alone
+  seed=0-9               ten of them; seed=0-2,7
+  hydra/launcher=joblib hydra.launcher.n_jobs=2      jobs in two processes instead of one after the other
+
+examples
+  python src/train.py
+  python src/train.py data=pinwheel annotations=two_coin seed=0
+  python src/train.py data=mnist model=bayes nets=conv annotations=crowd seed=0
+  python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv model.K=20
+  python src/train.py data=face model=mcvc annotations=quota annotations.pairs_per_annotator=1000
+  python src/train.py -m model=scdc,bayes seed=0-9
+  python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
+
+A run leaves metrics.json, assignments.csv, workers.csv, restarts.csv, curves.csv, model.pt, figures/ and checkpoints/ in
+its directory. python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help is about Hydra.
+Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopped by Ctrl-C.
+"""
+
+
+def help_page(overrides: Sequence[str] = ()) -> str:
+    """The page, with the settings of the choices that the arguments make."""
+    choices = composed(overrides).choices
+    kinds = [("", kind) for kind in TOP if choices["model"] in MODELS or kind is not TrainingSettings]
+    kinds += [(group, kind) for group, kind in groups_of(choices).items()
+              if choices["model"] in MODELS or group not in ("nets", "start", "views")]
+    return _PAGE.format(
+        choices="\n".join(line for group in (*CHOSEN, *FIXED) for line in _choices(group, choices)),
+        experiments=", ".join(sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))),
+        chosen=" ".join(f"{group}={name}" for group, name in choices.items()),
+        settings="\n".join(line for group, kind in kinds for line in _settings(group, kind)),
+    )
+
+
+def _settings(group: str, kind: type) -> list[str]:
+    """A line for each setting: name, what it is, default."""
+    lines = []
+    for one in described(kind):
+        name = f"{group}.{one.spelled}" if group else one.spelled
+        lines.append(f"  {name}=".ljust(32) + f" {one.help} [{shown(one.default)}]")
+    return lines
+
+
+def _choices(group: str, chosen: dict[str, str]) -> list[str]:
+    """A line for each choice of a group: its name and the comment that heads its file; or one for all of them."""
+    if group in FIXED:
+        first = described(FIXED[group])[0]
+        return [f"  {group}=<name>".ljust(25) + f"{first.help} [{choice_of(group)[1][0]}]"]
+    lines = []
+    for path in sorted((CONF / group).glob("*.yaml")):
+        heading = path.read_text().splitlines()[0].lstrip("# ")
+        mark = " *" if path.stem == chosen[group] else ""
+        lines.append(f"  {group}={path.stem}".ljust(27) + f" {heading}{mark}")
+    return lines

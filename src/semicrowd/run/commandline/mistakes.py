@@ -1,0 +1,44 @@
+"""Hydra's exceptions as one line that names the argument, what is wrong with it and the nearest thing that is right."""
+
+import re
+from collections.abc import Sequence
+
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import OmegaConfBaseException
+
+from semicrowd.errors import UserError
+from semicrowd.run.composition import known_keys
+from semicrowd.settings.fields import nearest
+
+
+def explain(error: Exception, arguments: Sequence[str]) -> UserError:
+    """The user's mistake behind an exception that Hydra raised while it read the arguments."""
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        options = sorted(error.options or [])
+        return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
+    if isinstance(error, OverrideParseException):
+        return UserError(f"{error.override}: cannot be read; expected <setting>=<value>, such as seed=0")
+    text = str(error)
+    if "Config group override must be" in text:
+        return UserError("a group was set to null; expected the name of one of its choices (--help lists them)")
+    unknown = re.search(r"Could not (?:override|delete) '([^'@]+)'", text)
+    if unknown:
+        key = unknown[1].lstrip("+~")
+        given = next((o for o in arguments if o.split("=")[0].lstrip("+~") == key), key)
+        keys = known_keys()
+        alike = [k for k in keys if k.endswith(f".{key}")] or [k for k in keys if k.count(".") == key.count(".")]
+        return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
+    if "Ambiguous value for argument" in text:
+        argument = re.search(r"argument '([^']+)'", text)
+        return UserError(f"{argument[1] if argument else 'a list of values'}: several values need -m")
+    return UserError(" ".join(text.split("\n")[0].split()).rstrip(".") or type(error).__name__)
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether an exception comes from reading the arguments."""
+    if isinstance(error, ValueError) and "Config group override must be" in str(error):
+        return True  # Hydra's answer to model=null
+    return isinstance(error, UserError | HydraException | OmegaConfBaseException)

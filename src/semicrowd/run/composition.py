@@ -1,0 +1,174 @@
+"""The configuration that Hydra composes: choices, and the settings that somebody has given, all others null."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from semicrowd.errors import UserError
+from semicrowd.settings.fields import described
+from semicrowd.settings.groups import CHOSEN, FIXED, TOP, choice_of, groups_of, names_of, nothing_given
+
+CONF = Path(__file__).resolve().parents[3] / "conf"
+
+
+def register() -> None:
+    """Tell Hydra the names of all settings, and the choices that have no file."""
+    store = ConfigStore.instance()
+    for group, kinds in CHOSEN.items():
+        for name, kind in kinds.items():
+            store.store(group=f"settings/{group}", name=name, node=nothing_given(kind))
+    node = {name: None for kind in TOP for name in names_of(kind)}
+    groups = {group: nothing_given(kind) for group, kind in FIXED.items()}
+    store.store(group="settings", name="run", node=node | groups)
+    for group in FIXED:
+        name, choices = choice_of(group)
+        for choice in choices:
+            store.store(group=group, name=choice, node={name: choice}, package=group)
+
+
+def known_keys() -> list[str]:
+    """Every setting that there is, dotted, and every group."""
+    kinds = [*((group, kind) for group, all_of in CHOSEN.items() for kind in all_of.values()), *FIXED.items()]
+    keys = [name for kind in TOP for name in names_of(kind)]
+    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *(f"{g}.{n}" for g, k in kinds for n in names_of(k))]))
+
+
+@dataclass(frozen=True)
+class Given:
+    """What somebody has given, of a composed configuration.
+
+    Attributes
+    ----------
+    choices : data, model, annotations → name
+    values : dotted setting → value; None is one where an optional setting was set to null
+    origins : dotted setting or group → the argument or file that it is from
+    extra : what ``+name=value`` has added
+    overrides : the arguments
+    run_dir, sweep_dir : where the files of a single run, and of a sweep, go
+    launcher : settings of Hydra's launcher of a sweep
+    """
+
+    choices: dict[str, str]
+    values: dict[str, Any]
+    origins: dict[str, str]
+    extra: dict[str, Any] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
+    run_dir: str = "runs/default"
+    sweep_dir: str = "multirun/default"
+    launcher: dict[str, Any] = field(default_factory=dict)
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Arguments as Hydra understands them, sweeps over the names of a group included."""
+    register()
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
+        return OverridesParser.create(GlobalHydra.instance().config_loader()).parse_overrides(list(overrides))
+
+
+def composed(overrides: Sequence[str]) -> Given:
+    """What a run of ``src/train.py`` with these arguments is given.
+
+    Raises
+    ------
+    HydraException, OmegaConfBaseException
+        For arguments that Hydra cannot read; see :mod:`semicrowd.run.commandline.mistakes`.
+    UserError
+        For an interpolation that leads nowhere.
+    """
+    register()
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
+        cfg = compose("config", list(overrides), return_hydra_config=True)
+        try:
+            content = {str(key): _plain(cfg, str(key)) for key in cfg if key != "hydra"}
+            folders = str(cfg.hydra.run.dir), str(cfg.hydra.sweep.dir)
+            launcher = _plain(cfg.hydra, "launcher")
+        except OmegaConfBaseException as error:
+            raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
+    chosen = dict(cfg.hydra.runtime.choices)
+    sources = _Sources(overrides, chosen, [Path(s.path) for s in cfg.hydra.runtime.config_sources if s.schema == "file"])
+    known = {*(name for kind in TOP for name in names_of(kind)), *CHOSEN, *FIXED}
+    choices, values, origins = {}, {}, {}
+    for group in (*CHOSEN, *FIXED):
+        settings = content[group]
+        if not isinstance(settings, dict):
+            raise UserError(f"{group}={settings}: no such {group}")
+        if group in CHOSEN:
+            choices[group] = str(settings.pop("name", None))
+            if choices[group] not in CHOSEN[group]:
+                raise UserError(f"{group}.name={choices[group]}: expected one of {', '.join(CHOSEN[group])}")
+            origins[group] = sources.of(group)
+        values |= {f"{group}.{name}": value for name, value in settings.items()}
+    values |= {name: value for name, value in content.items() if name in known and name not in (*CHOSEN, *FIXED)}
+    for name in list(values):
+        origin = sources.of(name)
+        if origin:
+            origins[name] = origin
+        if values[name] is None and not (origin and name in _optional(choices)):
+            del values[name]
+    extra = {name: value for name, value in content.items() if name not in known}
+    return Given(choices, values, origins, extra, tuple(overrides), *folders, launcher)
+
+
+def _plain(cfg: DictConfig, key: str) -> Any:
+    """A part of the configuration as plain values, its interpolations resolved."""
+    value = cfg[key]
+    return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
+
+
+def _optional(choices: Mapping[str, str]) -> set[str]:
+    """Settings of which null is a value."""
+    return {f"{group}.{one.spelled}" for group, kind in groups_of(choices).items() for one in described(kind) if one.optional}
+
+
+class _Sources:
+    """Which argument or file has set a setting: the last that names it."""
+
+    def __init__(self, overrides: Sequence[str], chosen: Mapping[str, str | None], folders: Sequence[Path]) -> None:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        self.arguments = {one.get_key_element().lstrip("+"): str(one.input_line) for one in parsed}
+        files = [path for group in ("experiment", *CHOSEN) if chosen.get(group) for folder in folders
+                 if (path := folder / group / f"{chosen[group]}.yaml").is_file()]
+        self.files = [(path, _keys_of_file(path)) for path in (*files, CONF / "config.yaml")]
+
+    def of(self, name: str) -> str:
+        """The argument or file, nothing where nobody has set it."""
+        above = [name, *(name[:end] for end in range(len(name)) if name[end] == ".")]
+        for one in above:
+            if one in self.arguments and (one == name or name in self._named_by(one)):
+                return self.arguments[one]
+        for path, keys in self.files:
+            if not keys.isdisjoint(above) and (name in keys or any(name in self._named_by(one) for one in above)):
+                return f"conf/{path.parent.name}/{path.name}" if path.parent != CONF else "conf/config.yaml"
+        return ""
+
+    def _named_by(self, group: str) -> set[str]:
+        """What the name of a group sets: ``start=cold`` is start.kind."""
+        return {f"{group}.{choice_of(group)[0]}"} if group in FIXED else set()
+
+
+def _keys_of_file(path: Path) -> set[str]:
+    """Dotted settings and groups that a configuration file sets."""
+    content = yaml.safe_load(path.read_text()) or {}
+    package = path.parent.name if path.parent.name in CHOSEN else ""
+    entries = [entry for entry in content.pop("defaults", []) if isinstance(entry, dict)]
+    chosen = [key.removeprefix("override ").lstrip("/") for one in entries for key, name in one.items() if name]
+    return {*chosen, *_dotted(content, package)}
+
+
+def _dotted(content: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in content.items():
+        name = f"{prefix}.{key}" if prefix else key
+        if isinstance(value, dict):
+            yield from _dotted(value, name)
+        else:
+            yield name

@@ -1,0 +1,77 @@
+"""A run's config.yaml: all settings as they were resolved, and what of them was given."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from semicrowd.errors import UserError
+from semicrowd.files import write_atomic
+from semicrowd.settings.fields import shown
+
+CONFIG = "config.yaml"
+#: Its part that says what was given.
+GIVEN = "given"
+#: Settings that say how to run, not what: a resumed run may change them.
+_FREE = ("resume", "figures", "trainer", "logger", GIVEN)
+
+
+def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Write the settings, nested, and those that were given, dotted."""
+    text = yaml.safe_dump({**content, GIVEN: dict(given)}, sort_keys=False, allow_unicode=True)
+    write_atomic(run_dir / CONFIG, lambda temporary: temporary.write_text(text))
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """A run's config.yaml.
+
+    Raises
+    ------
+    UserError
+        Where it is missing or not YAML.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid YAML") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not the configuration of a run")
+    return content
+
+
+def same_given(before: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether a run's configuration says that just this was given, as far as it decides the result."""
+    old = before.get(GIVEN)
+    return isinstance(old, dict) and _decisive(old) == _decisive(given)
+
+
+def _decisive(flat: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flat.items() if key.split(".")[0] not in _FREE}
+
+
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    """Refuse to resume a run under other settings than it was started with.
+
+    Raises
+    ------
+    UserError
+        Naming the first setting that differs and both values.
+    """
+    old, new = _decisive(_flat(before)), _decisive(_flat(now))
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            raise UserError(f"{path}: resume=true, but the run was started with {key}={shown(old.get(key))}, "
+                            f"not {shown(new.get(key))}")
+
+
+def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,90 @@
+"""``python src/train.py``: arguments in, exit code out."""
+
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from semicrowd.run.commandline.arguments import Command, parse
+from semicrowd.run.commandline.mistakes import explain, is_mistake
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run ``src/train.py`` with the arguments after its name; the exit code."""
+    sweep = False
+    try:
+        command = parse(arguments)
+        sweep = command.sweep
+        _prepare_environment(arguments)
+        _do(command)
+    except KeyboardInterrupt:
+        print("interrupted; the same command with resume=true goes on", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if is_mistake(error):
+            print(f"error: {explain(error, arguments)}", file=sys.stderr)
+            return 2
+        if isinstance(error, OSError) and not sweep:
+            print(f"error: {error.filename or 'a file'}: cannot be used: {error.strerror or error}", file=sys.stderr)
+            return 2
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _do(command: Command) -> None:
+    if command.help:
+        from semicrowd.run.commandline.help import help_page
+
+        print(help_page(command.overrides), end="")
+    elif command.showing:
+        _show_by_hydra(command)
+    elif command.sweep:
+        from semicrowd.run.sweep import run_sweep
+
+        run_sweep(command.overrides)
+    else:
+        _run(command)
+
+
+def _run(command: Command) -> None:
+    from semicrowd.run.composition import composed
+    from semicrowd.run.settings import check_given
+
+    given = composed(command.overrides)
+    check_given(given)
+    # Imported here: torch takes seconds, and most mistakes have been found by now.
+    if command.explain:
+        from semicrowd.run.commandline.explain import show_explanation
+        from semicrowd.run.inputs import resolve_on_data
+
+        show_explanation(resolve_on_data(given)[0])
+        return
+    from semicrowd.run.commandline.show import show_run
+    from semicrowd.run.execute import execute
+
+    run_dir = Path(given.run_dir)
+    show_run(execute(given, run_dir.absolute()), run_dir.absolute())
+
+
+def _show_by_hydra(command: Command) -> None:
+    """Hydra's own pages, such as ``--cfg job``: what is null there, the rules decide."""
+    import hydra
+
+    from semicrowd.run.composition import CONF, register
+
+    register()
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
+    sys.argv = [sys.argv[0], *command.overrides, *command.showing, *(["-m"] if command.sweep else [])]
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(lambda _: None)()
+
+
+def _prepare_environment(arguments: Sequence[str]) -> None:
+    """Settings that must be there before torch, MLflow and the worker processes start."""
+    os.environ["SEMICROWD_COMMAND"] = shlex.join(["python", "src/train.py", *arguments])
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # the same sums in every run on a GPU
+    # A tracking server that does not answer is given up within half a minute.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")

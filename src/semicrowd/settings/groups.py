@@ -1,0 +1,51 @@
+"""The groups of the command line, and the settings that each of their choices has."""
+
+from typing import Any
+
+from semicrowd.settings.baselines import BASELINE_PARAMETERS
+from semicrowd.settings.fields import Choice, described
+from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.sources import ANSWERS, DATA
+from semicrowd.settings.training import (
+    LoggerSettings,
+    RunSettings,
+    StartSettings,
+    TrainerSettings,
+    TrainingSettings,
+    ViewSettings,
+)
+
+MODELS: dict[str, type] = {"bayes": BayesSettings, "scdc": SCDCSettings}
+#: Groups of which a choice decides what settings there are; a choice is a file of ``conf/``.
+CHOSEN: dict[str, dict[str, type]] = {
+    "data": DATA, "model": MODELS | BASELINE_PARAMETERS, "annotations": ANSWERS,
+}  # fmt: skip
+#: Groups whose settings are always the same; a choice is a value of the first of them: ``start=cold``.
+FIXED: dict[str, type] = {
+    "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "trainer": TrainerSettings,
+    "logger": LoggerSettings,
+}  # fmt: skip
+#: Settings without a group.
+TOP: tuple[type, ...] = (RunSettings, TrainingSettings)
+
+
+def choice_of(group: str) -> tuple[str, tuple[str, ...]]:
+    """The setting of a group of :data:`FIXED` that names its choice, and the choices."""
+    first = described(FIXED[group])[0]
+    assert isinstance(first.rule, Choice)
+    return first.spelled, first.rule.names
+
+
+def names_of(kind: type) -> list[str]:
+    """Names of settings as the command line has them."""
+    return [one.spelled for one in described(kind)]
+
+
+def groups_of(choices: dict[str, str]) -> dict[str, type | tuple[type, ...]]:
+    """Group → settings under the choices of data, model and annotations, in the order of a page."""
+    return {**{group: CHOSEN[group][choices[group]] for group in CHOSEN}, **FIXED}
+
+
+def nothing_given(kind: type) -> dict[str, Any]:
+    """All names with null: what Hydra's configuration holds before anybody has set anything."""
+    return dict.fromkeys(names_of(kind))

@@ -1,0 +1,185 @@
+"""What all methods have in common."""
+
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import semicrowd
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS, NAMES
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.settings.baselines import BASELINE_PARAMETERS, SemiCrowdParameters
+from semicrowd.settings.fields import described
+
+Problem = tuple[np.ndarray, PairAnnotations]
+
+
+def test_fit_labels_every_item_and_leaves_its_input_alone(estimator: CrowdClusterer, problem: Problem) -> None:
+    features, pairs = problem
+    before = features.copy()
+    assert estimator.fit(features, pairs) is estimator
+    assert np.array_equal(features, before)
+    assert estimator.labels_.shape == (60,)
+    assert estimator.labels_.dtype == np.int64
+    assert set(np.unique(estimator.labels_)) <= {0, 1, 2}
+    assert estimator.n_clusters_ == 3
+    again = clone(estimator)
+    assert np.array_equal(again.fit_predict(features.tolist(), pairs), estimator.labels_)
+    if estimator.takes_new_items:
+        assert np.array_equal(estimator.predict(features), estimator.result_.features.cluster)
+
+
+def test_annotators_in_a_table(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
+    features, pairs = problem
+    pairs = replace(pairs, worker_names=tuple("abcde"))
+    model = quick("crowd_only").fit(features, pairs)
+    assert model.workers_ is not None
+    assert model.workers_["annotator"].tolist() == list("abcde")
+    assert model.workers_["pairs"].tolist() == [80] * 5
+    assert model.workers_["sensitivity"].to_numpy() == pytest.approx(model.sensitivity_)
+    for side in ("sensitivity", "specificity"):
+        low, mean, high = (model.workers_[f"{side}{end}"] for end in ("_low", "", "_high"))
+        assert ((low > 0) & (low < mean) & (mean < high) & (high < 1)).all()
+    alpha, beta, weight = model.workers_[["sensitivity", "specificity", "weight"]].to_numpy().T
+    assert np.exp(weight) == pytest.approx(alpha / (1 - alpha) * beta / (1 - beta))
+    assert quick("kmeans").fit(features, pairs).workers_ is None
+
+
+def test_prediction_takes_the_features_alone(estimator: CrowdClusterer, problem: Problem) -> None:
+    assert estimator.takes_new_items == (NAMES[type(estimator).__name__] != "crowd_only")
+    if not estimator.takes_new_items:
+        assert not hasattr(estimator, "predict")
+        return
+    features, pairs = problem
+    with pytest.raises(NotFittedError):
+        estimator.predict(features)
+    estimator.fit(features, pairs)
+    together = estimator.predict(features)
+    assert together.shape == (60,)
+    # An item's cluster does not depend on the others that are asked for.
+    assert np.array_equal(np.concatenate([estimator.predict(row[None]) for row in features]), together)
+    with pytest.raises(UserError, match=r"X has 2 features, but .* is expecting 3"):
+        estimator.predict(features[:, :2])
+
+
+def test_answers_are_needed_or_not(estimator: CrowdClusterer, problem: Problem) -> None:
+    features, pairs = problem
+    labels = np.arange(60) % 3
+    if estimator.requires_answers:
+        for nothing in (None, labels, pd.Series(labels)):
+            with pytest.raises(UserError, match="needs answers about the items"):
+                clone(estimator).fit(features, nothing)
+    else:
+        alone = clone(estimator).fit(features).labels_
+        assert np.array_equal(clone(estimator).fit(features, labels).labels_, alone)
+        assert np.array_equal(clone(estimator).fit(features, pairs).labels_, alone)
+
+
+@pytest.mark.parametrize("name", ["mcvc", "cspa", "constrained_kmeans", "gmm"])
+def test_seeds(quick: Callable[..., CrowdClusterer], problem: Problem, name: str) -> None:
+    one, other, same = (quick(name, random_state=seed).fit(*problem) for seed in (3, 4, np.int64(3)))
+    assert one.seed_ == same.seed_ == 3
+    assert other.seed_ == 4
+    assert np.array_equal(one.labels_, same.labels_)
+    drawn = [quick(name, random_state=np.random.RandomState(5)).fit(*problem) for _ in range(2)]
+    assert drawn[0].seed_ == drawn[1].seed_
+    assert np.array_equal(drawn[0].labels_, drawn[1].labels_)
+    assert quick(name, random_state=None).fit(*problem).seed_ != quick(name, random_state=None).fit(*problem).seed_
+    for wrong in (-1, 1.5, "a", 2**32, True):
+        with pytest.raises(UserError, match=f"random_state={wrong}: expected a whole number from 0"):
+            quick(name, random_state=wrong).fit(*problem)
+
+
+def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
+    plain = quick("deep_mcvc", hidden=(4, 3), n_restarts=2).fit(*problem)
+    numpy = quick("deep_mcvc", hidden=np.array([4, 3]), n_restarts=np.int32(2), n_clusters=np.int64(3)).fit(*problem)
+    assert plain.bounds_.tobytes() == numpy.bounds_.tobytes()
+
+
+@pytest.mark.parametrize("wrong", ["", None, float("nan"), -1, "word", [], [1], {"a": 1}, 10**30, 1.5, True])
+@pytest.mark.parametrize("name", BASELINE_PARAMETERS)
+def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
+    fits = {"lower": (), "shared": (True,), "gamma": (None, 1.5, 10**30), "hidden": ([], [1])}
+    for one in described(BASELINE_PARAMETERS[name]):
+        if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):
+            continue  # a number as good as others
+        if any(wrong == value and type(wrong) is type(value) for value in fits.get(one.name, ())):
+            continue
+        with pytest.raises(UserError, match=re.escape(f"{one.name}=")):
+            ESTIMATORS[name](**{one.name: wrong}).fit(*problem)
+
+
+def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
+    with pytest.raises(UserError, match=r"lower=0.7, upper=0.3: expected lower < upper"):
+        quick("semicrowd", lower=0.7, upper=0.3).fit(*problem)
+    with pytest.raises(UserError, match=r"model\.lower=0.5, model\.upper=0.5: expected lower < upper"):
+        SemiCrowdParameters(lower=0.5, upper=0.5).check_parameters("model")
+    with pytest.raises(UserError, match="n_clusters=61: expected at most n_samples=60, the number of items"):
+        quick("cspa", n_clusters=61).fit(*problem)
+
+
+def test_parameters_stand_in_the_signature_and_in_the_docstring(estimator: CrowdClusterer) -> None:
+    name = NAMES[type(estimator).__name__]
+    assert set(estimator.get_params()) == {one.name for one in described(BASELINE_PARAMETERS[name])} | {"random_state"}
+    assert clone(estimator).get_params() == estimator.get_params()
+    for one in described(BASELINE_PARAMETERS[name]):
+        assert getattr(ESTIMATORS[name](), one.name) == one.default
+        assert f"{one.name} : {one.help}" in (type(estimator).__doc__ or "")
+    with pytest.raises(TypeError):
+        type(estimator)(3, 4)  # all but the number of clusters by name
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_items_that_are_all_alike_end_soon(estimator: CrowdClusterer, problem: Problem) -> None:
+    same = np.ones((60, 3))
+    if NAMES[type(estimator).__name__] == "mpckmeans":
+        with pytest.raises(UserError, match="X: mean variance 0 of the features; expected items that differ"):
+            estimator.fit(same, problem[1])
+    else:
+        assert estimator.fit(same, problem[1]).labels_.shape == (60,)
+
+
+@pytest.mark.parametrize(("name", "what"), [("semicrowd", "similarities"), ("cspa", "co-associations")])
+def test_what_needs_more_memory_than_there_is_is_refused(
+    quick: Callable[..., CrowdClusterer], problem: Problem, name: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = 60 if name == "semicrowd" else 30
+    monkeypatch.setattr("os.sysconf", lambda _: 300)  # 90,000 bytes
+    if name == "semicrowd":
+        with pytest.raises(UserError, match=rf"semicrowd: {what} of {items} items need about 0 GiB of memory; this"):
+            quick(name).fit(*problem)
+    else:
+        quick(name).fit(*problem)
+        monkeypatch.setattr("os.sysconf", lambda _: 100)
+        with pytest.raises(UserError, match=rf"cspa: {what} of {items} items need about"):
+            quick(name).fit(*problem)
+
+
+def test_pickled_it_predicts_the_same(estimator: CrowdClusterer, problem: Problem) -> None:
+    copy = pickle.loads(pickle.dumps(estimator.fit(*problem)))
+    assert np.array_equal(copy.labels_, estimator.labels_)
+    if estimator.takes_new_items:
+        assert np.array_equal(copy.predict(problem[0]), estimator.predict(problem[0]))
+
+
+def test_the_package_names_every_method_and_loads_none() -> None:
+    assert {*NAMES, "PairAnnotations", "UserError", "load"} == set(semicrowd.__all__)
+    assert set(BASELINE_PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
+    assert semicrowd.MCVC is ESTIMATORS["mcvc"]
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = semicrowd.Nothing
+    code = (
+        "import sys, semicrowd, semicrowd.settings.baselines, semicrowd.estimators, os;"
+        "print([m for m in ('torch', 'sklearn', 'pandas', 'scipy') if m in sys.modules], os.environ['OMP_WAIT_POLICY'])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split("\n")[0] == "[] passive"

@@ -1,0 +1,104 @@
+"""Items and answers as a person has them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from semicrowd.crowd import csv_file
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.estimators.inputs import checked_answers
+from semicrowd.estimators.unsupervised import KMeansOnly
+
+ROWS = [(0, 1, 7, 1, 3), (1, 2, 7, 0, 3), (0, 3, 12, 1, 9)]
+
+
+def _is(answers: PairAnnotations | None, **expected: Any) -> None:
+    assert answers is not None
+    expected = {"i": [0, 1, 0], "j": [1, 2, 3], "worker": [0, 0, 1], "label": [1, 0, 1], **expected}
+    for name, values in expected.items():
+        assert np.asarray(getattr(answers, name)).tolist() == values, name
+
+
+def test_arrays_of_three_to_five_columns() -> None:
+    table = np.array(ROWS)
+    _is(checked_answers(table, 4), task=[0, 0, 1], worker_names=["7", "12"])
+    _is(checked_answers(ROWS, 4), task=[0, 0, 1])
+    _is(checked_answers(table.astype(float), 4), worker_names=["7", "12"])
+    four = checked_answers(table[:, :4], 4)
+    _is(four)
+    assert four is not None
+    assert four.task is None
+    _is(checked_answers(table[:, [0, 1, 3]], 4), worker=[0, 0, 0], worker_names=["0"])
+
+
+def test_data_frames_and_files(tmp_path: Path) -> None:
+    frame = pd.DataFrame(ROWS, columns=["i", "j", "worker", "label", "task"])
+    _is(checked_answers(frame, 4), task=[0, 0, 1], worker_names=["7", "12"])
+    named = frame.assign(worker=["eve", "eve", "Özil"], note="x")[["note", "label", "worker", "j", "i"]]
+    _is(checked_answers(named, 4), worker_names=["eve", "Özil"])
+    path = tmp_path / "answers.csv"
+    frame.to_csv(path, index=False)
+    _is(checked_answers(path, 4), task=[0, 0, 1], worker_names=["7", "12"])
+    _is(checked_answers(str(path), 4), task=[0, 0, 1])
+    answers = csv_file.read(path, 4)
+    assert checked_answers(answers, 4) is answers
+    assert checked_answers(None, 4) is None
+
+
+@pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])
+def test_labels_are_not_taken_for_answers(y: Any) -> None:
+    assert checked_answers(y, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (np.zeros((3, 2)), r"pairs: shape \(3, 2\); expected \[answers, 3 to 5\]"),
+        (np.zeros((3, 4, 1)), r"pairs: shape \(3, 4, 1\)"),
+        (np.array([[0, 1, 1], [1, 1, 0]]), "pairs, row 1, column j: 1; expected another item than i"),
+        (np.array([[0, 4, 1]]), "pairs, row 0, column j: 4; expected an item id from 0 to 3"),
+        (np.array([[0, 1, 2]]), "column label: 2; expected 1"),
+        (np.array([[0, 1, 0.5]]), "column label: expected a list of whole numbers, got float64"),
+        (np.array([[0, np.nan, 1]]), "column j: expected a list of whole numbers"),
+        (np.zeros((0, 3), int), "no answers"),
+        (pd.DataFrame({"i": [0], "label": [1]}), "pairs: no column j; expected i, j, label"),
+        (pd.DataFrame({"i": [0], "j": [1], "label": [1], "worker": [None]}), "row 0, column worker: empty"),
+        ("nowhere.csv", "nowhere.csv: cannot be read"),
+    ],
+)
+def test_answers_that_are_none_are_refused(pairs: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        checked_answers(pairs, 4)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ([[1.0, np.nan], [0, 1], [2, 3]], UserError, "X, row 0, column 1: NaN; expected a finite number"),
+        ([[1.0, 2], [-np.inf, 1], [2, 3]], UserError, "X, row 1, column 0: -inf; expected a finite number"),
+        ([["a", "b"], ["c", "d"]], UserError, "X: .*strings"),
+        ([[1 + 1j, 2], [1, 2]], UserError, "X: Complex data not supported"),
+        ([1.0, 2.0], UserError, "X: Expected 2D array, got 1D array instead"),
+        (np.zeros((2, 2, 2)), UserError, "X: .*dim 3"),
+        (np.zeros((0, 2)), UserError, "X: Found array with 0 sample"),
+        (csr_array(np.eye(3)), TypeError, "Sparse data was passed"),
+        ([[1.0], [2.0]], UserError, "n_clusters=4: expected at most n_samples=2"),
+    ],
+)
+def test_items_that_are_none_are_refused(X: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        KMeansOnly().fit(X)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_have_names() -> None:
+    frame = pd.DataFrame(np.eye(5), columns=list("abcde"))
+    model = KMeansOnly(2).fit(frame)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    with pytest.raises(UserError, match="feature names should match"):
+        model.predict(frame[list("edcba")])

@@ -1,0 +1,111 @@
+"""Files of fitted methods: the same predictions in a process of its own, and nothing from files that are no models."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import SVC
+
+from semicrowd import MCVC, CrowdLogistic, KMeansOnly, load
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.estimators import persistence
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.settings.baselines import BASELINE_PARAMETERS
+
+Problem = tuple[np.ndarray, PairAnnotations]
+
+#: Loads every model of a folder, and writes what it says of the items in items.npy.
+FRESH = """
+import sys
+from pathlib import Path
+import numpy as np
+import semicrowd
+folder = Path(sys.argv[1])
+items = np.load(folder / "items.npy")
+for path in sorted(folder.glob("*.pt")):
+    model = semicrowd.load(path)
+    np.save(path.with_suffix(".labels.npy"), model.labels_)
+    for method in ("predict", "predict_proba"):
+        if hasattr(model, method):
+            np.save(path.with_suffix(f".{method}.npy"), getattr(model, method)(items))
+    if model.workers_ is not None:
+        model.workers_.to_csv(path.with_suffix(".csv"), index=False)
+"""
+
+
+def test_a_fresh_process_predicts_the_same_bytes_without_the_data(
+    quick: Callable[..., CrowdClusterer], problem: Problem, tmp_path: Path
+) -> None:
+    features, pairs = problem
+    frame = pd.DataFrame(features, columns=["a", "b", "c"])
+    items = np.random.default_rng(9).normal(size=(40, 3)) * 2
+    np.save(tmp_path / "items.npy", items)
+    models = {}
+    for name in BASELINE_PARAMETERS:
+        models[name] = quick(name).fit(frame if name == "itml" else features, pairs)
+        models[name].save(tmp_path / f"{name}.pt")
+    subprocess.run([sys.executable, "-W", "ignore:X does not have", "-c", FRESH, str(tmp_path)], check=True)
+    for name, model in models.items():
+        assert np.load(tmp_path / f"{name}.labels.npy").tobytes() == model.labels_.tobytes()
+        for method in ("predict", "predict_proba"):
+            assert (tmp_path / f"{name}.{method}.npy").exists() == hasattr(model, method)
+            if hasattr(model, method):
+                asked = pd.DataFrame(items, columns=["a", "b", "c"]) if name == "itml" else items
+                expected = getattr(model, method)(asked)
+                assert np.load(tmp_path / f"{name}.{method}.npy").tobytes() == expected.tobytes()
+        if model.workers_ is not None:
+            found = pd.read_csv(tmp_path / f"{name}.csv", dtype={"annotator": str})
+            expected = model.workers_.astype({"annotator": found["annotator"].dtype})
+            pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-14)
+
+
+def test_parameters_come_back_and_a_loaded_model_can_be_saved_and_fitted(problem: Problem, tmp_path: Path) -> None:
+    path, again = tmp_path / "one.pt", tmp_path / "deep" / "two.pt"
+    frame = pd.DataFrame(problem[0], columns=["a", "b", "c"])
+    model = CrowdLogistic(3, n_init=2, random_state=np.random.RandomState(3)).fit(frame, problem[1])
+    model.save(path)
+    found = CrowdLogistic.load(path)
+    assert {**found.get_params(), "random_state": None} == {**model.get_params(), "random_state": None}
+    assert found.random_state.randint(1000) == model.random_state.randint(1000)
+    assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+    found.save(again)
+    assert np.array_equal(CrowdLogistic.load(again).predict(frame), model.predict(frame))
+    assert np.array_equal(found.set_params(random_state=model.seed_).fit(frame, problem[1]).labels_, model.labels_)
+
+
+def test_files_that_are_no_models(problem: Problem, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    with pytest.raises(NotFittedError):
+        KMeansOnly(3).save(path)
+    assert not path.exists()
+    with pytest.raises(UserError, match=r"model.pt: cannot be read: No such file"):
+        load(path)
+    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+        load(tmp_path)
+    KMeansOnly(3).fit(*problem).save(path)
+    with pytest.raises(UserError, match=r"model.pt: a KMeansOnly; expected a MCVC"):
+        MCVC.load(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"text", whole[: len(whole) // 2], whole[:200]):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+            load(path)
+    good = {"format": persistence.FORMAT, "estimator": ["KMeansOnly", ["dict", []]]}
+    for foreign in (
+        [1, 2], {"a": 1}, {**good, "format": "another"}, {**good, "estimator": ["SVC", ["dict", []]]},
+        {**good, "estimator": ["KMeans", ["dict", []]]}, {**good, "estimator": SVC()},
+        {**good, "estimator": ["KMeansOnly", ["dict", [["a", "b"], 1]]]},
+        {**good, "estimator": ["KMeansOnly", ["dict", [["model_", ["SVC", ["dict", []]]]]]]},
+    ):  # fmt: skip
+        torch.save(foreign, path)
+        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+            load(path)
+    with pytest.raises(TypeError, match=r"SVC.*no place for it in a file"):
+        persistence.encode({"a": [SVC()]})

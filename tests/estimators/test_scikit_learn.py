@@ -1,0 +1,69 @@
+"""scikit-learn's own checks of every estimator.
+
+Its tables come without answers, which most methods need: they get the answers of two careful annotators about the
+groups that k-means finds in the table. Everything else is the method's own surface.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.utils import check_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.settings.baselines import BASELINE_PARAMETERS
+
+#: Short fits of the slow ones.
+_STEPS = {"n_restarts": 3, "n_steps": 40}
+QUICK = {"mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}}
+#: Checks that no method can pass as they are.
+ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
+EXPECTED = {
+    **dict.fromkeys(
+        ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
+         "check_methods_subset_invariance"), ONE,
+    ),
+    "check_fit_score_takes_y": "the second argument is called pairs: answers, where scikit-learn has labels",
+}
+
+
+def _answers(X: Any) -> np.ndarray | None:
+    """Answers i, j, worker, label about the rows of a table; of what is none, nothing: X is what is refused."""
+    try:
+        table = check_array(X, ensure_min_samples=2)
+    except (TypeError, ValueError):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        groups = KMeans(min(3, len(table)), n_init=3, random_state=0).fit_predict(table)
+    i, j = np.triu_indices(len(groups), 1)
+    kept = np.random.default_rng(0).permutation(len(i))[:200]
+    i, j = i[kept], j[kept]
+    same = groups[i] == groups[j]
+    return np.concatenate([np.stack([i, j, np.full(len(i), worker), same], 1) for worker in (0, 1)])
+
+
+def _answered(name: str) -> BaseEstimator:
+    """The estimator ``name``, whose fit finds answers by itself where it needs some."""
+    plain = ESTIMATORS[name]
+    options = {"n_clusters": 3, **QUICK.get(name, {})}
+    if not plain.requires_answers:
+        return plain(**options)
+
+    def fit(self: Any, X: Any, pairs: Any = None) -> Any:
+        """As the method's own."""
+        return plain.fit(self, X, _answers(X))
+
+    kind = type(plain.__name__, (plain,), {"fit": fit, "__module__": __name__})
+    globals()[kind.__name__] = kind  # where pickle looks for it
+    return kind(**options)
+
+
+@parametrize_with_checks(
+    [_answered(name) for name in BASELINE_PARAMETERS], expected_failed_checks=lambda _: EXPECTED
+)
+def test_scikit_learn(estimator: BaseEstimator, check: Any) -> None:
+    check(estimator)

@@ -1,0 +1,75 @@
+"""Configuration files and settings hold together; what is given is known with where it came from."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from semicrowd.run.composition import CONF, composed, known_keys
+from semicrowd.settings.groups import CHOSEN, FIXED, choice_of
+
+FILES = [path for group in CHOSEN for path in sorted((CONF / group).glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("group", CHOSEN)
+def test_every_choice_has_settings_and_a_file(group: str) -> None:
+    assert {path.stem for path in (CONF / group).glob("*.yaml")} == set(CHOSEN[group])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_choice_is_its_heading_its_name_and_the_names_of_its_settings(path: Path) -> None:
+    assert path.read_text().startswith("# ")
+    group, name = path.parent.name, path.stem
+    assert yaml.safe_load(path.read_text()) == {"defaults": [{f"/settings/{group}@_here_": name}], "name": name}
+    found = composed([f"{group}={name}"])
+    assert found.choices[group] == name
+    assert found.values == {}  # nothing is given, so that rules and defaults decide
+    assert found.origins[group] == f"{group}={name}"
+
+
+@pytest.mark.parametrize("group", FIXED)
+def test_the_other_groups_choices_are_values_of_a_setting(group: str) -> None:
+    setting, choices = choice_of(group)
+    for choice in choices:
+        found = composed([f"{group}={choice}"])
+        assert found.values == {f"{group}.{setting}": choice}
+        assert found.origins[f"{group}.{setting}"] == f"{group}={choice}"
+
+
+def test_there_are_few_files_and_few_settings() -> None:
+    assert len([path for path in CONF.rglob("*") if path.is_file()]) <= 36
+    keys = known_keys()
+    assert {"seed", "epochs", "model.K", "data.path", "annotations.path", "start.kind", "experiment"} <= set(keys)
+    for model in ("bayes", "scdc"):
+        own = CHOSEN["model"][model].__dataclass_fields__  # type: ignore[attr-defined]
+        assert len(own) + sum(len(FIXED[g].__dataclass_fields__) for g in ("nets", "start", "views")) <= 43  # type: ignore[attr-defined]
+
+
+def test_arguments_files_and_groups_are_told_apart() -> None:
+    found = composed(["experiment=mnist_conv_crowd", "model.K=20", "+note=a", "data.pca=3", "data=face", "seed=4"])
+    assert found.choices == {"data": "face", "model": "bayes", "annotations": "crowd"}
+    assert found.values == {"model.K": 20, "data.pca": 3, "nets.kind": "conv", "seed": 4}
+    assert found.extra == {"note": "a"}
+    file = "conf/experiment/mnist_conv_crowd.yaml"
+    assert found.origins == {
+        "data": "data=face", "model": file, "annotations": file, "model.K": "model.K=20", "data.pca": "data.pca=3",
+        "nets.kind": file, "seed": "seed=4",
+    }  # fmt: skip
+    assert composed(["experiment=face_scdc_quota"]).origins["annotations.pairs_per_annotator"] == (
+        "conf/experiment/face_scdc_quota.yaml"
+    )
+
+
+def test_null_is_a_value_where_a_setting_is_optional_and_otherwise_not_given() -> None:
+    assert composed(["data=face", "data.pca=null", "model.K=null", "seed=null"]).values == {"data.pca": None}
+
+
+@settings(max_examples=10, deadline=None)  # composing takes a tenth of a second
+@drawn(st.dictionaries(st.sampled_from(known_keys()).filter(lambda key: key.startswith(("start.", "views."))),
+                       st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))))
+def test_what_is_given_comes_through_as_it_is(values: dict[str, object]) -> None:
+    overrides = [f"{key}={str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in values.items()]
+    assert composed(overrides).values == values

@@ -1,0 +1,47 @@
+"""Every whole run of conf/experiment: it has a header, it composes, and its first step works."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from semicrowd.run.composition import CONF, composed
+from semicrowd.run.settings import check_given
+
+from .conftest import Command
+
+FILES = sorted((CONF / "experiment").glob("*.yaml"))
+#: One step where a run would take long: few items without answers in it, no start, one draw.
+SHORT = ("epochs=1", "batch_size=60000", "start.epochs=0", "start.teach_epochs=0", "restarts=1")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_composes_and_its_header_has_result_hardware_and_cost(path: Path) -> None:
+    header = [line for line in path.read_text().splitlines() if line.startswith("# ")]
+    for what in ("Result: ", "Hardware: ", "Cost: "):
+        assert what in " ".join(header[1:])
+    given = composed([f"experiment={path.stem}"])
+    check_given(given)
+    data, model, *_ = path.stem.split("_")
+    assert given.choices["data"] == data
+    assert given.choices["model"] in path.stem or given.values.get("nets.kind") == model
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow, pytest.mark.needs_data] if path.stem.startswith("mnist") else [])
+     for path in FILES], ids=lambda path: path.stem,
+)  # fmt: skip
+def test_its_first_step_works(
+    train: Command, tmp_path: Path, public_data: Callable[[str], Path], path: Path
+) -> None:
+    given = composed([f"experiment={path.stem}"])
+    data = given.choices["data"]
+    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data("mnist" if data == "mnist" else data))}
+    short = SHORT if given.choices["model"] in ("bayes", "scdc") else ("model.n_steps=1", "model.n_restarts=1")
+    if data == "mnist" and given.choices["annotations"] == "crowd":
+        public_data("mnist_crowd")
+    done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)
+    assert done.returncode == 0, done.stderr
+    assert 0 <= json.loads((tmp_path / "run" / "metrics.json").read_text())["train/acc"] <= 1

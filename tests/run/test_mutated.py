@@ -1,0 +1,132 @@
+"""Every setting with values of every wrong kind: one clear line, or a meaning; nothing is read, made or started."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from semicrowd.defaults.facts import Facts
+from semicrowd.errors import UserError
+from semicrowd.run.composition import Given, composed
+from semicrowd.run.settings import check_given, resolved
+from semicrowd.settings.fields import described, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, TOP
+
+from .conftest import Command
+
+MUTATIONS = {
+    "wrong type": "abc", "null": "null", "nan": "nan", "-1": "-1", "0": "0", "huge": "1" + "0" * 30, "empty": "",
+    "string": "'a b'", "list": "[1,x]",
+}  # fmt: skip
+#: Data of which nothing is known that a rule would look at.
+FACTS = Facts(10**7, 3, (1, 3), True, 100, 50, 10, "table", 3)
+
+
+def settings_of_every_choice() -> Iterator[tuple[str, str, type]]:
+    """Argument that makes the choice, group, settings."""
+    yield from (("", "", kind) for kind in TOP)
+    yield from (("", group, kind) for group, kind in FIXED.items())
+    for group, kinds in CHOSEN.items():
+        yield from ((f"{group}={name}", group, kind) for name, kind in kinds.items())
+
+
+CASES = [
+    (choice, f"{group}.{one.spelled}" if group else one.spelled)
+    for choice, group, kind in settings_of_every_choice() for one in described(kind)
+]  # fmt: skip
+_COMPOSED: dict[str, Given] = {}
+
+
+def given(choice: str, name: str, typed: str) -> Given:
+    """As a run with these arguments has it; the choice is composed once."""
+    if choice not in _COMPOSED:
+        _COMPOSED[choice] = composed([choice] if choice else [])
+    override = OverridesParser.create().parse_override(f"{name}={typed}")
+    value: Any = OmegaConf.to_container(OmegaConf.create({"value": override.value()}))["value"]  # type: ignore[index]
+    optional = any(one.optional for c, g, kind in settings_of_every_choice() if c == choice for one in described(kind)
+                   if name == (f"{g}.{one.spelled}" if g else one.spelled))  # fmt: skip
+    values = {} if value is None and not optional else {name: value}
+    whole = _COMPOSED[choice]
+    return replace(whole, values=values, origins=whole.origins | {name: f"{name}={typed}"})
+
+
+@pytest.mark.parametrize(("choice", "name"), CASES, ids=lambda value: value or "-")
+def test_a_mutated_setting_is_refused_in_one_line_or_means_something(choice: str, name: str) -> None:
+    outcomes = Counter[str]()
+    for kind, typed in MUTATIONS.items():
+        mutated = given(choice, name, typed)
+        try:
+            check_given(mutated)
+            found = resolved(mutated, FACTS)
+        except UserError as error:
+            outcomes["refused"] += 1
+            assert "\n" not in str(error)
+            last = name.rpartition(".")[2]
+            assert last in str(error), f"{kind}: {error}"
+            assert "expected" in str(error) or "more clusters" in str(error) or "need" in str(error), str(error)
+            continue
+        outcomes["accepted"] += 1
+        if kind == "null":
+            continue  # not given, or a value of an optional setting
+        # What is accepted is what the run has, and would be accepted again as it is shown.
+        assert shown(found.values[name]) == shown(mutated.values[name])
+        assert kind in _accepted(mutated.values[name]), f"{name}={typed} is accepted"
+    assert outcomes["refused"] >= 1
+
+
+def _accepted(value: Any) -> set[str]:
+    """Mutations that may be a value: numbers where numbers are expected, texts where a text is."""
+    if isinstance(value, str):
+        return {"wrong type", "string"}
+    return {"0", "-1", "huge"} if isinstance(value, int | float) else set()
+
+
+def test_the_table_is_of_every_setting() -> None:
+    assert len(CASES) * len(MUTATIONS) > 1000
+    assert {"seed", "restarts", "model.hidden", "start.cells", "views.shift", "trainer.progress", "logger.uri",
+            "data.pca", "annotations.flipped", "model.n_held"} <= {name for _, name in CASES}  # fmt: skip
+
+
+#: What ended in a traceback, was accepted, hung, or took earlier results with it.
+SAMPLE = [
+    "model.latent_dim=0", "model.hidden=40", "model.learning_rate=abc", "model.learning_rate=nan", "model.hidden=[0]",
+    "model.max_sweeps=-1", "model.sample_size=-1", "trainer.progress=abc", "start.epochs=abc", "start=nowhere",
+    "start.epochs=", "trainer.devices=99", "trainer.devices=99 trainer=ddp trainer.accelerator=cpu",
+    "trainer.devices=2", "trainer.accelerator=gpu", "hydra.run.dir=", "restarts=null restarts=0", "snapshots=[1]",
+    "data.points_per_class=0", "model=kmeans model.n_init=0", "model=mcvc annotations=none",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", SAMPLE)
+def test_a_finished_run_outlives_a_mistake_in_its_folder(train: Command, tmp_path: Path, arguments: str) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    kept = {"metrics.json": "{}", "assignments.csv": "item\n", "config.yaml": "seed: 0\n",
+            "status.json": '{"status": "finished"}\n'}  # fmt: skip
+    for name, text in kept.items():
+        (run / name).write_text(text)
+    where = [] if "hydra.run.dir" in arguments else ["hydra.run.dir=run"]
+    done = train(*arguments.split(), *where)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert {path.name: path.read_text() for path in run.iterdir()} == kept
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.usefixtures("table")
+def test_a_mistake_of_one_job_of_a_sweep_is_its_own(train: Command, tmp_path: Path) -> None:
+    done = train("-m", "model=kmeans", "data=table", "data.path=items.csv", "model.n_init=1,-1,abc", "hydra.run.dir=all")
+    assert done.returncode == 1, done.stderr
+    with (tmp_path / "all" / "jobs.csv").open(newline="") as file:
+        jobs = list(csv.DictReader(file))
+    assert [job["status"] for job in jobs] == ["finished", "failed", "failed"]
+    assert "model.n_init=abc: expected a whole number" in jobs[2]["error"]
+    assert sorted(path.name for path in (tmp_path / "all").iterdir() if path.is_dir()) == ["model.n_init-1"]
