@@ -16,6 +16,7 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
+from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.starts.start import start
 
@@ -44,7 +45,7 @@ class ClusteringModule(pl.LightningModule):
         self._steps = 0
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> GenerativeSettings:
         """Of the model."""
         return self.model.settings
 
@@ -55,15 +56,16 @@ class ClusteringModule(pl.LightningModule):
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         """Adam or gradient steps with momentum on the networks; of BayesSCDC the natural gradient on η_Θ."""
-        settings = self.settings
-        if not isinstance(self.model, BayesSCDC):
-            return [torch.optim.Adam(self.model.parameters(), lr=settings.learning_rate, fused=True)]
-        networks, rate = self.model.vae_parameters(), settings.learning_rate
+        model = self.model
+        if not isinstance(model, BayesSCDC):
+            return [torch.optim.Adam(model.parameters(), lr=self.settings.learning_rate, fused=True)]
+        settings, networks = model.settings, model.vae_parameters()
+        rate = settings.learning_rate
         if settings.optimizer == "adam":
             of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
-        groups, scale = self.model.globals.parameter_groups(), float(self.data.num_items)
+        groups, scale = model.globals.parameter_groups(), float(self.data.num_items)
         return [of_networks, NaturalGradient(groups, settings.step_size, scale)]
 
     # ---------------------------------------------------------------- hooks of Lightning, in the order of a fit
