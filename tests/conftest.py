@@ -4,22 +4,70 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+import tests.type_checks  # noqa: F401 - by its name below
 from jaxtyping import install_import_hook
 
-# Shapes and types of the signatures are checked while the tests run, at no cost to anyone else. Before other imports.
-install_import_hook(["semicrowd.expfam", "semicrowd.inference", "semicrowd.nets"], "beartype.beartype")
+# Shapes and types of all signatures are checked while the tests run, at no cost to anyone else. Before other imports.
+install_import_hook("semicrowd", "tests.type_checks.checked")
 # The same examples in every run, however slow the machine.
 settings.register_profile("semicrowd", deadline=None, derandomize=True)
 settings.load_profile("semicrowd")
 
+from tests.small_fits import SmallFit, small_fit  # noqa: E402
+
+from semicrowd.crowd import simulate  # noqa: E402
+from semicrowd.crowd.annotations import PairAnnotations  # noqa: E402
+from semicrowd.data import Dataset, load_dataset  # noqa: E402
 from semicrowd.data.fetch import data_root, fetch  # noqa: E402
 from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E402
 from semicrowd.errors import UserError  # noqa: E402
+from semicrowd.models.bayes import BayesSCDC  # noqa: E402
+from semicrowd.models.scdc import SCDC  # noqa: E402
+
+
+@pytest.fixture
+def pinwheel() -> Dataset:
+    """Five arms of 24 points."""
+    return load_dataset("pinwheel", Path(), points_per_class=24)
+
+
+@pytest.fixture
+def answers(pinwheel: Dataset) -> PairAnnotations:
+    """Six annotators, right nine times of ten, 40 pairs each on 50 of the points."""
+    assert pinwheel.labels is not None
+    return simulate.two_coin(
+        pinwheel.labels, np.random.default_rng(0), num_annotators=6, pairs_per_annotator=40, num_annotated=50
+    )
+
+
+@pytest.fixture
+def build(pinwheel: Dataset, answers: PairAnnotations) -> Callable[..., SmallFit[Any]]:
+    """``build("scdc", K=4, start={"epochs": 20}, with_answers=True, …)``: a fit of the pinwheel; see small_fit."""
+
+    def make(name: str, with_answers: bool = True, **settings: Any) -> SmallFit[Any]:
+        return small_fit(name, pinwheel.features, answers if with_answers else None, **settings)
+
+    return make
+
+
+@pytest.fixture
+def bayes(build: Callable[..., SmallFit[BayesSCDC]]) -> Callable[..., SmallFit[BayesSCDC]]:
+    """``build`` of BayesSCDC."""
+    return partial(build, "bayes")
+
+
+@pytest.fixture
+def scdc(build: Callable[..., SmallFit[SCDC]]) -> Callable[..., SmallFit[SCDC]]:
+    """``build`` of SCDC."""
+    return partial(build, "scdc")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ _ESTIMATORS = (
 )  # fmt: skip
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}
 
-__all__ = ["PairAnnotations", "UserError", "load", *_ESTIMATORS]  # noqa: PLE0604
+__all__ = ["PairAnnotations", "UserError", "load", *_ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from scipy.special import digamma
 
-from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.crowd.two_coin import pair_evidence, quality_posterior
 from semicrowd.expfam import beta
 
 #: Beta shapes of two restarts and three annotators, [R, M, 2].
@@ -56,3 +56,12 @@ def test_the_two_answers_to_a_pair_are_certain_together() -> None:
     found = pair_evidence(alpha, beta_, worker, label)
     for log_likelihood in (found.offset, found.weight + found.offset):
         torch.testing.assert_close(log_likelihood.exp().unflatten(1, (3, 2)).sum(-1), torch.ones(1, 3))
+
+
+def test_quality_posterior_counts_hits_and_misses() -> None:
+    # Of annotator 0 two answers "same" and one "different" are about one cluster, of annotator 1 half an answer "same".
+    same = torch.tensor([[[1.0, 2.0], [0.0, 0.5]]])
+    counts = torch.tensor([[4.0, 3.0], [5.0, 6.0]])
+    sensitivity, specificity = quality_posterior(torch.tensor([10.0, 1.0]), torch.tensor([2.0, 3.0]), same, counts)
+    assert sensitivity.tolist() == [[[12.0, 2.0], [10.5, 1.0]]]
+    assert specificity.tolist() == [[[5.0, 4.0], [7.0, 8.5]]]

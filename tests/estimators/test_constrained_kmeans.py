@@ -5,15 +5,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
-from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
 
 
 @pytest.fixture(scope="module")

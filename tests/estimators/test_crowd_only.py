@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import beta as beta_law
-from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
+from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]

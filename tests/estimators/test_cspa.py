@@ -4,13 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.cspa import CSPA, co_association, partition
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.cspa import CSPA, co_association, partition
 
 #: Four clusterings of seven objects, −1 where one leaves an object out (Strehl & Ghosh 2002, table 1).
 PAPER = np.array([[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3], [1, 2, -1, 1, 2, -1, -1]])
@@ -30,7 +28,7 @@ def _answers_of(clusterings: np.ndarray, num_items: int) -> PairAnnotations:
 
 @pytest.mark.parametrize("clusterings", ["closure", "balance"])
 def test_example_of_the_paper(clusterings: str) -> None:
-    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))  # type: ignore[arg-type]
+    found = CSPA(3, clusterings=clusterings).fit(np.zeros((7, 1)), _answers_of(PAPER, 7))
     # "Good combined clustering" of the paper: that of the first two annotators.
     assert adjusted_rand_score(PAPER[0], found.labels_) == 1.0
 

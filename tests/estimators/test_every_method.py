@@ -18,7 +18,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS, NAMES
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
+from semicrowd.settings.baselines import BASELINE_PARAMETERS, SemiCrowdParameters
 from semicrowd.settings.fields import described
 
 Problem = tuple[np.ndarray, PairAnnotations]
@@ -43,12 +43,13 @@ def test_annotators_in_a_table(quick: Callable[..., CrowdClusterer], problem: Pr
     features, pairs = problem
     pairs = replace(pairs, worker_names=tuple("abcde"))
     model = quick("crowd_only").fit(features, pairs)
+    assert model.workers_ is not None
     assert model.workers_["annotator"].tolist() == list("abcde")
     assert model.workers_["pairs"].tolist() == [80] * 5
     assert model.workers_["sensitivity"].to_numpy() == pytest.approx(model.sensitivity_)
     for side in ("sensitivity", "specificity"):
         low, mean, high = (model.workers_[f"{side}{end}"] for end in ("_low", "", "_high"))
-        assert ((0 < low) & (low < mean) & (mean < high) & (high < 1)).all()
+        assert ((low > 0) & (low < mean) & (mean < high) & (high < 1)).all()
     alpha, beta, weight = model.workers_[["sensitivity", "specificity", "weight"]].to_numpy().T
     assert np.exp(weight) == pytest.approx(alpha / (1 - alpha) * beta / (1 - beta))
     assert quick("kmeans").fit(features, pairs).workers_ is None
@@ -67,7 +68,7 @@ def test_prediction_takes_the_features_alone(estimator: CrowdClusterer, problem:
     assert together.shape == (60,)
     # An item's cluster does not depend on the others that are asked for.
     assert np.array_equal(np.concatenate([estimator.predict(row[None]) for row in features]), together)
-    with pytest.raises(UserError, match="X has 2 features, but .* is expecting 3"):
+    with pytest.raises(UserError, match=r"X has 2 features, but .* is expecting 3"):
         estimator.predict(features[:, :2])
 
 
@@ -122,7 +123,7 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
     with pytest.raises(UserError, match=r"lower=0.7, upper=0.3: expected lower < upper"):
         quick("semicrowd", lower=0.7, upper=0.3).fit(*problem)
     with pytest.raises(UserError, match=r"model\.lower=0.5, model\.upper=0.5: expected lower < upper"):
-        BASELINE_PARAMETERS["semicrowd"](lower=0.5, upper=0.5).check_parameters("model")
+        SemiCrowdParameters(lower=0.5, upper=0.5).check_parameters("model")
     with pytest.raises(UserError, match="n_clusters=61: expected at most n_samples=60, the number of items"):
         quick("cspa", n_clusters=61).fit(*problem)
 
@@ -135,7 +136,7 @@ def test_parameters_stand_in_the_signature_and_in_the_docstring(estimator: Crowd
         assert getattr(ESTIMATORS[name](), one.name) == one.default
         assert f"{one.name} : {one.help}" in (type(estimator).__doc__ or "")
     with pytest.raises(TypeError):
-        type(estimator)(3, 4)  # type: ignore[call-arg] # all but the number of clusters by name
+        type(estimator)(3, 4)  # all but the number of clusters by name
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -176,7 +177,7 @@ def test_the_package_names_every_method_and_loads_none() -> None:
     assert set(BASELINE_PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
     assert semicrowd.MCVC is ESTIMATORS["mcvc"]
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        semicrowd.Nothing
+        _ = semicrowd.Nothing
     code = (
         "import sys, semicrowd, semicrowd.settings.baselines, semicrowd.estimators, os;"
         "print([m for m in ('torch', 'sklearn', 'pandas', 'scipy') if m in sys.modules], os.environ['OMP_WAIT_POLICY'])"

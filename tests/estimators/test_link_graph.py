@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from semicrowd.estimators.link_graph import Costs, LinkGraph
 from semicrowd.crowd.links import Links
+from semicrowd.estimators.link_graph import Costs, LinkGraph
 
 
 def _random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:

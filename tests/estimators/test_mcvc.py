@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.mcvc import MCVC, DeepMCVC
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
+from semicrowd.estimators.mcvc import MCVC, DeepMCVC
 from semicrowd.fitting import iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.random import stream

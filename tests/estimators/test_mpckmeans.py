@@ -7,16 +7,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.link_graph import LinkGraph
-from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.link_graph import LinkGraph
+from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +162,7 @@ def test_it_finds_the_partition_of_the_published_implementation(published: Modul
 def test_the_objective_never_rises(metric: str, shared: bool, unit: str) -> None:
     features, labels = _stretched(np.random.default_rng(4))
     answers = quota(labels, np.random.default_rng(5), pairs_per_annotator=150)
-    found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)  # type: ignore[arg-type]
+    found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)
     assert len(found.objective_history_) > 1
     assert np.all(np.diff(found.objective_history_) <= 1e-9)
     links = majority_vote(answers)

@@ -61,8 +61,9 @@ def test_a_fresh_process_predicts_the_same_bytes_without_the_data(
                 expected = getattr(model, method)(asked)
                 assert np.load(tmp_path / f"{name}.{method}.npy").tobytes() == expected.tobytes()
         if model.workers_ is not None:
-            found = pd.read_csv(tmp_path / f"{name}.csv", dtype={"annotator": str}, float_precision="round_trip")
-            assert found.equals(model.workers_.astype({"annotator": found["annotator"].dtype}))
+            found = pd.read_csv(tmp_path / f"{name}.csv", dtype={"annotator": str})
+            expected = model.workers_.astype({"annotator": found["annotator"].dtype})
+            pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-14)
 
 
 def test_parameters_come_back_and_a_loaded_model_can_be_saved_and_fitted(problem: Problem, tmp_path: Path) -> None:
@@ -99,11 +100,12 @@ def test_files_that_are_no_models(problem: Problem, tmp_path: Path) -> None:
     good = {"format": persistence.FORMAT, "estimator": ["KMeansOnly", ["dict", []]]}
     for foreign in (
         [1, 2], {"a": 1}, {**good, "format": "another"}, {**good, "estimator": ["SVC", ["dict", []]]},
-        {**good, "estimator": ["KMeans", ["dict", []]]}, {**good, "estimator": ["KMeansOnly", ["dict", [["a", "b"], 1]]]},
-        {**good, "estimator": ["KMeansOnly", ["dict", [["model_", ["SVC", ["dict", []]]]]]]}, {**good, "estimator": SVC()},
+        {**good, "estimator": ["KMeans", ["dict", []]]}, {**good, "estimator": SVC()},
+        {**good, "estimator": ["KMeansOnly", ["dict", [["a", "b"], 1]]]},
+        {**good, "estimator": ["KMeansOnly", ["dict", [["model_", ["SVC", ["dict", []]]]]]]},
     ):  # fmt: skip
         torch.save(foreign, path)
         with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
             load(path)
-    with pytest.raises(TypeError, match="SVC.*no place for it in a file"):
+    with pytest.raises(TypeError, match=r"SVC.*no place for it in a file"):
         persistence.encode({"a": [SVC()]})

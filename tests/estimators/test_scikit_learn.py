@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array
@@ -18,7 +17,8 @@ from semicrowd.estimators import ESTIMATORS
 from semicrowd.settings.baselines import BASELINE_PARAMETERS
 
 #: Short fits of the slow ones.
-QUICK = {"mcvc": {"n_restarts": 3, "n_steps": 40}, "deep_mcvc": {"n_restarts": 3, "n_steps": 40}, "itml": {"max_iter": 10}}
+_STEPS = {"n_restarts": 3, "n_steps": 40}
+QUICK = {"mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}}
 #: Checks that no method can pass as they are.
 ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
 EXPECTED = {

@@ -5,14 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.errors import UserError
+from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
 
 
 def _symmetric(rng: np.random.Generator, size: int, chance: float) -> np.ndarray:

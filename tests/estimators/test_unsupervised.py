@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
 from semicrowd.random import stream
 
 KINDS = [KMeansOnly, MixtureOnly]

@@ -10,18 +10,21 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
+from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
     answer_weight,
     bound,
+    evidence,
     initial_experts,
     update,
     used_views,
 )
-from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.random import stream, torch_stream
+from semicrowd.starts.answer_networks import AnswerNetworks
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
 
@@ -178,3 +181,32 @@ def test_views_that_nobody_uses_are_dropped() -> None:
     assert used_views(experts)[:, 0].tolist() == [2, 3]
     assert used_views(experts).shape == (2, 2)
     assert used_views(experts)[1].tolist() == [3, 1]
+
+
+def test_evidence_is_that_of_every_annotator_and_answer() -> None:
+    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
+    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
+    sensitivity, specificity = (beta.to_natural(shape[None]) for shape in shapes)
+    start = initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR)
+    weight, offset = evidence(start._replace(sensitivity=sensitivity, specificity=specificity))
+    psi = torch.digamma
+    for m in range(2):
+        (a, b), (c, d) = shapes[0, m], shapes[1, m]
+        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
+        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
+        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
+        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))
+
+
+def test_a_prior_of_each_annotator() -> None:
+    """One of two annotators is taken to say the opposite: as if their answers and shapes were mirrored."""
+    pairs = _pairs(6, 2, 20, 3)
+    graph = pairs.index.graph
+    agreement = graph.agreement(_eta((1, 1, len(graph.items), 3), 3))[0]
+    quality = torch.stack([PRIOR.quality, PRIOR.quality.flip(-1)])[None]
+    mixed = Prior(quality, PRIOR.stick)
+    view = torch.ones(1, 2, 1, dtype=torch.float64)
+    both = update(initial_experts(view, mixed), agreement, graph.counts, mixed)
+    plain = update(initial_experts(view, PRIOR), agreement, graph.counts, PRIOR)
+    torch.testing.assert_close(both.sensitivity[:, 0], plain.sensitivity[:, 0])
+    torch.testing.assert_close(both.specificity[:, 1] - plain.specificity[:, 1], torch.tensor([[-9.0, 9.0]]).double())

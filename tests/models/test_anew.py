@@ -1,19 +1,17 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 from scipy.ndimage import gaussian_filter, rotate
-from tests.models.conftest import compose_model
+from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
 from semicrowd.metrics import clustering_scores
-from semicrowd.models import ClusteringModule, build_model
-from semicrowd.fitting.batches import Batch
+from semicrowd.models import bayes, generative
 from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.training_data import Part
 
 SIZE = 12
 
@@ -34,20 +32,18 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
 
 
 @pytest.mark.parametrize("kind", ["bayes", "scdc"])
-def test_kinds_are_found_where_cells_cut_them_in_pieces(
-    kind: str, fit: Callable[[ClusteringModule, int], None]
-) -> None:
+def test_kinds_are_found_where_cells_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
     data = strokes(1500, np.random.default_rng(0))
-    cfg = compose_model(
-        f"model={kind}", "epochs=4", "batch_size=50", "model.K=12", "model.latent_dim=3", "model.hidden=[60,60]",
-        "model.likelihood=bernoulli", "model.warm.epochs=30", "model.warm.candidates=2", "model.learning_rate=0.002",
-        "model.views.kind=affine", "model.views.anew=2", "model.elbo_samples=1",
-        *(("model.moves.every=0", "model.step_size=0.02") if kind == "bayes" else ("model.warm.classifier_epochs=4",)),
+    of_kind = {"merge_every": 0, "step_size": 0.02} if kind == "bayes" else {}
+    fit = small_fit(
+        kind, data.features, None, epochs=4, batch_size=50, K=12, latent_dim=3, hidden=(60, 60), likelihood="bernoulli",
+        start={"epochs": 30, "candidates": 2, "teach_epochs": 4}, learning_rate=0.002,
+        views={"kind": "affine", "anew": 2}, image_shape=(SIZE, SIZE), **of_kind,
     )  # fmt: skip
-    model = build_model(cfg, data, None, seed=0, restarts=1)
-    model.warm_up()
-    fit(model, 4)
-    clusters = model.posterior(model.features).probabilities[0].argmax(-1).numpy()
+    fit.begin()
+    fit.train(4)
+    clusters = fit.clusters()
     assert data.labels is not None
     assert clustering_scores(data.labels, clusters)["acc"] > 0.95
     assert (np.bincount(clusters, minlength=12) > 15).sum() == 3
@@ -56,22 +52,21 @@ def test_kinds_are_found_where_cells_cut_them_in_pieces(
 def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
     """Views that do not move, x at its mean: twice the bound of the items, and w for each link at equal q(z)."""
     monkeypatch.setattr(gaussian, "draw", lambda mean, *_: mean)
+    monkeypatch.setattr(bayes, "STEP_TOLERANCE", 1e-6)
     data = strokes(60, np.random.default_rng(1))
-    still = [f"model.views.{motion}=0" for motion in ("rotate", "shear", "scale", "shift")]
+    still = dict.fromkeys(("rotate", "shear", "scale", "shift"), 0.0)
     bounds = {}
     for kind, weight in (("none", 1.0), ("affine", 0.0), ("affine", 0.5)):
-        cfg = compose_model("model=bayes", "model.K=4", "model.likelihood=bernoulli", "model.start=cold", *still,
-                            f"model.views.kind={kind}", f"model.views.weight={weight}", "model.max_sweeps=300",
-                            "model.tolerance=1e-6")  # fmt: skip
-        model = build_model(cfg, data, None, seed=0, restarts=2)
-        assert isinstance(model, BayesSCDC)
-        batch = Batch(torch.arange(60), torch.full((60,), 1.5), None, step=0)
-        expected = model.globals.expected()
+        monkeypatch.setattr(bayes, "WEIGHT", weight)
+        fit: SmallFit[BayesSCDC] = small_fit(
+            "bayes", data.features, None, K=4, likelihood="bernoulli", views={"kind": kind, **still}, max_sweeps=300,
+            image_shape=(SIZE, SIZE), restarts=2,
+        )  # fmt: skip
+        model = fit.model
         with torch.no_grad():
-            messages, _ = model._message_statistics(expected)
-            bound, _ = model._batch_bound(batch, model.features, expected, messages)
-            local, _, _ = model.infer(model.features)
-        bounds[kind, weight] = bound
+            step = model.bound(fit.features, torch.full((60,), 1.5), torch.Generator(), 60, None, fit.data.views)
+            bounds[kind, weight] = step.elbo + sum(model.globals.kl_terms(model.globals.expected()).values())
+            local, _ = model.infer(Part(fit.features, None, None, 1.0))
     torch.testing.assert_close(bounds["affine", 0.0], 2 * bounds["none", 1.0], rtol=1e-4, atol=1e-2)
     # Each z pulls the other: the joint optimum gains at least the links at the q(z) of the items alone.
     alone = 2 * bounds["none", 1.0] + 0.5 * 1.5 * local.probabilities.square().sum((1, 2))

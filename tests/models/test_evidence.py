@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from tests.small_fits import SmallFit
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
-from semicrowd.models import ClusteringModule
+from semicrowd.models import generative
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 
@@ -29,29 +32,29 @@ def log_mixture(weights: Tensor, locations: Tensor, covariances: Tensor) -> Tens
 
 
 @torch.no_grad()
-def log_evidence(model: ClusteringModule, log_prior: Tensor) -> Tensor:
+def log_evidence(fit: SmallFit[Any], log_prior: Tensor) -> Tensor:
     """ln ∫ p(o | x) p(x) dx of the first items, from ln p(x) on the grid, [..., G] → [..., ITEMS]."""
-    likelihood = [
-        model.decoder.log_likelihood(GRID[None], item.expand(len(GRID), -1))[0] for item in model.features[:ITEMS]
-    ]
+    decoder = fit.model.decoder
+    likelihood = [decoder.log_likelihood(GRID[None], item.expand(len(GRID), -1))[0] for item in fit.features[:ITEMS]]
     joint = log_prior[..., None, :].double() + torch.stack(likelihood).double()
     return joint.logsumexp(-1) + 2 * math.log(STEP)
 
 
 @pytest.mark.parametrize("drop", [0.0, 0.2])
 @pytest.mark.parametrize("epochs", [2, 120])
-def test_scdc_bounds_the_evidence_of_every_item(build: Callable[..., SCDC], drop: float, epochs: int) -> None:
+def test_scdc_bounds_the_evidence_of_every_item(
+    scdc: Callable[..., SmallFit[SCDC]], drop: float, epochs: int
+) -> None:
     """Whatever mass of q(z | o) is left out of the sum, and however bad the networks."""
-    model = build(
-        "model=scdc", "model.K=4", f"model.drop_mass={drop}", f"model.warm.epochs={epochs}", with_answers=False
-    )
-    model.warm_up()
+    fit = scdc(K=4, drop_mass=drop, start={"epochs": epochs}, with_answers=False)
+    fit.begin()
+    model = fit.model
     scale = model._scale()[0].detach()
     prior = log_mixture(model.cluster_weights()[0], model.location[0].detach(), scale @ scale.mT)
-    evidence = log_evidence(model, prior)
+    evidence = log_evidence(fit, prior)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        draws = [model.item_terms(model.features[:ITEMS], generator) for _ in range(300)]
+        draws = [model.item_terms(fit.features[:ITEMS], generator) for _ in range(300)]
     bounds = torch.stack([t.reconstruction - t.kl_z - t.kl_x for t in draws])[:, 0]
     error = bounds.std(0) / len(draws) ** 0.5
     assert (bounds.mean(0) < evidence + 4 * error).all()
@@ -60,23 +63,25 @@ def test_scdc_bounds_the_evidence_of_every_item(build: Callable[..., SCDC], drop
 
 
 @pytest.mark.parametrize("epochs", [2, 60])
-def test_bayes_bounds_the_expected_evidence_of_its_items(build: Callable[..., BayesSCDC], epochs: int) -> None:
+def test_bayes_bounds_the_expected_evidence_of_its_items(
+    bayes: Callable[..., SmallFit[BayesSCDC]], monkeypatch: pytest.MonkeyPatch, epochs: int
+) -> None:
     """E_q(Θ) ln p(o | Θ) over draws of Θ against the terms of eq. 19 that belong to items."""
-    model = build(
-        "model=bayes", "model.K=4", f"model.warm.epochs={epochs}", "model.elbo_samples=50", with_answers=False
-    )
-    model.warm_up()
+    monkeypatch.setattr(generative, "ELBO_SAMPLES", 50)
+    fit = bayes(K=4, start={"epochs": epochs}, with_answers=False)
+    fit.begin()
+    model = fit.model
     generator = torch.Generator().manual_seed(0)
     priors = []
     for _ in range(30):
         weights = dirichlet.sample(model.globals.eta["pi"].detach()[0], generator)
         locations, covariances = normal_inverse_wishart.sample(model.globals.eta["components"].detach()[0], generator)
         priors.append(log_mixture(weights.float(), locations.float(), covariances.float()))
-    draws = log_evidence(model, torch.stack(priors)).sum(1)  # [30]
+    draws = log_evidence(fit, torch.stack(priors)).sum(1)  # [30]
     error = draws.std() / len(draws) ** 0.5
 
-    model.features = model.features[:ITEMS]  # the same q(Θ), the sum over these items
-    terms = model.elbo()
+    some = replace(fit.data, features=fit.features[:ITEMS])  # the same q(Θ), the sum over these items
+    terms = model.elbo(some)
     bound = terms["reconstruction"] - terms["kl_z"] - terms["kl_x"]
     assert bound < draws.mean() + 4 * error
     assert epochs == 2 or draws.mean() - bound < ITEMS

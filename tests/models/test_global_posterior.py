@@ -6,31 +6,34 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tests.small_fits import SmallFit
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.models.global_posterior import HYPERPRIOR_SD, prior_concentration
+from semicrowd.models.global_posterior import HYPERPRIOR_SD
+from semicrowd.settings.model import BayesSettings
 
-Build = Callable[..., BayesSCDC]
+Build = Callable[..., SmallFit[BayesSCDC]]
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("paper", 0.001), ("corrected", 1.001), ("released", 1.05)])
-def test_readings_of_the_dirichlet_prior(build: Build, kind: str, expected: float) -> None:
-    assert prior_concentration(kind, 50) == pytest.approx(expected)
-    model = build("model=bayes", "model.K=50", f"model.prior.concentration={kind}")
+def test_readings_of_the_dirichlet_prior(bayes: Build, kind: str, expected: float) -> None:
+    assert dirichlet.to_standard(mixture_prior(kind, 50, 2).pi)[0, 7] == pytest.approx(expected)
+    model = bayes(K=50, concentration=kind).model
     assert torch.allclose(dirichlet.to_standard(model.globals.prior("pi")), torch.tensor(expected).double())
 
 
-def test_unknown_readings_are_refused(build: Build) -> None:
-    with pytest.raises(UserError, match="expected one of corrected, released, paper"):
-        build("model=bayes", "model.prior.concentration=flat")
-    with pytest.raises(UserError, match="expected empirical or fixed"):
-        build("model=bayes", "model.prior.annotators=none")
+def test_unknown_readings_are_refused() -> None:
+    with pytest.raises(UserError, match="concentration=flat: expected paper or corrected or released"):
+        BayesSettings(concentration="flat")
+    with pytest.raises(UserError, match="annotators=none: expected empirical or fixed"):
+        BayesSettings(annotators="none")
 
 
-def test_the_priors_and_first_values_of_the_appendix(build: Build) -> None:
-    model = build("model=bayes", restarts=50)
+def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:
+    model = bayes(restarts=50).model
     location, kappa, scale, degrees = normal_inverse_wishart.to_standard(model.globals.prior("components"))
     assert location.abs().max() == 0
     assert kappa.item() == pytest.approx(0.5)
@@ -41,9 +44,9 @@ def test_the_priors_and_first_values_of_the_appendix(build: Build) -> None:
     assert (beta.to_standard(model.globals.eta["sensitivity"].detach()) == torch.tensor([10.0, 1.0])).all()
 
 
-def test_the_annotators_prior_is_the_mode_of_its_posterior(build: Build) -> None:
+def test_the_annotators_prior_is_the_mode_of_its_posterior(bayes: Build) -> None:
     """Against scipy's Beta-binomial on a grid, with the hyperprior's density."""
-    model = build("model=bayes")
+    model = bayes().model
     counts = torch.tensor([[60, 1], [50, 12], [61, 0], [40, 2], [30, 30], [70, 3]], dtype=torch.float64)
     before = model.globals.prior("sensitivity").clone()
     model.globals.eta["sensitivity"].data.copy_(counts[None] + before)
@@ -65,8 +68,8 @@ def test_the_annotators_prior_is_the_mode_of_its_posterior(build: Build) -> None
     assert log_a != pytest.approx(0, abs=0.1)
 
 
-def test_perfect_answers_keep_the_prior_within_its_bounds(build: Build) -> None:
-    model = build("model=bayes")
+def test_perfect_answers_keep_the_prior_within_its_bounds(bayes: Build) -> None:
+    model = bayes().model
     for name in ("sensitivity", "specificity"):
         perfect = torch.tensor([60.0, 0.0], dtype=torch.float64)
         model.globals.eta[name].data.copy_(model.globals.prior(name) + perfect)

@@ -1,6 +1,7 @@
 """SCDC: the sum over z by force, restricted sums, answers, and three readings of the first α and β."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -8,32 +9,33 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import kstest
+from tests.small_fits import SmallFit
 from torch import Tensor
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
-from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
+from semicrowd.models import generative
 from semicrowd.models.scdc import QUALITY, SCDC, ItemTerms
+from semicrowd.settings.model import SCDCSettings
 
-Build = Callable[..., SCDC]
+Fit = SmallFit[SCDC]
+Build = Callable[..., Fit]
 NOISE = 0.5
 
 
-def shaken(model: SCDC, by: float = 0.3) -> SCDC:
+def shaken(fit: Fit, by: float = 0.3) -> Fit:
     """Every parameter moved, so that q(z | o), the encoder and the scales are nothing special."""
     generator = torch.Generator().manual_seed(99)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in fit.model.parameters():
             parameter.add_(by * torch.randn(parameter.shape, generator=generator))
-    return model
+    return fit
 
 
-def restricted(build: Build, drop: float, limit: int | None, *overrides: str, **options: Any) -> SCDC:
+def restricted(scdc: Build, drop: float, limit: int | None, **options: Any) -> Fit:
     """Shaken gently and near the origin, where terms are tens of nats and float32 tells their differences apart."""
-    limits = (f"model.drop_mass={drop}", f"model.max_clusters={'null' if limit is None else limit}")
-    model = build("model=scdc", "model.start=cold", "model.initial_variance=1.0", *limits, *overrides, **options)
-    model.features = 0.2 * model.features
-    return shaken(model, 0.1)
+    fit = scdc(initial_variance=1.0, drop_mass=drop, max_clusters=limit, **options)
+    return shaken(replace(fit, data=replace(fit.data, features=0.2 * fit.features)), 0.1)
 
 
 def components(model: SCDC, r: int, k: int) -> MultivariateNormal:
@@ -80,10 +82,10 @@ RESTRICTIONS = [(0.0, None), (1e-9, None), (0.1, None), (0.0, 1), (0.02, 2), (0.
 
 
 @pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
-def test_the_terms_of_an_item_are_sums_over_its_clusters(build: Build, drop: float, limit: int | None) -> None:
+def test_the_terms_of_an_item_are_sums_over_its_clusters(scdc: Build, drop: float, limit: int | None) -> None:
     """Values and gradients; clusters that are left out take the x of the item's likeliest cluster."""
-    model = restricted(build, drop, limit, "model.K=4", restarts=2)
-    items = model.features[:5]
+    fit = restricted(scdc, drop, limit, K=4, restarts=2)
+    model, items = fit.model, fit.features[:5]
     terms = terms_at_constant_noise(model, items)
     loop = terms_of_each_cluster(model, items)
     log_q = model.classifier(items)
@@ -107,24 +109,26 @@ def test_the_terms_of_an_item_are_sums_over_its_clusters(build: Build, drop: flo
         assert (actual - expected).norm() < 1e-4 * expected.norm()
 
 
-def test_draws_of_x_are_independent_and_standard(build: Build) -> None:
+def test_draws_of_x_are_independent_and_standard(scdc: Build) -> None:
     """Of the exact sum's pairs every one has noise of its own."""
-    model = build("model=scdc", "model.K=4", "model.start=cold")
+    fit = scdc(K=4)
+    model, features = fit.model, fit.features
     seen = []
     model.decoder.log_likelihood = lambda x, observed: (seen.append(x), observed.sum(-1)[None])[1]  # type: ignore
-    model.item_terms(model.features, torch.Generator().manual_seed(0))
-    pairs = model._kept_clusters(model.classifier(model.features).detach())
-    mean, variance = model.encoder(model.features, pairs.item, pairs.cluster)
+    model.item_terms(features, torch.Generator().manual_seed(0))
+    pairs = model._kept_clusters(model.classifier(features).detach())
+    mean, variance = model.encoder(features, pairs.item, pairs.cluster)
     noise = ((seen[0] - mean) / variance.sqrt()).detach()[0].flatten()
     assert len(noise.unique()) > 0.99 * len(noise)
     assert kstest(noise.numpy(), "norm").pvalue > 0.01
 
 
 @pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS)
-def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(build: Build, drop: float, limit: int | None) -> None:
+def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(scdc: Build, drop: float, limit: int | None) -> None:
     """Each item on its own: the fewest clusters that do."""
-    model = restricted(build, drop, limit)
-    q = model.classifier(model.features)[0].exp().detach()
+    fit = restricted(scdc, drop, limit)
+    model = fit.model
+    q = model.classifier(fit.features)[0].exp().detach()
     pairs = model._kept_clusters(q.log()[None])
     expected = [(b, k) for b in range(len(q)) for k in kept(q[b], drop, limit)]
     T = len(expected)
@@ -132,102 +136,106 @@ def test_a_restricted_sum_leaves_out_no_more_than_the_stated_mass(build: Build, 
     assert len(pairs.item) - T < 32
     assert (pairs.share[:, T:] == 0).all()
     torch.testing.assert_close(pairs.sum(pairs.share), q[None])
-    dropped = model.item_terms(model.features, torch.Generator().manual_seed(0)).dropped
+    dropped = model.item_terms(fit.features, torch.Generator().manual_seed(0)).dropped
     assert limit is not None or (dropped <= drop * (1 + 1e-5)).all()
     assert q.numel() > T or drop < 1e-6
 
 
 @pytest.mark.parametrize(("drop", "limit"), RESTRICTIONS[2:])
 def test_the_distance_to_the_exact_sum_is_bounded_by_the_dropped_mass(
-    build: Build, drop: float, limit: int | None
+    scdc: Build, drop: float, limit: int | None
 ) -> None:
     values = []
     for setting in ((0.0, None), (drop, limit)):
-        model = restricted(build, *setting, "model.K=4")
+        fit = restricted(scdc, *setting, K=4)
         with torch.no_grad():
-            terms = terms_at_constant_noise(model, model.features[:20])
+            terms = terms_at_constant_noise(fit.model, fit.features[:20])
         values.append(terms.reconstruction - terms.kl_z - terms.kl_x)
     with torch.no_grad():
-        own, shared = (a - b for a, b in terms_of_each_cluster(model, model.features[:20]))
+        own, shared = (a - b for a, b in terms_of_each_cluster(fit.model, fit.features[:20]))
     limits = terms.dropped * (own - shared).abs().amax(-1)
     distance = (values[0] - values[1]).abs()
     assert (distance <= limits + 1e-3).all()
     assert distance.max() > 0.01
 
 
-def test_restarts_together_are_as_many_single_runs(build: Build) -> None:
+def test_restarts_together_are_as_many_single_runs(scdc: Build) -> None:
     """Though each restart keeps other clusters, and another number of them."""
-    together = restricted(build, 0.05, 3, restarts=3)
-    values = terms_at_constant_noise(together, together.features)
-    latent = together.posterior(together.features).latent_mean
+    fit = restricted(scdc, 0.05, 3, restarts=3)
+    together, features = fit.model, fit.features
+    values = terms_at_constant_noise(together, features)
+    latent = together.posterior(features).latent_mean
     assert len({int((share > 0).any(-1).sum()) for share in together._kept_clusters(values.log_z).share}) > 1
     for r in range(3):
-        alone = restricted(build, 0.05, 3)
+        alone = restricted(scdc, 0.05, 3).model
         alone.load_state_dict({name: value[r : r + 1] for name, value in together.state_dict().items()})
-        for name, value in terms_at_constant_noise(alone, alone.features)._asdict().items():
+        for name, value in terms_at_constant_noise(alone, features)._asdict().items():
             torch.testing.assert_close(getattr(values, name)[r : r + 1], value, rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(latent[r : r + 1], alone.posterior(alone.features).latent_mean, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(latent[r : r + 1], alone.posterior(features).latent_mean, rtol=1e-4, atol=1e-4)
 
 
-def test_the_latent_mean_is_that_under_q(build: Build) -> None:
-    model = restricted(build, 0.02, None, "model.K=4")
-    q = model.classifier(model.features)[0].exp().detach()
-    expected = torch.zeros(model.num_items, 2)
-    for b in range(model.num_items):
+def test_the_latent_mean_is_that_under_q(scdc: Build) -> None:
+    fit = restricted(scdc, 0.02, None, K=4)
+    model, features = fit.model, fit.features
+    q = model.classifier(features)[0].exp().detach()
+    expected = torch.zeros(len(features), 2)
+    for b in range(len(features)):
         own = kept(q[b], 0.02, None)
         for k in range(4):
             source = torch.tensor([[k if k in own else own[0]]])
-            expected[b] += q[b, k] * model.encoder(model.features[b : b + 1], torch.zeros(1).long(), source)[0][0, 0]
-    torch.testing.assert_close(model.posterior(model.features).latent_mean[0], expected.detach(), rtol=1e-4, atol=1e-4)
+            expected[b] += q[b, k] * model.encoder(features[b : b + 1], torch.zeros(1).long(), source)[0][0, 0]
+    torch.testing.assert_close(model.posterior(features).latent_mean[0], expected.detach(), rtol=1e-4, atol=1e-4)
 
 
-def test_the_dropped_mass_of_an_epoch_is_logged(build: Build, fit: Callable[[SCDC, int], None]) -> None:
-    model = restricted(build, 0.0, 1, "model.learning_rate=0.0", "batch_size=30", with_answers=False)
-    fit(model, 2)
-    expected = 1 - model.posterior(model.features).probabilities[0].amax(-1).mean()
+def test_the_dropped_mass_of_an_epoch_is_logged(scdc: Build) -> None:
+    fit = restricted(scdc, 0.0, 1, learning_rate=1e-30, batch_size=30, with_answers=False)
+    fit.train(2)
+    expected = 1 - fit.model.posterior(fit.features).probabilities[0].amax(-1).mean()
     assert expected > 0.01
-    torch.testing.assert_close(model.trainer.callback_metrics["clusters/dropped_mass"], expected)
+    assert fit.trainer is not None
+    torch.testing.assert_close(fit.trainer.callback_metrics["clusters/dropped_mass"], expected)
 
 
 @pytest.mark.parametrize(("drop", "limit", "message"), [(1.0, 1, "drop_mass=1.0"), (-0.1, 1, "drop"), (0, 0, "max_cl")])
-def test_senseless_restrictions_are_named(build: Build, drop: float, limit: int, message: str) -> None:
+def test_senseless_restrictions_are_named(drop: float, limit: int, message: str) -> None:
     with pytest.raises(UserError, match=f"model.{message}.*: expected"):
-        restricted(build, drop, limit)
+        SCDCSettings(drop_mass=drop, max_clusters=limit)
 
 
-def test_answers_are_summed_over_all_pairs_of_clusters(build: Build) -> None:
-    model = shaken(build("model=scdc", "model.K=3", "model.start=cold"))
-    assert model.annotations is not None
+def test_answers_are_summed_over_all_pairs_of_clusters(scdc: Build) -> None:
+    fit = shaken(scdc(K=3))
+    model = fit.model
     expected = torch.zeros(())
-    q = model.classifier(model.features)[0].exp()
+    q = model.classifier(fit.features)[0].exp()
     sensitivity, specificity = model.logits_quality[0].sigmoid()
-    a = model.annotations
+    a = fit.annotations
     for i, j, worker, label in zip(a.i, a.j, a.worker, a.label, strict=True):
         for k in range(3):
             for other in range(3):
                 yes = sensitivity[worker] if k == other else 1 - specificity[worker]
                 expected = expected + q[i, k] * q[j, other] * torch.log(yes if label else 1 - yes)
-    torch.testing.assert_close(model.elbo()["relational"][0].float(), expected, rtol=1e-4, atol=1e-2)
+    torch.testing.assert_close(fit.elbo()["relational"][0].float(), expected, rtol=1e-4, atol=1e-2)
 
 
-def test_the_total_is_the_signed_sum_of_the_named_terms(build: Build) -> None:
-    terms = shaken(build("model=scdc", "model.start=cold", restarts=2)).elbo()
+def test_the_total_is_the_signed_sum_of_the_named_terms(scdc: Build) -> None:
+    terms = shaken(scdc(restarts=2)).elbo()
     total = terms["reconstruction"] + terms["relational"] - terms["kl_z"] - terms["kl_x"]
     torch.testing.assert_close(terms["total"], total)
 
 
-def test_a_step_climbs_the_gradient_of_the_whole_bound(build: Build, fit: Callable[[SCDC, int], None]) -> None:
+def test_a_step_climbs_the_gradient_of_the_whole_bound(scdc: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every parameter moves, the annotators' too, and the exact bound rises."""
-    model = build("model=scdc", "model.start=cold", "model.learning_rate=0.003", "model.elbo_samples=50")
-    before, state = model.elbo()["total"], {name: p.detach().clone() for name, p in model.named_parameters()}
-    fit(model, 3)
-    assert model.elbo()["total"] > before
-    assert all((p.detach() != state[name]).any() for name, p in model.named_parameters())
+    monkeypatch.setattr(generative, "ELBO_SAMPLES", 50)
+    fit = scdc()
+    before, state = fit.elbo()["total"], {name: p.detach().clone() for name, p in fit.model.named_parameters()}
+    fit.train(3)
+    assert fit.elbo()["total"] > before
+    assert all((p.detach() != state[name]).any() for name, p in fit.model.named_parameters())
 
 
-def test_readings_of_the_first_quality(build: Build) -> None:
+def test_readings_of_the_first_quality(scdc: Build) -> None:
     def quality(kind: str) -> np.ndarray:
-        model = build("model=scdc", "model.start=cold", f"model.initial_quality={kind}", restarts=40)
+        model = scdc(initial_quality=kind, restarts=40).model
         return model.logits_quality.detach().sigmoid().numpy()  # [R, 2, M]
 
     assert np.allclose(quality("corrected"), 0.9)
@@ -238,20 +246,20 @@ def test_readings_of_the_first_quality(build: Build) -> None:
         assert 0.4 < drawn.mean() < 0.6
         assert 0.2 < drawn.std() < 0.36
     assert len(np.unique(paper[0].round(6))) == paper[0].size
-    with pytest.raises(UserError, match="expected corrected, paper or released"):
+    with pytest.raises(UserError, match="expected corrected or paper or released"):
         quality("optimistic")
 
 
-def test_answers_move_annotated_items(build: Build) -> None:
+def test_answers_move_annotated_items(scdc: Build) -> None:
     """Where the classifier knows nothing, the answers alone decide which items go together."""
-    model = build("model=scdc", "model.K=3", "model.start=cold")
-    assert model.annotations is not None
+    fit = scdc(K=3)
+    model, batch = fit.model, fit.data.answers
+    assert batch is not None
     with torch.no_grad():
         model.logits_quality.fill_(4.0)
-    batch = whole_graph(model.annotations)
     same = batch.label.numpy() == 1
-    q = model.annotated_posterior(model.features, model.annotations).probabilities[0].numpy()
-    alone = model.posterior(model.features[batch.items]).probabilities[0].numpy()
+    q = model.annotated_posterior(fit.features, fit.annotations).probabilities[0].numpy()
+    alone = model.posterior(fit.features[batch.items]).probabilities[0].numpy()
 
     def agreement(p: np.ndarray) -> np.ndarray:
         return (p[batch.i.numpy()] * p[batch.j.numpy()]).sum(1)
@@ -261,13 +269,12 @@ def test_answers_move_annotated_items(build: Build) -> None:
     assert gain[~same].mean() < 0
 
 
-def test_a_refit_of_the_annotators_is_the_ratio_of_expected_counts(build: Build) -> None:
+def test_a_refit_of_the_annotators_is_the_ratio_of_expected_counts(scdc: Build) -> None:
     """By loops over the answers; and no other α or β has a larger L_rel under the same q."""
-    model = build("model=scdc", restarts=2)
-    model.warm_up()
-    assert model.annotations is not None
-    a = model.annotations
-    q = model.annotated_posterior(model.features, a).probabilities.double().numpy()
+    fit = scdc(restarts=2)
+    fit.begin()
+    model, a = fit.model, fit.annotations
+    q = model.annotated_posterior(fit.features, a).probabilities.double().numpy()
     position = {int(item): index for index, item in enumerate(a.annotated)}
     right, all_ = np.zeros((2, 2, a.num_annotators)), np.zeros((2, 2, a.num_annotators))
     for i, j, m, label in zip(a.i, a.j, a.worker, a.label, strict=True):
@@ -276,13 +283,13 @@ def test_a_refit_of_the_annotators_is_the_ratio_of_expected_counts(build: Build)
             for side, (chance, correct) in enumerate(((same, label), (1 - same, 1 - label))):
                 right[r, side, m] += chance * correct
                 all_[r, side, m] += chance
-    model._refit_annotators(a)
+    model.refit_annotators(fit.data)
     quality = model.logits_quality.detach().sigmoid().numpy()
     np.testing.assert_allclose(quality, (right / all_).clip(*QUALITY), atol=2e-3)
 
 
-def test_annotators_are_reversed_for_one_restart(build: Build) -> None:
-    model = build("model=scdc", restarts=2)
+def test_annotators_are_reversed_for_one_restart(scdc: Build) -> None:
+    model = scdc(restarts=2).model
     reverse = np.array([True, False, False, True, False, False])
     model.reverse_annotators(1, reverse)
     quality = model.logits_quality.detach().sigmoid()

@@ -1,7 +1,6 @@
 """Views of images against scipy's affine maps; their graph against a dictionary of links."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ from scipy.ndimage import affine_transform
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
-from semicrowd.models.views import affine_view, build_views, graph_with_views
+from semicrowd.models.views import Views, build_views, graph_with_views
+from semicrowd.settings.training import ViewSettings
 
 NONE = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
 
@@ -26,7 +26,7 @@ def images(height: int, width: int) -> torch.Tensor:
 
 def test_without_motion_a_view_is_the_image() -> None:
     features = images(12, 16)
-    view = affine_view(features, (12, 16), SimpleNamespace(**NONE), torch.Generator().manual_seed(0))
+    view = Views(ViewSettings(kind="affine", **NONE), (12, 16)).of(features, torch.Generator().manual_seed(0))
     torch.testing.assert_close(view, features, atol=1e-5, rtol=0)
 
 
@@ -35,8 +35,8 @@ def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
     """Square images: rotation, shear, zoom and shift as a matrix on pixel coordinates about the centre."""
     size, settings = 20, {"rotate": 25.0, "shear": 20.0, "scale": 0.2, "shift": 2.0}
     features = images(size, size)
-    view = affine_view(features, (size, size), SimpleNamespace(**(NONE | {kind: settings[kind]})),
-                       torch.Generator().manual_seed(3))  # fmt: skip
+    views = Views(ViewSettings(kind="affine", **(NONE | {kind: settings[kind]})), (size, size))
+    view = views.of(features, torch.Generator().manual_seed(3))
     draws = (2 * torch.rand(3, 6, generator=torch.Generator().manual_seed(3)) - 1).double().numpy()
     centre = np.full(2, (size - 1) / 2)
     for image, seen, draw in zip(features, view, draws, strict=True):
@@ -76,8 +76,9 @@ def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:
 
 
 def test_views_of_what_is_no_image_are_refused() -> None:
-    with pytest.raises(UserError, match=r"model\.views\.kind=affine: these data are no grey images"):
-        build_views(SimpleNamespace(kind="affine"), None)
-    with pytest.raises(UserError, match=r"model\.views\.kind=other: expected none or affine"):
-        build_views(SimpleNamespace(kind="other"), (2, 2))
-    assert build_views(SimpleNamespace(kind="none"), None) is None
+    for shape in (None, (3, 2, 2)):
+        with pytest.raises(UserError, match=r"views=affine: these data are no grey images"):
+            build_views(ViewSettings(kind="affine"), shape)
+    with pytest.raises(UserError, match=r"views\.kind=other: expected none or affine"):
+        ViewSettings(kind="other")
+    assert build_views(ViewSettings(kind="none"), None) is None

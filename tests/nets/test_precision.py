@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from semicrowd.errors import UserError
 from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder
 from semicrowd.nets.mlp import RestartLinear, set_precision
 
@@ -51,8 +50,3 @@ def test_only_networks_of_the_module_change() -> None:
     set_precision(one, "bfloat16")
     items = torch.randn(4, 3, generator=torch.Generator().manual_seed(5))
     assert [net[0](items).dtype for net in (one, other)] == [torch.bfloat16, torch.float32]
-
-
-def test_another_precision_is_refused() -> None:
-    with pytest.raises(UserError, match=r"model\.nets\.precision=float16: expected float32 or bfloat16"):
-        set_precision(MLP(5, (4,), (3,), generators(1)), "float16")

@@ -1,6 +1,5 @@
-"""Classifiers trained on answers alone: their bound against MCVC's, the trap of one cluster, items without answers."""
+"""Classifiers trained on answers alone: the trap of one cluster, items without answers."""
 
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,28 +8,27 @@ import torch
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators import mcvc_bound
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.crowd.simulate import quota
 from semicrowd.expfam import beta
-from semicrowd.starts.answer_classifier import (
-    Annotators,
-    AnswerClassifiers,
-    _prior,
-    average_of_learners,
-    bound,
-    posterior_of_annotators,
-    train_on_answers,
-)
-from semicrowd.starts.answers import joint_probabilities
+from semicrowd.inference.mcvc import Prior, bound, initial_experts, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import RestartLinear
 from semicrowd.random import stream, torch_stream
+from semicrowd.starts import answer_classifier
+from semicrowd.starts.answer_classifier import Annotators, AnswerClassifiers, average_of_learners, train_on_answers
+from semicrowd.starts.answers import joint_probabilities
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
-SETTINGS = SimpleNamespace(candidates=8, spectral=1, steps=150, learning_rate=0.03, noise=0.2)
+NETWORKS = 8
 TRUSTED = np.zeros((1, 5), bool)
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the steps do for so few items."""
+    monkeypatch.setattr(answer_classifier, "STEPS", 150)
+    monkeypatch.setattr(answer_classifier, "SPECTRAL", 1)
 
 
 class Case(NamedTuple):
@@ -59,32 +57,16 @@ def _clusters(found: AnswerClassifiers, features: torch.Tensor) -> np.ndarray:
         return found.net(features)[0].argmax(-1).numpy()
 
 
-def test_the_bound_and_the_annotators_are_those_of_mcvc_with_one_view() -> None:
-    case = _case(30)
-    graph = case.answers.index.graph
-    prior = _prior(np.zeros((3, 5), bool), 1)
-    eta = torch.rand(3, 1, len(graph.items), 4, generator=torch_stream(0, "eta"), dtype=torch.float64).softmax(-1)
-    agreement = graph.agreement(eta)[0]
-    squared = torch.tensor([0.0, 1.0, 5.0], dtype=torch.float64)
-    natural = beta.to_natural(torch.tensor([10.0, 1.0], dtype=torch.float64))
-    its_prior = mcvc_bound.Prior(natural, natural)
-    experts = mcvc_bound.initial_experts(torch.ones(3, 5, 1, dtype=torch.float64), its_prior)
-    experts = mcvc_bound.update(experts, agreement, graph.counts, its_prior)
-    annotators = posterior_of_annotators(prior, agreement[:, 0], graph.counts)
-    torch.testing.assert_close(annotators.sensitivity, experts.sensitivity)
-    torch.testing.assert_close(annotators.specificity, experts.specificity)
-    expected = mcvc_bound.bound(experts, agreement, graph.counts, its_prior, squared)
-    torch.testing.assert_close(bound(annotators, prior, agreement[:, 0], graph.counts, squared), expected)
-
-
 def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -> None:
     case = _case(300)
     graph = case.answers.index.graph
     one = torch.zeros(1, len(graph.items), 4)
     one[..., 0] = 1
-    prior = _prior(TRUSTED, 1)
-    agreement = graph.agreement(one[:, None])[0][:, 0]
-    annotators = posterior_of_annotators(prior, agreement, graph.counts)
+    prior = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.zeros(2, dtype=torch.float64))
+    agreement = graph.agreement(one[:, None])[0]
+    experts = initial_experts(torch.ones(1, 5, 1, dtype=torch.float64), prior)
+    experts = update(experts, agreement, graph.counts, prior)
+    its_bound = bound(experts, agreement, graph.counts, prior, torch.zeros(1))
     net = Classifier(6, [8], 4, [torch_stream(0, "net")])
     with torch.no_grad():
         for parameter in net.parameters():
@@ -92,10 +74,10 @@ def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -
         head = net.net.heads[0]
         assert isinstance(head, RestartLinear)
         head.bias[0, 0] = 5
-    trap = AnswerClassifiers(net, annotators, bound(annotators, prior, agreement, graph.counts, torch.zeros(1)))
+    trap = AnswerClassifiers(net, Annotators(experts.sensitivity, experts.specificity), its_bound)
     stays = joint_probabilities(trap, case.features, case.answers)
     assert stays[..., 0].min() > 0.8
-    found = train_on_answers(case.features, case.answers, 4, [20, 20], SETTINGS, 0, TRUSTED)
+    found = train_on_answers(case.features, case.answers, 4, [20, 20], NETWORKS, 0, TRUSTED)
     assert found.bound > trap.bound + 100
     clusters = joint_probabilities(found, case.features, case.answers)[0].argmax(-1).numpy()
     assert normalized_mutual_info_score(case.labels[graph.items], clusters) > 0.97
@@ -104,16 +86,16 @@ def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -
 
 
 @pytest.mark.parametrize("spectral", [0, 4])
-def test_networks_find_the_kinds_from_either_start(spectral: int) -> None:
+def test_networks_find_the_kinds_from_either_start(spectral: int, monkeypatch: pytest.MonkeyPatch) -> None:
     case = _case(120)
-    settings = SimpleNamespace(**vars(SETTINGS) | {"spectral": spectral})
-    found = train_on_answers(case.features, case.answers, 4, [20, 20], settings, 0, TRUSTED)
+    monkeypatch.setattr(answer_classifier, "SPECTRAL", spectral)
+    found = train_on_answers(case.features, case.answers, 4, [20, 20], NETWORKS, 0, TRUSTED)
     assert normalized_mutual_info_score(case.labels, _clusters(found, case.features)) > 0.85
 
 
 def test_every_restart_is_a_fit_of_its_own() -> None:
     case = _case(120)
-    two = train_on_answers(case.features, case.answers, 4, [20, 20], SETTINGS, 0, np.zeros((2, 5), bool))
+    two = train_on_answers(case.features, case.answers, 4, [20, 20], NETWORKS, 0, np.zeros((2, 5), bool))
     assert two.bound.shape == (2,)
     assert two.bound[0] != two.bound[1]
     with torch.no_grad():
@@ -126,7 +108,7 @@ def test_an_annotator_marked_as_reversed_is_believed_the_opposite() -> None:
     label = np.where(a.worker < 2, 1 - a.label, a.label)  # the two best
     turned = PairAnnotations.from_arrays(a.i, a.j, a.worker, label, num_items=160)
     found = train_on_answers(
-        case.features, turned, 4, [20, 20], SETTINGS, 0, np.array([[True, True, False, False, False]])
+        case.features, turned, 4, [20, 20], NETWORKS, 0, np.array([[True, True, False, False, False]])
     )
     assert normalized_mutual_info_score(case.labels, _clusters(found, case.features)) > 0.85
     shape = beta.to_standard(found.annotators.sensitivity)[0]
@@ -137,22 +119,8 @@ def test_other_items_follow_networks_that_learn_each_item_once() -> None:
     case = _case(200, num_annotated=40)
     items = torch.from_numpy(case.answers.annotated)
     known = torch.nn.functional.one_hot(torch.from_numpy(case.labels[case.answers.annotated]), 4).float()[None]
-    q = average_of_learners(case.features, items, known.repeat(2, 1, 1), [20, 20], SETTINGS, 0)
+    q = average_of_learners(case.features, items, known.repeat(2, 1, 1), [20, 20], NETWORKS, 0)
     torch.testing.assert_close(q.sum(-1), torch.ones(2, 160))
     for restart in q:
         assert (restart.argmax(-1).numpy() == case.labels).mean() > 0.9
     assert not torch.equal(q[0], q[1])
-
-
-def test_evidence_is_that_of_every_annotator_and_answer() -> None:
-    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
-    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
-    annotators = Annotators(*(beta.to_natural(shape[None]) for shape in shapes))
-    weight, offset = annotators.evidence()
-    psi = torch.digamma
-    for m in range(2):
-        (a, b), (c, d) = shapes[0, m], shapes[1, m]
-        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
-        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
-        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
-        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))

@@ -1,14 +1,17 @@
 """Cells of features (k-means) and pair answers: which cells are one kind, and which are no kind at all."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 
 
 def join_cells(
-    cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64], num_clusters: int
-) -> NDArray[np.int64]:
+    cells: Int[np.ndarray, "N"],
+    annotations: PairAnnotations,
+    weight: Float[np.ndarray, "P"],
+    num_clusters: int,
+) -> Int[np.ndarray, "N"]:
     """Join the cells that the answers say are one kind: greedy agglomeration of the summed w_ij (SCDC paper, eq. 14).
 
     k-means cuts long or curved clusters in pieces. The two cells with the largest log-odds of the answers between them
@@ -39,8 +42,11 @@ def join_cells(
 
 
 def mixed_cells(
-    cells: NDArray[np.int64], annotations: PairAnnotations, weight: NDArray[np.float64], num_clusters: int
-) -> NDArray[np.bool_]:
+    cells: Int[np.ndarray, "N"],
+    annotations: PairAnnotations,
+    weight: Float[np.ndarray, "P"],
+    num_clusters: int,
+) -> Bool[np.ndarray, "C"]:
     """Cells of which the answers place more than half of the annotated items in other cells, [C] bool.
 
     An item is placed elsewhere where its answers favour one other cell over its own by more than ln K. A mixed cell
@@ -60,11 +66,11 @@ def mixed_cells(
 
 
 def odds_between(
-    cells: NDArray[np.int64],
+    cells: Int[np.ndarray, "N"],
     annotations: PairAnnotations,
-    weight: NDArray[np.float64],
+    weight: Float[np.ndarray, "P"],
     num_cells: int | None = None,
-) -> NDArray[np.float64]:
+) -> Float[np.ndarray, "C C"]:
     """Σ w_ij over the answers between any two cells, [C, C], symmetric; twice those within a cell on the diagonal."""
     num_cells = int(cells.max()) + 1 if num_cells is None else num_cells
     odds = np.zeros((num_cells, num_cells))

@@ -1,7 +1,7 @@
 """Annotators who answer the opposite of what they see, found without labels."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Bool, Int
 from scipy.stats import fisher_exact
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -10,7 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 LEVEL = 1e-3
 
 
-def reversed_annotators(cells: NDArray[np.int64], annotations: PairAnnotations) -> NDArray[np.bool_]:
+def reversed_annotators(cells: Int[np.ndarray, "N"], annotations: PairAnnotations) -> Bool[np.ndarray, "M"]:
     """Annotators who say "same" of two items of one cell less often than of items of two, [M].
 
     A model that starts by believing everybody explains the answers of a reversed annotator by one large cluster. Cells

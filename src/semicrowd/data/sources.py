@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead
@@ -29,6 +29,7 @@ class SourceError(Exception):
     """A source does not have the files, or cannot be reached; one line says why."""
 
 
+@runtime_checkable
 class Source(Protocol):
     """Somewhere to get files from."""
 

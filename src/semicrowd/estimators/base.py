@@ -1,8 +1,7 @@
 """What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -67,7 +66,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     #: Whether it has ``predict``.
     takes_new_items: ClassVar[bool] = False
     #: Part of the class of parameters.
-    n_clusters: int | None
+    n_clusters: Any
     random_state: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -162,14 +161,14 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return checked_features(self, X, fit=False)
 
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
-        assert self.n_clusters is not None
-        return Result(self.n_clusters, final, features, workers)
+        return Result(int(self.n_clusters), final, features, workers)
 
 
 def _seed(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or not 0 <= random_state <= LARGEST:
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or not 0 <= random_state <= LARGEST:
         raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
     return int(random_state)
 

@@ -53,7 +53,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
         best: tuple[Any, ...] | None = None
         for start in range(self.n_init):
             rng = stream(self.seed_, "constrained_kmeans", start)
-            found = self._run(features, links, rng, from_neighbourhoods=start % 2 == 0)
+            found = self._one_start(features, links, rng, from_neighbourhoods=start % 2 == 0)
             if best is None or found[0] < best[0]:
                 best = found
         assert best is not None
@@ -61,7 +61,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
         self.n_iter_ = len(self.objective_history_)
         return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
-    def _run(
+    def _one_start(
         self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool
     ) -> tuple[float, np.ndarray, np.ndarray, Any, list[float]]:
         graph = LinkGraph(links, len(features), rng)

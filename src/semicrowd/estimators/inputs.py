@@ -65,7 +65,7 @@ def checked_answers(pairs: Any, num_items: int) -> PairAnnotations | None:
         if table.ndim == 1:
             return None
         if table.ndim != 2 or table.shape[1] not in _COLUMNS:
-            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5] with i, j[, worker], label[, task]")
+            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5]: i, j[, worker], label[, task]")
         pairs = pd.DataFrame(table, columns=_COLUMNS[table.shape[1]])
     return _from_frame(pairs, num_items)
 

@@ -43,7 +43,7 @@ class ITML(ITMLParameters, CrowdClusterer):
     percentiles of squared distances, as in the paper.
 
     ``gamma=None`` takes the value of the paper's grid whose metric ranks held-out links best (the area under the ROC
-    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with class labels.
+    curve; 30 % of the links, one split), 1 where these are all of one kind. The paper cross-validates with labels.
 
     Attributes
     ----------

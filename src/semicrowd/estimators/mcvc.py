@@ -104,7 +104,7 @@ class _Fit(Method):
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
         self.prior = Prior(beta.to_natural(quality), beta.to_natural(torch.ones(2, dtype=torch.float64)))
 
-    def start(self, say: Say) -> None:
+    def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
         """Random networks and random views."""
         seed, views = self.model.seed_, min(self.model.n_views, self.annotators)
         streams = [torch_stream(seed, "mcvc", r, g) for r in range(self.restarts) for g in range(views)]

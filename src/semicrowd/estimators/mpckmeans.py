@@ -3,12 +3,14 @@
 k-means that learns a metric, one for all clusters or one for each, from the items and from the links that are violated.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from semicrowd.crowd.links import Links
 from semicrowd.errors import UserError
+from semicrowd.estimators import persistence
 from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, mean_item_cost
 from semicrowd.estimators.link_graph import LinkGraph
 from semicrowd.fitting.result import Result
@@ -22,7 +24,8 @@ SMALLEST_VARIANCE = 1e-3
 CHUNK = 4_000_000
 
 
-class Metric(NamedTuple):
+@dataclass(frozen=True)
+class Metric:
     """Metrics of K clusters.
 
     Attributes
@@ -39,6 +42,9 @@ class Metric(NamedTuple):
     apart: np.ndarray
 
 
+persistence.CLASSES["Metric"] = Metric
+
+
 class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     """Majority vote over the annotators, then MPCK-means.
 
@@ -52,9 +58,9 @@ class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     the objective never rises: a metric of which it would is mixed with the old one, or left out.
 
     The paper has all four combinations of ``metric`` and ``shared``; on Face the default agrees best with answers that
-    were held out. With ``unit=item`` a violated link costs, before the metric is learned, as much as an average item, as
-    in ConstrainedKMeans (no labels needed). With ``unit=paper`` cannot-links cost many times as much as an item, which
-    is right for answers without errors. Starts are those of ConstrainedKMeans.
+    were held out. With ``unit=item`` a violated link costs, before the metric is learned, as much as an average item,
+    as in ConstrainedKMeans (no labels needed). With ``unit=paper`` cannot-links cost many times as much as an item,
+    which is right for answers without errors. Starts are those of ConstrainedKMeans.
 
     Attributes
     ----------
@@ -71,7 +77,7 @@ class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     def _prepare(self, features: np.ndarray, links: Links) -> None:
         variance = features.var(axis=0).mean()
         if not 0 < variance < np.inf:
-            raise UserError(f"X: mean variance {variance:g} of the features; expected items that differ, to learn a metric")
+            raise UserError(f"X: mean variance {variance:g} of the features; expected items that differ")
         self._smallest = SMALLEST_VARIANCE * variance
         self._unit = self.penalty
         if self.unit == "item":

@@ -52,8 +52,8 @@ def encode(value: Any) -> Any:
         return ["text", value.tolist()]
     if isinstance(value, np.ndarray):
         return ["array", torch.from_numpy(np.array(value))]
-    if isinstance(value, list | tuple):
-        return ["list" if isinstance(value, list) else "tuple", [encode(one) for one in value]]
+    if type(value) in (list, tuple):
+        return [type(value).__name__, [encode(one) for one in value]]
     if isinstance(value, dict):
         return ["dict", [[encode(key), encode(one)] for key, one in value.items()]]
     if isinstance(value, pd.DataFrame):
@@ -86,7 +86,7 @@ def decode(coded: Any) -> Any:
     }
     if kind in simple:
         return simple[kind](content)
-    made = object.__new__(CLASSES[kind])
+    made: Any = object.__new__(CLASSES[kind])
     state = decode(content)
     # scikit-learn's own compares the versions of the library.
     if hasattr(made, "__setstate__"):

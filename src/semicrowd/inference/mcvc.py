@@ -110,7 +110,7 @@ def bound(
     return answers + views - quality - sticks - 0.5 * squared_weights
 
 
-def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R G"]:
+def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R H"]:
     """Views of each restart worth keeping, the most popular first, [R, G'] with G' ≤ G.
 
     A view that no annotator has is pulled by no answer, so that its best weights are 0 and it stays empty. All restarts

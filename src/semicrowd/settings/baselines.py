@@ -6,11 +6,12 @@ defaults, lines of help, checks. On the command line they are ``model.NAME``, ``
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import check, choice, each, flag, names, number, setting, shown, whole
 
+_WIDTHS = each(whole(1, 100_000), "[40, 40]")
 _STARTS = "starts; the one with the best objective is kept"
 _WEIGHTING = "of a majority vote: unit | net (the majority in answers)"
 
@@ -52,7 +53,7 @@ class MCVCParameters(Parameters):
 
     n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
     n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
-    hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", each(whole(1, 100_000), "[40, 40]"))
+    hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", _WIDTHS)
     quality_prior: tuple[float, float] = setting(
         (10.0, 1.0), "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
     )
@@ -65,7 +66,7 @@ class MCVCParameters(Parameters):
 class DeepMCVCParameters(MCVCParameters):
     """MCVC with networks in place of its linear maps (SCDC paper, App. C)."""
 
-    hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", each(whole(1, 100_000), "[40, 40]"))
+    hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", _WIDTHS)
     learning_rate: float = setting(0.03, "largest step of Adam", number(above=0))
     n_steps: int = setting(600, "of Adam", whole(1))
 
@@ -105,7 +106,7 @@ class ConstrainedKMeansParameters(Parameters):
     """k-means with majority votes (PCKMeans, Basu et al. 2004)."""
 
     penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
-    weighting: str = setting("unit", _WEIGHTING, choice("unit", "net"))
+    weighting: Literal["unit", "net"] = setting("unit", _WEIGHTING, choice("unit", "net"))
     n_init: int = setting(10, _STARTS, whole(1, 100_000))
     max_iter: int = setting(100, "rounds of assignment and centres", whole(1))
 

@@ -1,7 +1,8 @@
 """Networks that learn clusters from answers alone, and the annotators as they see them: MCVC's steps.
 
-Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all else (:mod:`semicrowd.inference.mcvc`). With
-one view (G = 1) these are the classifiers that a generative model may start from.
+Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all else
+(:mod:`semicrowd.inference.mcvc`). With one view (G = 1) these are the classifiers that a generative model may start
+from.
 """
 
 from math import cos, pi
