@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
@@ -39,6 +40,7 @@ class ClusteringModule(pl.LightningModule):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
+        self.metrics: dict[str, float] = {}  # of the last epoch
         self.say: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
@@ -123,21 +125,20 @@ class ClusteringModule(pl.LightningModule):
         self._steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """The mean ELBO, and the best restart's clusters and annotators, to the log."""
+        """The mean ELBO, and the best restart's clusters and annotators: ``metrics``."""
         steps = max(self._steps, 1)
         bound = self._bound / steps
-        average([bound])
+        means = {name: total / steps for name, total in self._diagnostics.items()}
+        average([bound, *means.values()])
         best = int(bound.argmax())
         weights = self.model.cluster_weights()[best]
-        logged = {name: (total[best] / steps).float() for name, total in self._diagnostics.items()}
-        logged |= {
-            "elbo/epoch": bound[best].float(),
-            "clusters/effective": torch.special.entr(weights).sum().exp().float(),
-            "clusters/used": (weights >= USED_SHARE).sum().float(),
+        self.metrics = {name: float(mean[best]) for name, mean in means.items()} | {
+            "elbo/epoch": float(bound[best].float()),
+            "clusters/effective": float(torch.special.entr(weights).sum().exp().float()),
+            "clusters/used": float((weights >= USED_SHARE).sum()),
         }
         workers = self.model.workers()
         if workers is not None:
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
-                logged[f"workers/{name}_mean"] = torch.tensor(mean[best].mean(), dtype=torch.float32)
-        self.log_dict(logged, sync_dist=True)
+                self.metrics[f"workers/{name}_mean"] = float(np.float32(mean[best].mean()))
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}

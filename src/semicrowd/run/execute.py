@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, read_status, write_json
@@ -67,7 +65,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / "provenance.json", origin)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
-            with start_run(OmegaConf.create(settings.content), run_dir, origin) as tracker:
+            with start_run(settings.content, run_dir, origin) as tracker:
                 metrics = Session(settings, run_dir, data, answers, estimator, tracker).run(resume)
             write_json(run_dir / "metrics.json", metrics)
         except BaseException as error:

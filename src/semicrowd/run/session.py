@@ -19,6 +19,7 @@ from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.groups import MODELS
 from semicrowd.tracking import RunTracker
+from semicrowd.tracking.content import run_name
 
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
@@ -92,15 +93,14 @@ class Session:
         from semicrowd.figures import RunFigureData, run_figures
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
 
-        found, data, choices = result.found, self.data, self.settings.choices
+        found, data = result.found, self.data
         weights, samples = np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items, None
-        if choices["model"] in MODELS:
+        if self.settings.choices["model"] in MODELS:
             number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
             samples = self.estimator.generate(number, self.settings.values["seed"])  # type: ignore[attr-defined]
             weights = self.estimator.cluster_weights_  # type: ignore[attr-defined]
         figures = RunFigureData(
-            title=f"{' '.join(choices[group] for group in ('data', 'model', 'annotations'))} "
-            f"seed {self.settings.values['seed']}",
+            title=run_name(self.settings.content),
             features=data.features,
             labels=data.labels,
             clusters=found.final.cluster,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.types import Override
-from omegaconf import OmegaConf
 
 from semicrowd.errors import UserError
 from semicrowd.files import existing_ancestor, remove_empty, write_csv, write_json
@@ -199,7 +198,7 @@ class Sweep:
         from semicrowd.tracking import open_sweep
 
         ancestor = existing_ancestor(self.folder)
-        settings = OmegaConf.create(sources(next(iter(self.given.values()))).content)
+        settings = sources(next(iter(self.given.values()))).content
         with open_sweep(settings, self.folder, {"command": command()}) as tracker:
             shutil.rmtree(self.folder / _REPORTS, ignore_errors=True)
             for job in self.jobs:
@@ -227,6 +226,8 @@ class Sweep:
             "metrics": {},
         }
         write_json(_report_path(self.folder, job.folder), report)
+        if mistake is not None:
+            print(f"job {job.number} ({report['arguments']}): error: {mistake}", file=sys.stderr, flush=True)
 
     def _launch(self, jobs: list[Job]) -> None:
         calls = {job: partial(run_job, self.given[job], self.folder, job.folder) for job in jobs}
