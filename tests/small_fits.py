@@ -40,14 +40,12 @@ class SmallFit(Generic[M]):
     Attributes
     ----------
     said : lines of the start
-    trainer : of the last :meth:`train`
     """
 
     model: M
     data: TrainingData
     recipe: Recipe
     said: list[str] = field(default_factory=list)
-    trainer: pl.Trainer | None = None
 
     @property
     def features(self) -> Tensor:
@@ -71,13 +69,13 @@ class SmallFit(Generic[M]):
     def train(self, epochs: int, module: ClusteringModule | None = None) -> None:
         """Lightning's loop and the moves between epochs, nothing else."""
         module = module or self.module()
-        self.trainer = pl.Trainer(
+        trainer = pl.Trainer(
             max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=moves(),
             enable_progress_bar=False, enable_model_summary=False,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of Lightning against this torch
-            self.trainer.fit(module, module.training_batches())
+            trainer.fit(module, module.training_batches())
 
     def elbo(self, **options: Any) -> dict[str, Tensor]:
         """Every term of all items' ELBO."""

@@ -4,19 +4,19 @@ import ast
 import builtins
 import sys
 import warnings
-from typing import Any, Self, TypeVar
+from collections.abc import Callable
+from typing import Any, Self
 
 from beartype import BeartypeConf, beartype
 from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
 
 #: A whole number is a float, as for the type checker (PEP 484).
-_CONF = BeartypeConf(is_pep484_tower=True)
+_check: Callable[[Any], Any] = beartype(conf=BeartypeConf(is_pep484_tower=True))
 #: Modules of dataclasses that are settings, or parameters of an estimator.
 _CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.")
-F = TypeVar("F")
 
 
-def checked(function: F) -> F:
+def checked(function: Any) -> Any:
     """The function with its arguments and its result checked.
 
     Settings are left out: their rules check whatever is given, and say in a line what was expected, which tests try.
@@ -25,14 +25,14 @@ def checked(function: F) -> F:
     """
     if function.__name__ == "__init__" and function.__module__.startswith(_CHECK_THEMSELVES):
         return function
-    names = vars(sys.modules[function.__module__]) | vars(builtins)  # type: ignore[operator]
-    owners = function.__qualname__.split(".")[:-1]  # type: ignore[attr-defined]
+    names = vars(sys.modules[function.__module__]) | vars(builtins)
+    owners = function.__qualname__.split(".")[:-1]
     hints = function.__annotations__
     for name, hint in hints.items():
         hints[name] = readable(hint, names, owners)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BeartypeDecorHintPep585DeprecationWarning)  # of OmegaConf's containers
-        return beartype(function, conf=_CONF)  # type: ignore[call-overload]
+        return _check(function)
 
 
 def readable(hint: Any, names: dict[str, Any], owners: list[str]) -> Any:

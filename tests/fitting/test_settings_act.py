@@ -33,7 +33,8 @@ SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if 
     "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "max_clusters": (1, {}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {
-    "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}), "candidates": (1, {}), "cells": (0, {}),
+    "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}),
+    "candidates": (20, {"K": 8, "start": {"cells": 0}}), "cells": (0, {}),
     "join": ("both", {"views": AFFINE}), "networks": (4, {"start": ANSWERED}),
     "teach_epochs": (3, {"start": ANSWERED}), "teach_weight": (9.0, {"start": ANSWERED}),
 }  # fmt: skip
