@@ -10,7 +10,7 @@ from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import Settings, check, described, shown
-from semicrowd.settings.groups import FIXED, MODELS, TOP, groups_of
+from semicrowd.settings.groups import MODELS, TOP, groups_of
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainingSettings
 
