@@ -1,18 +1,20 @@
 """Merge moves: which pairs they try, that no round lowers the bound, and the bound of a subset that they look at."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from scipy.special import multigammaln
+from tests.small_fits import SmallFit
 
 from semicrowd.expfam import normal_inverse_wishart
-from semicrowd.models import ClusteringModule
-from semicrowd.models.bayes import BayesSCDC
+from semicrowd.fitting import merges
 from semicrowd.fitting.merges import _candidate, merge_moves, refit
+from semicrowd.models.bayes import BayesSCDC
 
-Build = Callable[..., BayesSCDC]
+Build = Callable[..., SmallFit[BayesSCDC]]
 
 
 def log_evidence(eta: np.ndarray, prior: np.ndarray) -> float:
@@ -27,9 +29,13 @@ def log_evidence(eta: np.ndarray, prior: np.ndarray) -> float:
     return log_normaliser(eta) - log_normaliser(prior)
 
 
-def test_pairs_are_tried_from_the_smallest_loss_of_evidence_and_each_once(build: Build) -> None:
-    model = build("model=bayes", "model.K=6", "model.warm.epochs=40", "model.moves.min_count=12", with_answers=False)
-    model.warm_up()
+def test_pairs_are_tried_from_the_smallest_loss_of_evidence_and_each_once(
+    bayes: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merges, "MIN_COUNT", 12)
+    fit = bayes(K=6, start={"epochs": 40}, with_answers=False)
+    fit.begin()
+    model = fit.model
     prior = model.globals.prior("components")[0, 0].numpy()
     eta = model.globals.eta["components"][0].detach().numpy()
     counts = (model.globals.eta["pi"] - model.globals.prior("pi"))[0].detach().numpy()
@@ -46,19 +52,19 @@ def test_pairs_are_tried_from_the_smallest_loss_of_evidence_and_each_once(build:
     assert tried == sorted(loss, key=loss.__getitem__)
 
 
-def test_a_refit_is_equations_26_to_29_on_all_data(build: Build) -> None:
+def test_a_refit_is_equations_26_to_29_on_all_data(bayes: Build) -> None:
     """By loops over items and answers, from q(z) and q(x) under the global posterior before."""
-    model = build("model=bayes", "model.K=4", restarts=2)
-    model.warm_up()
-    a = model.annotations
-    assert a is not None
+    fit = bayes(K=4, restarts=2)
+    fit.begin()
+    model = fit.model
     before = {name: eta.detach().clone() for name, eta in model.globals.eta.items()}
     expected = {name: model.globals.prior(name).expand_as(eta).numpy().copy() for name, eta in before.items()}
-    for features, batch, _ in model.evaluation_parts():
-        local, _, _ = model.infer(features, batch, max_sweeps=20, tolerance=1e-3)
+    for part in fit.data.parts(2):
+        batch = part.answers
+        local, _ = model.infer(part, (20, 1e-3))
         q, t = local.probabilities.double().numpy(), local.t_x.double().numpy()
         for r in range(2):
-            for n in range(len(features)):
+            for n in range(len(part.features)):
                 expected["pi"][r] += q[r, n]
                 expected["components"][r] += np.outer(q[r, n], np.append(t[r, n], [1, 1]))
             if batch is None:
@@ -67,64 +73,63 @@ def test_a_refit_is_equations_26_to_29_on_all_data(build: Build) -> None:
                 same = q[r, i] @ q[r, j]
                 expected["sensitivity"][r, worker, 1 - label] += same
                 expected["specificity"][r, worker, label] += 1 - same
-    refit(model, 1)
+    refit(model, fit.data, 1)
     for name, eta in model.globals.eta.items():
         np.testing.assert_allclose(eta.detach(), expected[name], rtol=1e-4, atol=1e-4)
         eta.data.copy_(before[name])
+    # The annotators alone: the same, the mixture as it was, and then their priors are the crowd's.
+    fixed = replace(model.settings, annotators="fixed")
+    model.settings, empirical = fixed, model.settings
+    model.refit_annotators(fit.data)
     annotators = ("sensitivity", "specificity")
-    refit(model, 1, annotators)  # only what is named
     for name, eta in model.globals.eta.items():
         now = expected[name] if name in annotators else before[name]
         np.testing.assert_allclose(eta.detach(), now, rtol=1e-4, atol=1e-4)
+    usual = model.globals.prior("sensitivity").clone()
+    model.settings = empirical
+    model.refit_annotators(fit.data)
+    assert (model.globals.prior("sensitivity") != usual).all()
 
 
 @pytest.mark.parametrize("with_answers", [True, False])
 @pytest.mark.parametrize("epochs", [0, 6])
-def test_no_round_lowers_the_bound(
-    build: Build, fit: Callable[[ClusteringModule, int], None], with_answers: bool, epochs: int
-) -> None:
-    model = build(
-        "model=bayes", "model.moves.every=0", "model.final_refits=0", "batch_size=20", with_answers=with_answers,
-        restarts=6,
-    )  # fmt: skip
-    model.warm_up()
+def test_no_round_lowers_the_bound(bayes: Build, with_answers: bool, epochs: int) -> None:
+    fit = bayes(merge_every=0, final_refits=0, batch_size=20, with_answers=with_answers, restarts=6)
+    fit.begin()
     if epochs:
-        fit(model, epochs)
-    before = model.elbo()["total"]
-    accepted = merge_moves(model)
-    rise = model.elbo()["total"] - before
+        fit.train(epochs)
+    before = fit.elbo()["total"]
+    accepted = merge_moves(fit.model, fit.data)
+    rise = fit.elbo()["total"] - before
     assert accepted.any()
     assert (rise[accepted > 0] > 0).all()
     # Restarts converge together: how long the others take moves a sweep's last digits.
     assert (rise[accepted == 0].abs() < 0.05).all()
 
 
-def test_the_bound_of_a_subset_is_unbiased(build: Build) -> None:
-    model = build("model=bayes", "model.elbo_samples=10", "model.warm.epochs=20", with_answers=False)
-    model.warm_up()
-    exact = model.elbo()
+def test_the_bound_of_a_subset_is_unbiased(bayes: Build) -> None:
+    fit = bayes(start={"epochs": 20}, with_answers=False)
+    fit.begin()
+    exact = fit.elbo()
     estimates: dict[str, list[float]] = {name: [] for name in ("reconstruction", "kl_z", "kl_x", "total")}
     for seed in range(60):  # the subset depends on the run's seed
-        model.seed = seed
-        terms = model.elbo(max_items=40)
+        terms = fit.model.elbo(replace(fit.data, seed=seed), max_items=40)
         for name, values in estimates.items():
             values.append(float(terms[name]))
     for name, values in estimates.items():
         error = np.std(values) / len(values) ** 0.5
         assert np.mean(values) == pytest.approx(float(exact[name]), abs=4 * error), name
-    model.seed = 0
-    assert float(model.elbo(max_items=40)["total"]) == estimates["total"][0], "the same items each time"
+    assert float(fit.elbo(max_items=40)["total"]) == estimates["total"][0], "the same items each time"
 
 
-def test_annotated_items_are_never_left_out_of_a_subset(build: Build) -> None:
-    model = build("model=bayes", "model.start=cold")
-    assert model.annotations is not None
-    parts = list(model.evaluation_parts(max_items=10))
-    assert [weight for _, _, weight in parts] == [1.0, 70 / 10]
-    (features, batch, _), (others, none, _) = parts
-    assert batch is not None
-    assert none is None
-    torch.testing.assert_close(features, model.features[model.annotations.annotated])
-    position = (others[:, None] == model.features[None]).all(-1).float().argmax(1)
+def test_annotated_items_are_never_left_out_of_a_subset(bayes: Build) -> None:
+    fit = bayes()
+    first, other = fit.data.parts(1, max_items=10)
+    assert (first.weight, other.weight) == (1.0, 70 / 10)
+    assert first.answers is not None
+    assert other.answers is None
+    annotated = fit.annotations.annotated
+    torch.testing.assert_close(first.features, fit.features[annotated])
+    position = (other.features[:, None] == fit.features[None]).all(-1).float().argmax(1)
     assert len(set(position.tolist())) == 10
-    assert not set(position.tolist()) & set(model.annotations.annotated.tolist())
+    assert not set(position.tolist()) & set(annotated.tolist())

@@ -3,33 +3,37 @@
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from tests.small_fits import SmallFit, small_fit
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
+from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.models import ClusteringModule
+from semicrowd.fitting.generative import fit_generative
 from semicrowd.models.scdc import SCDC
+from semicrowd.settings.model import BayesSettings
+from semicrowd.settings.training import TrainingSettings
 
-Build = Callable[..., ClusteringModule]
+Build = Callable[..., SmallFit[Any]]
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
 
 
 @BOTH
-def test_step_sizes_fall_along_a_cosine(
-    build: Build, fit: Callable[[ClusteringModule, int], None], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    model = build(f"model={name}", "model.start=cold", "model.schedule.final=0.1")
-    epochs, seen = 7, []
-    end = model.on_train_epoch_end
+def test_step_sizes_fall_along_a_cosine(build: Build, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    fit = build(name, final_rate=0.1)
+    epochs, seen, module = 7, [], fit.module()
+    end = module.on_train_epoch_end
 
     def listen() -> None:
-        seen.append([group["lr"] for optimizer in model.trainer.optimizers for group in optimizer.param_groups])
+        seen.append([group["lr"] for optimizer in module.trainer.optimizers for group in optimizer.param_groups])
         end()
 
-    monkeypatch.setattr(model, "on_train_epoch_end", listen)
-    fit(model, epochs)
+    monkeypatch.setattr(module, "on_train_epoch_end", listen)
+    fit.train(epochs, module)
     parameter = torch.nn.Parameter(torch.zeros(1))
     for index, first in enumerate(seen[0]):
         optimizer = torch.optim.SGD([parameter], lr=first)
@@ -44,19 +48,20 @@ def test_step_sizes_fall_along_a_cosine(
 def test_evaluation_does_not_depend_on_the_size_of_its_pieces(
     build: Build, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    model = build(f"model={name}", "model.start=cold", restarts=2)
-    whole = model.posterior(model.features)
-    for module in ("base", "scdc"):
+    fit = build(name, restarts=2)
+    whole = fit.model.posterior(fit.features)
+    for module in ("training_data", "scdc"):
         monkeypatch.setattr(f"semicrowd.models.{module}.CHUNK", 14)
-    pieces = model.posterior(model.features)
+    pieces = fit.model.posterior(fit.features)
     torch.testing.assert_close(pieces.probabilities, whole.probabilities, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(pieces.latent_mean, whole.latent_mean, rtol=1e-3, atol=1e-3)
 
 
-def test_samples_of_scdc_come_from_their_cluster(build: Callable[..., SCDC]) -> None:
+def test_samples_of_scdc_come_from_their_cluster(scdc: Callable[..., SmallFit[SCDC]]) -> None:
     """With a linear decoder, mean and covariance of the samples are the images of μ_k and Σ_k."""
-    model = build("model=scdc", "model.K=4", restarts=2)
-    model.warm_up()
+    fit = scdc(K=4, restarts=2)
+    fit.begin()
+    model = fit.model
     with torch.no_grad():
         for layer in model.decoder.net.hidden.parameters():
             layer.zero_()  # the skip is left, and the heads' biases
@@ -76,49 +81,55 @@ def test_samples_of_scdc_come_from_their_cluster(build: Callable[..., SCDC]) -> 
             assert (error < 5 * math.sqrt(2 / number)).all()
 
 
-def test_point_estimates_of_scdc_have_no_interval(build: Callable[..., SCDC]) -> None:
-    model = build("model=scdc", "model.start=cold", "model.initial_quality=paper", restarts=2)
+def test_point_estimates_of_scdc_have_no_interval(scdc: Callable[..., SmallFit[SCDC]]) -> None:
+    model = scdc(initial_quality="paper", restarts=2).model
     workers = model.workers()
     assert workers is not None
     rates = model.logits_quality.detach().double().sigmoid().numpy()
     for index, (mean, interval) in enumerate(zip(workers.mean(), workers.interval(), strict=True)):
         assert mean == pytest.approx(rates[:, index], abs=1e-6)
         assert (interval == mean[..., None]).all()
-    assert build("model=scdc", "model.start=cold", with_answers=False).workers() is None
+    assert scdc(with_answers=False).model.workers() is None
     assert torch.allclose(model.cluster_weights().sum(-1), torch.ones(2))
 
 
 @BOTH
 def test_without_answers_there_are_no_annotators(build: Build, name: str) -> None:
-    model = build(f"model={name}", "model.start=cold", with_answers=False)
-    assert model.workers() is None
-    assert float(model.elbo()["relational"]) == 0
+    fit = build(name, with_answers=False)
+    assert fit.model.workers() is None
+    assert float(fit.elbo()["relational"]) == 0
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("settings", "message"),
     [
-        ("model.name=dec", "model=dec: expected one of bayes, scdc"),
-        ("model.K=1", "model.K=1: expected at least 2 clusters"),
-        ("model.K=121", "model.K=121: more clusters than the 120 items of pinwheel"),
-        ("model.start=tepid", "model.start=tepid: expected warm or cold"),
-        ("model.natural_gradient=none", "model.natural_gradient=none: expected svi or full"),
-        ("model.likelihood=poisson", "model.likelihood=poisson: expected gaussian or bernoulli"),
-        ("model.likelihood=bernoulli", "model.likelihood=bernoulli: expected features between 0 and 1"),
-        ("model.step_size=1.5", "model.step_size=1.5: expected a number above 0, at most 1"),
+        ({"K": 1}, "model.K=1: expected a whole number from 2"),
+        ({"natural_gradient": "none"}, "model.natural_gradient=none: expected svi or full"),
+        ({"likelihood": "poisson"}, "model.likelihood=poisson: expected gaussian or bernoulli"),
+        ({"step_size": 1.5}, "model.step_size=1.5: expected a number above 0 and at most 1"),
+        ({"sampler": "cliques"}, "model.sampler=cliques: expected auto or pairs or tasks or nodes"),
     ],
 )
-def test_bad_settings_are_named(build: Build, override: str, message: str) -> None:
+def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
-        build("model=bayes", override)
+        BayesSettings(**settings)
 
 
-def test_no_restarts_are_refused(build: Build) -> None:
-    with pytest.raises(UserError, match="restarts=0: expected at least 1"):
-        build("model=bayes", restarts=0)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"K": 121}, "model.K=121: more clusters than the 120 items"),
+        ({"likelihood": "bernoulli"}, "model.likelihood=bernoulli: expected features between 0 and 1"),
+    ],
+)
+def test_settings_that_do_not_fit_the_data_are_named(
+    pinwheel: Dataset, settings: dict[str, Any], message: str
+) -> None:
+    plan = small_fit("bayes", pinwheel.features).recipe
+    with pytest.raises(UserError, match=re.escape(message)):
+        fit_generative("bayes", pinwheel.features, None, replace(plan, model=replace(plan.model, **settings)), seed=0)
 
 
-def test_an_unknown_sampler_is_refused(build: Build) -> None:
-    model = build("model=bayes", "model.relational.sampler=cliques")
-    with pytest.raises(UserError, match=r"model\.relational\.sampler=cliques: expected auto, pairs, tasks or nodes"):
-        model.training_batches()
+def test_no_restarts_are_refused() -> None:
+    with pytest.raises(UserError, match="restarts=0: expected a whole number from 1"):
+        TrainingSettings(restarts=0)

@@ -10,16 +10,16 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
+from semicrowd.run.cli import CONF
+from semicrowd.run.method import Fit
+from semicrowd.run.trained_method import TrainedMethod
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.random import torch_stream
-from semicrowd.run.cli import CONF
 from semicrowd.files import RunDirectory
-from semicrowd.run.method import Fit
 from semicrowd.fitting.snapshots import Snapshots, read_snapshots, write_snapshots
-from semicrowd.run.trained_method import TrainedMethod
+from semicrowd.random import torch_stream
 
 QUICK = (
     "data=table", "epochs=3", "batch_size=10", "restarts=2", "model.K=4", "model.hidden=[6]", "trainer.progress=false",

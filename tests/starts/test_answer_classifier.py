@@ -1,4 +1,4 @@
-"""Classifiers trained on answers alone: the trap of one cluster, items without answers."""
+"""Classifiers trained on answers alone: their bound against MCVC's, the trap of one cluster, items without answers."""
 
 from typing import NamedTuple
 
@@ -11,12 +11,19 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.expfam import beta
-from semicrowd.inference.mcvc import Prior, bound, initial_experts, update
+from semicrowd.inference.mcvc import bound, evidence, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import RestartLinear
 from semicrowd.random import stream, torch_stream
 from semicrowd.starts import answer_classifier
-from semicrowd.starts.answer_classifier import Annotators, AnswerClassifiers, average_of_learners, train_on_answers
+from semicrowd.starts.answer_classifier import (
+    Annotators,
+    AnswerClassifiers,
+    _one_view,
+    _prior,
+    average_of_learners,
+    train_on_answers,
+)
 from semicrowd.starts.answers import joint_probabilities
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
@@ -25,8 +32,8 @@ TRUSTED = np.zeros((1, 5), bool)
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the steps do for so few items."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the steps; one of the networks learns spectral clusters first."""
     monkeypatch.setattr(answer_classifier, "STEPS", 150)
     monkeypatch.setattr(answer_classifier, "SPECTRAL", 1)
 
@@ -57,16 +64,23 @@ def _clusters(found: AnswerClassifiers, features: torch.Tensor) -> np.ndarray:
         return found.net(features)[0].argmax(-1).numpy()
 
 
+def test_an_annotator_marked_as_reversed_has_the_mirror_image_of_the_prior() -> None:
+    prior = _prior(np.array([[False, True], [True, False]]), 3)
+    shapes = beta.to_standard(prior.quality)
+    assert shapes.shape == (6, 2, 2)
+    usual, mirrored = [10.0, 1.0], [1.0, 10.0]
+    assert shapes.tolist() == 3 * [[usual, mirrored]] + 3 * [[mirrored, usual]]
+
+
 def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -> None:
     case = _case(300)
     graph = case.answers.index.graph
     one = torch.zeros(1, len(graph.items), 4)
     one[..., 0] = 1
-    prior = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.zeros(2, dtype=torch.float64))
+    prior = _prior(TRUSTED, 1)
     agreement = graph.agreement(one[:, None])[0]
-    experts = initial_experts(torch.ones(1, 5, 1, dtype=torch.float64), prior)
-    experts = update(experts, agreement, graph.counts, prior)
-    its_bound = bound(experts, agreement, graph.counts, prior, torch.zeros(1))
+    experts = update(_one_view(prior), agreement, graph.counts, prior)
+    annotators = Annotators(*experts[:2])
     net = Classifier(6, [8], 4, [torch_stream(0, "net")])
     with torch.no_grad():
         for parameter in net.parameters():
@@ -74,7 +88,7 @@ def test_all_in_one_cluster_is_a_fixed_point_from_which_the_start_keeps_away() -
         head = net.net.heads[0]
         assert isinstance(head, RestartLinear)
         head.bias[0, 0] = 5
-    trap = AnswerClassifiers(net, Annotators(experts.sensitivity, experts.specificity), its_bound)
+    trap = AnswerClassifiers(net, annotators, bound(experts, agreement, graph.counts, prior, torch.zeros(1)))
     stays = joint_probabilities(trap, case.features, case.answers)
     assert stays[..., 0].min() > 0.8
     found = train_on_answers(case.features, case.answers, 4, [20, 20], NETWORKS, 0, TRUSTED)
@@ -124,3 +138,18 @@ def test_other_items_follow_networks_that_learn_each_item_once() -> None:
     for restart in q:
         assert (restart.argmax(-1).numpy() == case.labels).mean() > 0.9
     assert not torch.equal(q[0], q[1])
+
+
+def test_evidence_is_that_of_every_annotator_and_answer() -> None:
+    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
+    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
+    prior = _prior(np.zeros((1, 2), bool), 1)
+    sensitivity, specificity = (beta.to_natural(shape[None]) for shape in shapes)
+    weight, offset = evidence(_one_view(prior)._replace(sensitivity=sensitivity, specificity=specificity))
+    psi = torch.digamma
+    for m in range(2):
+        (a, b), (c, d) = shapes[0, m], shapes[1, m]
+        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
+        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
+        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
+        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))

@@ -1,118 +1,123 @@
-"""The warm start from classifiers: what the two models make of it."""
+"""The start from answers: what the two models make of it."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from sklearn.metrics import adjusted_rand_score
+from tests.small_fits import SmallFit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import recipe
 from semicrowd.errors import UserError
-from semicrowd.expfam import dirichlet, gaussian
-from semicrowd.models import ClusteringModule
-from semicrowd.starts.answers import AnswerStart, answer_start
+from semicrowd.expfam import dirichlet
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
-from semicrowd.starts.warm import train_vae
+from semicrowd.settings.model import BayesSettings
+from semicrowd.settings.training import StartSettings
+from semicrowd.starts import answer_classifier, teaching
+from semicrowd.starts.answers import AnswerStart, answer_start
 
-Build = Callable[..., ClusteringModule]
-OVERRIDES = ("model.K=5", "model.warm.partition=classifier", "model.warm.epochs=20", "model.warm.classifier.steps=150")
-CONF = str(Path(__file__).parents[2] / "conf")
-
-
-def _started(model: ClusteringModule) -> AnswerStart:
-    """The start that ``warm_up`` makes, and the model after it."""
-    train_vae(model, lambda _: None)
-    with torch.no_grad():
-        t_x = torch.cat([_statistics(model, piece) for piece in model.chunks(model.features)], 1)
-    start = answer_start(model, lambda _: None)
-    model.start_from_answers(t_x, start, lambda _: None)
-    return start
+Build = Callable[..., SmallFit[Any]]
+#: Networks learn 50 epochs with BayesSCDC and 20 with SCDC where nothing else is given.
+START = {"kind": "answers", "epochs": 20}
 
 
-def _statistics(model: ClusteringModule, piece: torch.Tensor) -> torch.Tensor:
-    return gaussian.expected_statistics(model.vae_posterior(piece))
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the classifiers' steps."""
+    monkeypatch.setattr(answer_classifier, "STEPS", 150)
+
+
+def from_answers(fit: SmallFit[Any]) -> AnswerStart:
+    """What the answers say alone; the same that the start begins with."""
+    model, data = fit.model, fit.data
+    start = fit.recipe.start
+    return answer_start(data, fit.annotations, model.settings, start, model.num_restarts, fit.said.append)
+
+
+def with_start(**settings: Any) -> Mapping[str, Any]:
+    return START | settings
 
 
 def test_annotated_items_keep_what_their_answers_say(build: Build, answers: PairAnnotations) -> None:
-    model = build("model=scdc", *OVERRIDES)
-    start = answer_start(model, lambda _: None)
-    assert start.probabilities.shape == (1, model.num_items, 5)
-    torch.testing.assert_close(start.probabilities.sum(-1), torch.ones(1, model.num_items))
+    fit = build("scdc", K=5, start=START)
+    start = from_answers(fit)
+    assert start.probabilities.shape == (1, 120, 5)
+    torch.testing.assert_close(start.probabilities.sum(-1), torch.ones(1, 120))
     clusters = start.probabilities[0].argmax(-1).numpy()
     same = clusters[answers.i] == clusters[answers.j]
     assert (same == answers.label).mean() > 0.8  # the annotators are right nine times of ten
 
 
 def test_scdc_learns_the_clusters_and_believes_the_annotators(build: Build) -> None:
-    model = build("model=scdc", *OVERRIDES, "model.warm.classifier_epochs=80", "model.warm.learning_rate=0.01")
+    fit = build("scdc", K=5, start=with_start(teach_epochs=80, learning_rate=0.01))
+    fit.begin()
+    model, start = fit.model, from_answers(fit)
     assert isinstance(model, SCDC)
-    start = _started(model)
-    learned = model.posterior(model.features).probabilities[0].argmax(-1)
-    assert adjusted_rand_score(start.probabilities[0].argmax(-1), learned) > 0.9
+    assert adjusted_rand_score(start.probabilities[0].argmax(-1), fit.clusters()) > 0.9
     shape = start.annotators.sensitivity[0] + 1
     np.testing.assert_allclose(model.logits_quality[0, 0].detach().sigmoid(), shape[:, 0] / shape.sum(-1), rtol=1e-5)
 
 
-def test_bayes_learns_the_clusters_and_believes_the_annotators(build: Build) -> None:
-    model = build(
-        "model=bayes", *OVERRIDES, "model.warm.learning_rate=0.01", "model.warm.classifier.weight=30",
-        "model.warm.classifier.noise=0.05",
-    )  # fmt: skip
+def test_bayes_learns_the_clusters_and_believes_the_annotators(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (answer_classifier, teaching):
+        monkeypatch.setattr(module, "NOISE", 0.05)
+    fit = build("bayes", K=5, start=with_start(teach_epochs=50, learning_rate=0.01, teach_weight=30.0))
+    fit.begin()
+    model, found = fit.model, from_answers(fit)
     assert isinstance(model, BayesSCDC)
-    start = _started(model)
-    clusters = start.probabilities[0].argmax(-1)
-    learned = model.posterior(model.features).probabilities[0].argmax(-1)
-    assert adjusted_rand_score(clusters, learned) > 0.9
+    clusters = found.probabilities[0].argmax(-1)
+    assert adjusted_rand_score(clusters, fit.clusters()) > 0.9
     counts = dirichlet.to_standard(model.globals.eta["pi"].detach())[0] - 0.05 / 5
     np.testing.assert_allclose(counts, np.bincount(clusters, minlength=5), atol=1e-6)
-    torch.testing.assert_close(model.globals.eta["specificity"].detach(), start.annotators.specificity)
+    torch.testing.assert_close(model.globals.eta["specificity"].detach(), found.annotators.specificity)
 
 
 @pytest.mark.parametrize("name", ["scdc", "bayes"])
 def test_the_start_is_that_of_the_pinwheel_s_arms(
     build: Build, pinwheel: Dataset, answers: PairAnnotations, name: str
 ) -> None:
-    model = build(f"model={name}", *OVERRIDES)
-    lines: list[str] = []
-    model.warm_up(lines.append)
-    clusters = model.annotated_posterior(model.features, answers).probabilities[0].argmax(-1).numpy()
+    fit = build(name, K=5, start=with_start(teach_epochs=50 if name == "bayes" else 20))
+    fit.begin()
+    clusters = fit.model.annotated_posterior(fit.features, answers).probabilities[0].argmax(-1).numpy()
     assert pinwheel.labels is not None
     assert adjusted_rand_score(pinwheel.labels[answers.annotated], clusters) > 0.6
-    assert any(line.startswith("warm start: classifiers of the answers") for line in lines)
+    assert any(line.startswith("start: classifiers of the answers") for line in fit.said)
 
 
 def test_without_answers_the_partition_is_one_of_cells(build: Build) -> None:
-    lines: list[str] = []
-    build("model=scdc", *OVERRIDES, with_answers=False).warm_up(lines.append)
-    assert "warm start: partitions of the latent means" in lines
+    fit = build("scdc", K=5, start=START, with_answers=False)
+    fit.begin()
+    assert "start: partitions of the latent means" in fit.said
 
 
-def test_settings_that_make_no_sense_are_named(build: Build) -> None:
-    with pytest.raises(UserError, match=r"model\.warm\.partition=other: expected cells or classifier"):
-        build("model=bayes", "model.warm.partition=other")
+def test_settings_that_make_no_sense_are_named() -> None:
     for bad, expected in (
-        ("candidates=0", "whole number from 1"), ("candidates=2.5", "whole number"), ("steps=many", "whole number"),
-        ("noise=-0.1", "number from 0"), ("noise=.inf", "number"), ("learning_rate=0", "number from 1e-12"),
+        ({"kind": "other"}, "cells or answers or cold"), ({"networks": 0}, "a whole number >= 1"),
+        ({"networks": 2.5}, "a whole number"), ({"teach_epochs": "many"}, "a whole number"),
+        ({"teach_weight": -0.1}, "a number >= 0"), ({"teach_weight": float("inf")}, "a number"),
+        ({"learning_rate": 0}, "a number above 0"), ({"candidates": 0}, "a whole number >= 1"),
     ):  # fmt: skip
-        with pytest.raises(UserError, match=rf"model\.warm\.classifier\.{bad.split('=')[0]}=.*: expected a {expected}"):
-            build("model=scdc", f"model.warm.classifier.{bad}")
-    with pytest.raises(UserError, match=r"model\.warm\.classifier=None: expected its settings"):
-        build("model=scdc", "model.warm.classifier=null")
+        (name,) = bad
+        with pytest.raises(UserError, match=rf"start\.{name}=.*: expected {expected}"):
+            StartSettings(**bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["scdc", "bayes"])
 def test_the_paper_s_protocol_on_faces_starts_cold(name: str) -> None:
-    common = ["data=face", f"model={name}", "annotations=quota"]
-    with initialize_config_dir(CONF, version_base=None):
-        assert compose("config", overrides=common).model.warm.partition == "classifier"
-        paper = compose("config", overrides=[*common, "protocol=paper"])
-    assert (paper.model.start, paper.epochs, paper.batch_size) == ("cold", 20, 10)
-    assert (paper.model.K, paper.model.latent_dim, list(paper.model.hidden)) == (4, 8, [40, 40])
+    facts = Facts(624, 960, (30, 32), True, num_answers=1000, num_annotated=100, data="face", num_classes=4)
+    assert recipe(name, {}, facts).start.kind == "answers"
+    paper = recipe(name, {}, facts, "paper")
+    assert (paper.start.kind, paper.training.epochs, paper.training.batch_size) == ("cold", 20, 10)
+    assert (paper.model.K, paper.model.latent_dim, paper.model.hidden) == (4, 8, (40, 40))
     if name == "bayes":
+        assert isinstance(paper.model, BayesSettings)
         assert (paper.model.step_size, paper.model.amortisation) == (0.0001, 0.0)
         assert paper.model.optimizer == "adam"

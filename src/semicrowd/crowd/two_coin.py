@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -50,3 +51,12 @@ def quality_posterior(
     """
     # First hits, then misses: of pairs of one cluster the answers 1 are hits, of the others the answers 0.
     return sensitivity + same.flip(-1), specificity + counts - same
+
+
+def agreement_by_annotator(
+    same: Float[Tensor, "R P"], worker: Int[Tensor, "P"], label: Int[Tensor, "P"], num_annotators: int
+) -> Float[Tensor, "R M 2"]:
+    """Expected number of pairs of one cluster among the answers 0 and the answers 1 of each annotator, in float64."""
+    cell = 2 * worker + label
+    total = torch.zeros(len(same), 2 * num_annotators, dtype=torch.float64, device=same.device)
+    return total.index_add_(1, cell, same.double()).unflatten(1, (num_annotators, 2))

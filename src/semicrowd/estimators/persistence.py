@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
+from semicrowd.estimators.names import NAMES, estimator_class
 from semicrowd.files import write_atomic
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
@@ -122,14 +123,11 @@ def load(path: Path | str) -> Any:
     UserError
         Where there is no such file, it is damaged or something else.
     """
-    # Here: this package knows its estimators by name, and each of them knows this file.
-    from semicrowd.estimators import ESTIMATORS, NAMES
-
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:
             raise ValueError("another format")
-        kind = ESTIMATORS[NAMES[content["estimator"][0]]]
+        kind = estimator_class(NAMES[content["estimator"][0]])
         found = decode(content["estimator"])
         assert type(found) is kind
     except OSError as error:

@@ -19,8 +19,8 @@ from semicrowd.settings.baselines import SemiCrowdParameters
 
 #: Penalty and over-relaxation of the alternating directions. They change the speed, not the minimum.
 PENALTY, RELAXATION = 0.1, 1.6
-#: So many matrices of all items against all are there at once.
-MATRICES = 4
+#: So many matrices of all items against all are there at once, and of annotated items in the completion (measured).
+MATRICES, COMPLETION = 4, 11
 
 
 class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
@@ -57,6 +57,7 @@ class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
     def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
         assert answers is not None
         check_memory("semicrowd", "similarities", len(features), MATRICES)
+        check_memory("semicrowd", "answers", len(answers.annotated), COMPLETION)
         return OneShot(lambda: self._cluster(features, answers))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:

@@ -124,10 +124,11 @@ class ClusteringModule(pl.LightningModule):
         """The mean ELBO, and the best restart's clusters and annotators, to the log."""
         steps = max(self._steps, 1)
         bound = self._bound / steps
-        average([bound])
+        means = {name: total / steps for name, total in self._diagnostics.items()}
+        average([bound, *means.values()])
         best = int(bound.argmax())
         weights = self.model.cluster_weights()[best]
-        logged = {name: (total[best] / steps).float() for name, total in self._diagnostics.items()}
+        logged = {name: mean[best].float() for name, mean in means.items()}
         logged |= {
             "elbo/epoch": bound[best].float(),
             "clusters/effective": torch.special.entr(weights).sum().exp().float(),
@@ -137,5 +138,5 @@ class ClusteringModule(pl.LightningModule):
         if workers is not None:
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
                 logged[f"workers/{name}_mean"] = torch.tensor(mean[best].mean(), dtype=torch.float32)
-        self.log_dict(logged, sync_dist=True)
+        self.log_dict(logged, rank_zero_only=True)  # they are the same everywhere by now
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}

@@ -67,10 +67,15 @@ class PairGraph:
         return result.index_add(1, self.component, values)
 
 
+def graph_of(answers: RelationalBatch, evidence: PairEvidence) -> PairGraph:
+    """The graph of answers and what each says."""
+    where = answers.i, answers.j, evidence.weight, answers.component, answers.num_components
+    return PairGraph(answers.num_nodes, *where)
+
+
 def answer_graph(
-    batch: RelationalBatch, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]
+    answers: RelationalBatch, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]
 ) -> tuple[PairGraph, PairEvidence]:
-    """The graph of a batch's answers and what each says, given E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]."""
-    evidence = pair_evidence(sensitivity, specificity, batch.worker, batch.label)
-    graph = PairGraph(batch.num_nodes, batch.i, batch.j, evidence.weight, batch.component, batch.num_components)
-    return graph, evidence
+    """The same from E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]."""
+    evidence = pair_evidence(sensitivity, specificity, answers.worker, answers.label)
+    return graph_of(answers, evidence), evidence

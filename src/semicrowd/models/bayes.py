@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
+from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, pair_evidence, quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
-from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.graph import PairGraph, graph_of
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.statistics import ExpectedGlobals
@@ -223,15 +223,14 @@ class BayesSCDC(GenerativeModel):
 
     def annotator_targets(self, part: Part, local: LocalPosterior, graph: PairGraph | None) -> dict[str, Tensor]:
         """η̂ of q(α) and q(β) (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
-        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in ANNOTATORS}
-        if part.answers is not None and graph is not None:
-            pairs = len(part.answers.label)
-            same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, :pairs].double()
-            yes = part.answers.label.to(same)
-            for name, chance, answer in zip(ANNOTATORS, (same, 1 - same), (yes, 1 - yes), strict=True):
-                counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
-                targets[name].index_add_(1, part.answers.worker, counts)
-        return targets
+        answers = part.answers
+        if answers is None or graph is None:
+            return {name: self.globals.prior(name).expand_as(self.globals.eta[name]) for name in ANNOTATORS}
+        same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, : len(answers.label)]
+        found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
+        every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
+        priors = (self.globals.prior(name) for name in ANNOTATORS)
+        return dict(zip(ANNOTATORS, quality_posterior(*priors, found, every[0]), strict=True))
 
     def workers(self) -> WorkerPosterior | None:
         """Beta posteriors of the annotators."""
@@ -305,9 +304,8 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
     """The graph of a part's answers and of the links to its views."""
     if part.views is not None:
         return graph_with_views(len(part.features), evidence.weight, part.answers)
-    answers = part.answers
-    assert answers is not None
-    return PairGraph(answers.num_nodes, answers.i, answers.j, evidence.weight, answers.component, answers.num_components)
+    assert part.answers is not None
+    return graph_of(part.answers, evidence)
 
 
 def _posterior(found: list[LocalPosterior]) -> Posterior:

@@ -22,8 +22,8 @@ FAMILIES: dict[str, ModuleType] = {
     "specificity": beta,
 }
 
-#: The variational posterior at first (App. B): concentrations uniform between two values, NIW(m, κ, (d + c) I, d + c) with
-#: m ~ N(0, 3²), Beta(10, 1) for both qualities of every annotator.
+#: The variational posterior at first (App. B): concentrations uniform between two values; NIW(m, κ, (d + c) I, d + c),
+#: m ~ N(0, 3²); Beta(10, 1) for both qualities of every annotator.
 INITIAL_CONCENTRATION, INITIAL_KAPPA, INITIAL_DEGREES = (1.0, 2.0), 1.0, 1.0
 INITIAL_LOCATION_SD, INITIAL_QUALITY = 3.0, (10.0, 1.0)
 #: Beta prior of sensitivity and of specificity.

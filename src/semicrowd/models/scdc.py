@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid, softplus
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import PairEvidence
+from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, normal_inverse_wishart
 from semicrowd.inference.graph import PairGraph, answer_graph
@@ -104,12 +104,13 @@ class SCDC(GenerativeModel):
         assert answers is not None
         graph, _ = self._graph(answers)
         log_z = infer_z(self.classifier(data.features[answers.items]), graph)
-        same, yes = graph.agreement(log_z.exp()).double(), answers.label.double()
-        for side, (chance, right) in enumerate(((same, yes), (1 - same, 1 - yes))):
-            counts = chance.new_zeros(2, self.num_restarts, self.num_annotators)
-            counts[0].index_add_(1, answers.worker, chance * right)
-            counts[1].index_add_(1, answers.worker, chance)
-            quality = torch.where(counts[1] > 0, counts[0] / counts[1], self.logits_quality[:, side].sigmoid())
+        same = graph.agreement(log_z.exp())
+        found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
+        every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
+        nothing = found.new_zeros(2)
+        for side, shape in enumerate(quality_posterior(nothing, nothing, found, every[0])):
+            total = shape.sum(-1)
+            quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
     def item_terms(self, features: Tensor, generator: torch.Generator) -> ItemTerms:

@@ -1,4 +1,4 @@
-"""Classifiers q(z | o) trained on the answers alone: where the warm start gets a partition that the answers support.
+"""Classifiers q(z | o) trained on the answers alone: where a start gets a partition that the answers support.
 
 A network that is trained on L_rel (SCDC paper, eqs. 4 and 20) with q(z | o) finds the kinds that the annotators look
 at, where a VAE finds what makes most of the pixels' variance. "All items in one cluster, everybody guesses" is a fixed
@@ -92,7 +92,7 @@ def train_on_answers(
     fit = AnswerNetworks(net, _one_view(prior), prior, graph, fused=True)
     noise = torch_stream(seed, "answers/noise")
     for step in range(STEPS):
-        progress(f"warm start: classifiers of the answers {step + 1}/{STEPS}")
+        progress(f"start: classifiers of the answers {step + 1}/{STEPS}")
         draws = torch.randn(len(taught), *items.shape, generator=noise)
         log_q = net(items + NOISE * draws)
         q, early = log_q.exp(), step < TAUGHT * STEPS

@@ -1,6 +1,7 @@
-"""Warm start: the conjugate posterior of a partition, by loops; the VAE's posterior, by densities."""
+"""The start from cells: the conjugate posterior of a partition, by loops; the VAE's posterior, by densities."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,26 +9,26 @@ import torch
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
+from tests.small_fits import SmallFit
 from torch.distributions import MultivariateNormal, Normal
 
 from semicrowd.data import Dataset
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
-from semicrowd.models import ClusteringModule
-from semicrowd.starts.partition import _evidence, partition_posterior
-from semicrowd.starts.warm import warm_start
+from semicrowd.inference.mixture import mixture_prior, partition_posterior
+from semicrowd.starts.partition import Cells, _evidence
+from semicrowd.starts.vae import PRIOR_SD
 
-Build = Callable[..., ClusteringModule]
+Build = Callable[..., SmallFit[Any]]
 
 
-def test_the_posterior_of_a_partition_is_the_textbook_one(build: Build) -> None:
+def test_the_posterior_of_a_partition_is_the_textbook_one() -> None:
     """Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", eqs. 250–254, for points x."""
-    model = build("model=bayes", "model.K=3", "model.prior.concentration=corrected")
     rng = np.random.default_rng(0)
     x, clusters = rng.normal(size=(20, 2)), np.arange(20) % 2  # the third cluster is empty
     t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(20, 2, 2, dtype=torch.float64))[None]
-    eta = partition_posterior(model, t_x, torch.from_numpy(clusters)[None])
-    assert_allclose(dirichlet.to_standard(eta["pi"])[0], 1 + 0.05 / 3 + np.array([10, 10, 0]))
-    location, kappa, scale, degrees = (v[0].numpy() for v in normal_inverse_wishart.to_standard(eta["components"]))
+    eta = partition_posterior(mixture_prior("corrected", 3, 2), t_x, torch.from_numpy(clusters)[None])
+    assert_allclose(dirichlet.to_standard(eta.pi)[0], 1 + 0.05 / 3 + np.array([10, 10, 0]))
+    location, kappa, scale, degrees = (v[0].numpy() for v in normal_inverse_wishart.to_standard(eta.components))
     for k in range(3):
         points = x[clusters == k]
         n, mean = len(points), points.mean(0) if len(points) else np.zeros(2)
@@ -57,18 +58,19 @@ def predictive_evidence(x: np.ndarray, clusters: np.ndarray, concentration: floa
 @pytest.mark.parametrize("with_answers", [True, False])
 def test_partitions_are_compared_by_their_evidence(build: Build, with_answers: bool) -> None:
     """The difference of two partitions' evidence: features item by item, answers by eq. 1 at E ln α and E ln β."""
-    model = build("model=bayes", "model.K=3", with_answers=with_answers)
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(model.num_items, 2))
-    t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(len(x), 2, 2, dtype=torch.float64))
+    fit = build("bayes", K=3, with_answers=with_answers)
+    model, rng = fit.model, np.random.default_rng(0)
+    x = rng.normal(size=(fit.data.num_items, 2))
+    t_x = gaussian.statistics(torch.from_numpy(x), torch.zeros(len(x), 2, 2, dtype=torch.float64))[None]
+    cells = Cells(model, fit.data, fit.recipe.start, t_x)
     partitions = [rng.integers(3, size=len(x)), rng.integers(2, size=len(x))]
     values, expected = [], []
     for clusters in partitions:
-        values.append(_evidence(model, t_x, clusters, 0))
+        values.append(_evidence(cells, 0, clusters))
         total = predictive_evidence(x, clusters, 0.05 / 3, 3)
-        if model.annotations is not None:
-            alpha, beta = (log[0].detach().numpy() for log in model.worker_log_probabilities())
-            a = model.annotations
+        if with_answers:
+            alpha, beta = (log[0].detach().numpy() for log in model.annotator_statistics())
+            a = fit.annotations
             for i, j, worker, label in zip(a.i, a.j, a.worker, a.label, strict=True):
                 same = clusters[i] == clusters[j]
                 total += alpha[worker, 1 - label] if same else beta[worker, label]
@@ -77,10 +79,10 @@ def test_partitions_are_compared_by_their_evidence(build: Build, with_answers: b
 
 
 def test_the_posterior_of_the_vae_is_the_product_of_its_two_gaussians(build: Build) -> None:
-    model = build("model=bayes", restarts=2)
-    items = model.features[:6]
-    mean, covariance = gaussian.to_standard(model.vae_posterior(items))
-    potential_mean, variance = model.recognition(items)  # type: ignore[operator]
+    fit = build("bayes", restarts=2)
+    model, items = fit.model, fit.features[:6]
+    mean, covariance = gaussian.to_standard(model.vae_posterior(items, PRIOR_SD))
+    potential_mean, variance = model.recognition(items)
     points = torch.randn(50, 2, 6, 2, generator=torch.Generator().manual_seed(0))
     product = Normal(potential_mean, variance.sqrt()).log_prob(points).sum(-1) + Normal(0, 3).log_prob(points).sum(-1)
     ratio = product - MultivariateNormal(mean, covariance).log_prob(points)
@@ -88,21 +90,18 @@ def test_the_posterior_of_the_vae_is_the_product_of_its_two_gaussians(build: Bui
 
 
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
-def test_a_warm_start_finds_the_arms_that_the_answers_join(build: Build, pinwheel: Dataset, name: str) -> None:
-    model = build(f"model={name}", "model.warm.epochs=60", "model.warm.candidates=5")
-    lines: list[str] = []
-    warm_start(model, lines.append)
-    clusters = model.posterior(model.features).probabilities[0].argmax(1).numpy()
-    alone = build(f"model={name}", "model.warm.epochs=60", "model.warm.candidates=5", with_answers=False)
-    warm_start(alone, lambda _: None)
-    without = alone.posterior(alone.features).probabilities[0].argmax(1).numpy()
-    score, score_without = (adjusted_rand_score(pinwheel.labels, c) for c in (clusters, without))
+def test_a_start_finds_the_arms_that_the_answers_join(build: Build, pinwheel: Dataset, name: str) -> None:
+    settings = {"epochs": 60, "candidates": 5}
+    fit, alone = build(name, start=settings), build(name, start=settings, with_answers=False)
+    for one in (fit, alone):
+        one.begin()
+    score, score_without = (adjusted_rand_score(pinwheel.labels, one.clusters()) for one in (fit, alone))
     assert score > score_without + 0.1
     assert score > 0.6
-    assert any(line.startswith("warm start 60/60") for line in lines)
+    assert any(line.startswith("start 60/60") for line in fit.said)
 
 
 def test_networks_of_a_restart_start_the_same_in_any_company(build: Build) -> None:
-    single, double = (build("model=bayes", restarts=restarts).parameters_of_vae() for restarts in (1, 2))
+    single, double = (build("bayes", restarts=restarts).model.vae_parameters() for restarts in (1, 2))
     for one, two in zip(single, double, strict=True):
         torch.testing.assert_close(two[:1], one, rtol=0, atol=0)

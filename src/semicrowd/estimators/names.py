@@ -1,0 +1,29 @@
+"""Where the class of every method is."""
+
+from importlib import import_module
+from typing import Any
+
+#: Name on the command line and in reports → module and class; loaded when asked for, since torch takes seconds.
+PLACES = {
+    "bayes": ("generative", "BayesSCDC"),
+    "scdc": ("generative", "SCDC"),
+    "mcvc": ("mcvc", "MCVC"),
+    "deep_mcvc": ("mcvc", "DeepMCVC"),
+    "semicrowd": ("semicrowd_matrix_completion", "SemiCrowd"),
+    "itml": ("itml", "ITML"),
+    "mpckmeans": ("mpckmeans", "MPCKMeans"),
+    "cspa": ("cspa", "CSPA"),
+    "kmeans": ("unsupervised", "KMeansOnly"),
+    "gmm": ("unsupervised", "MixtureOnly"),
+    "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
+    "crowd_only": ("crowd_only", "SignedSpectral"),
+    "crowd_logistic": ("crowd_only", "CrowdLogistic"),
+}
+#: The same names by those of the classes: ``BayesSCDC`` → ``bayes``.
+NAMES = {kind: name for name, (_, kind) in PLACES.items()}
+
+
+def estimator_class(name: str) -> Any:
+    """The class of a method."""
+    module, kind = PLACES[name]
+    return getattr(import_module(f"semicrowd.estimators.{module}"), kind)
