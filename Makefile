@@ -1,6 +1,6 @@
 # `make help` lists the targets. Every target that needs the environment makes it first (make setup).
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all reproduce ui lint bench clean
+.PHONY: help setup demo test test-all reproduce ui lint types bench clean
 
 PYTHON ?=
 PROFILE ?=
@@ -30,8 +30,10 @@ reproduce: setup  ## run the pipeline and write reports/index.html and reports/R
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
 	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
 
-lint: setup  ## ruff and mypy
+lint: setup  ## ruff
 	$(PY) -m ruff check
+
+types: setup  ## mypy
 	$(PY) -m mypy
 
 bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks/run.py NAME (--help)

@@ -17,7 +17,7 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import MODELS
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
-from semicrowd.settings.model import NetSettings
+from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 from semicrowd.starts.start import start
@@ -27,6 +27,7 @@ OF_MODEL: dict[str, dict[str, Any]] = {
     "bayes": {"learning_rate": 0.003, "initial_variance": 0.3, "merge_every": 10},
     "scdc": {"learning_rate": 0.003, "initial_variance": 0.3},
 }
+SETTINGS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
 OF_START = {"epochs": 2, "candidates": 2}
 
 M = TypeVar("M", bound=GenerativeModel)
@@ -111,7 +112,7 @@ def small_fit(
     """
     kind = MODELS[name]
     recipe = Recipe(
-        kind.settings_type(**(OF_MODEL[name] | model)),
+        SETTINGS[name](**(OF_MODEL[name] | model)),
         NetSettings(**(nets or {})),
         StartSettings(**(OF_START | dict(start or {}))),
         ViewSettings(**(views or {})),

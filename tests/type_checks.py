@@ -23,7 +23,7 @@ def checked(function: F) -> F:
     ``Self`` is the class that the method was written in. A name that a module imports for the type checker alone says
     nothing at run time: such a hint is left out.
     """
-    if function.__name__ == "__init__" and function.__module__.startswith(_CHECK_THEMSELVES):  # type: ignore[attr-defined]
+    if function.__name__ == "__init__" and function.__module__.startswith(_CHECK_THEMSELVES):
         return function
     names = vars(sys.modules[function.__module__]) | vars(builtins)  # type: ignore[operator]
     owners = function.__qualname__.split(".")[:-1]  # type: ignore[attr-defined]
@@ -32,7 +32,7 @@ def checked(function: F) -> F:
         hints[name] = readable(hint, names, owners)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BeartypeDecorHintPep585DeprecationWarning)  # of OmegaConf's containers
-        return beartype(function, conf=_CONF)  # type: ignore[call-overload, no-any-return]
+        return beartype(function, conf=_CONF)  # type: ignore[call-overload]
 
 
 def readable(hint: Any, names: dict[str, Any], owners: list[str]) -> Any:

@@ -24,7 +24,6 @@ from semicrowd.inference.mcvc import (
     used_views,
 )
 from semicrowd.random import stream, torch_stream
-from semicrowd.starts.answer_networks import AnswerNetworks
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
 

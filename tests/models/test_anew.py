@@ -1,5 +1,7 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -35,7 +37,7 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
 def test_kinds_are_found_where_cells_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
     data = strokes(1500, np.random.default_rng(0))
-    of_kind = {"merge_every": 0, "step_size": 0.02} if kind == "bayes" else {}
+    of_kind: dict[str, Any] = {"merge_every": 0, "step_size": 0.02} if kind == "bayes" else {}
     fit = small_fit(
         kind, data.features, None, epochs=4, batch_size=50, K=12, latent_dim=3, hidden=(60, 60), likelihood="bernoulli",
         start={"epochs": 30, "candidates": 2, "teach_epochs": 4}, learning_rate=0.002,

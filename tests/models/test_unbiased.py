@@ -20,9 +20,9 @@ def epoch_means(fit: SmallFit[Any], epochs: int) -> np.ndarray:
     module = fit.module()
     take = module._take
 
-    def listen(elbo: Tensor, *rest: Any) -> None:
+    def listen(elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
         bounds.append(float(elbo.detach()))
-        take(elbo, *rest)
+        take(elbo, diagnostics)
 
     module._take = listen  # type: ignore[method-assign]
     fit.train(epochs, module)

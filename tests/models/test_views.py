@@ -1,6 +1,7 @@
 """Views of images against scipy's affine maps; their graph against a dictionary of links."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from semicrowd.errors import UserError
 from semicrowd.models.views import Views, build_views, graph_with_views
 from semicrowd.settings.training import ViewSettings
 
-NONE = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
+NONE: dict[str, Any] = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
 
 
 def images(height: int, width: int) -> torch.Tensor:

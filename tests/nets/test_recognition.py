@@ -49,7 +49,7 @@ def test_the_sizes_of_convolutions_are_their_settings() -> None:
     nets = NetSettings(kind="conv", channels=(3, 4, 5), blocks=2, width=11)
     net = build_recognition(MODEL, nets, 784, (28, 28), generators(1)).net
     assert isinstance(net, ConvNet)
-    assert [layer.weight.shape[1] for layer in net.body.down] == [3, 4, 5]
+    assert [next(layer.parameters()).shape[1] for layer in net.body.down] == [3, 4, 5]
     assert len(net.body.blocks) == 2
     assert 11 in {size for parameter in net.parameters() for size in parameter.shape}
 

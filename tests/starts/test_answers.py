@@ -107,7 +107,7 @@ def test_settings_that_make_no_sense_are_named() -> None:
     ):  # fmt: skip
         (name,) = bad
         with pytest.raises(UserError, match=rf"start\.{name}=.*: expected {expected}"):
-            StartSettings(**bad)  # type: ignore[arg-type]
+            StartSettings(**bad)
 
 
 @pytest.mark.parametrize("name", ["scdc", "bayes"])

@@ -8,11 +8,13 @@ from semicrowd.estimators.names import NAMES, PLACES, estimator_class
 if TYPE_CHECKING:
     from semicrowd.estimators.base import CrowdClusterer
 
+
 class _Estimators(Mapping[str, "type[CrowdClusterer]"]):
     """The classes by name."""
 
     def __getitem__(self, name: str) -> "type[CrowdClusterer]":
-        return estimator_class(name)
+        found: type[CrowdClusterer] = estimator_class(name)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(PLACES)

@@ -39,7 +39,7 @@ class Merges(Move):
 
     def is_due(self, module: ClusteringModule, done: int, epochs: int) -> bool:  # noqa: ARG002
         """Every ``merge_every`` epochs."""
-        every = module.settings.merge_every if isinstance(module.model, BayesSCDC) else 0
+        every = module.model.settings.merge_every if isinstance(module.model, BayesSCDC) else 0
         return bool(every) and done % every == 0
 
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:  # noqa: ARG002

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
+from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.starts.start import start
 
@@ -38,13 +40,14 @@ class ClusteringModule(pl.LightningModule):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
+        self.metrics: dict[str, float] = {}  # of the last epoch
         self.say: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
         self._steps = 0
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> GenerativeSettings:
         """Of the model."""
         return self.model.settings
 
@@ -55,15 +58,16 @@ class ClusteringModule(pl.LightningModule):
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         """Adam or gradient steps with momentum on the networks; of BayesSCDC the natural gradient on η_Θ."""
-        settings = self.settings
-        if not isinstance(self.model, BayesSCDC):
-            return [torch.optim.Adam(self.model.parameters(), lr=settings.learning_rate, fused=True)]
-        networks, rate = self.model.vae_parameters(), settings.learning_rate
+        model = self.model
+        if not isinstance(model, BayesSCDC):
+            return [torch.optim.Adam(model.parameters(), lr=self.settings.learning_rate, fused=True)]
+        settings, networks = model.settings, model.vae_parameters()
+        rate = settings.learning_rate
         if settings.optimizer == "adam":
             of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
-        groups, scale = self.model.globals.parameter_groups(), float(self.data.num_items)
+        groups, scale = model.globals.parameter_groups(), float(self.data.num_items)
         return [of_networks, NaturalGradient(groups, settings.step_size, scale)]
 
     # ---------------------------------------------------------------- hooks of Lightning, in the order of a fit
@@ -121,22 +125,20 @@ class ClusteringModule(pl.LightningModule):
         self._steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """The mean ELBO, and the best restart's clusters and annotators, to the log."""
+        """The mean ELBO, and the best restart's clusters and annotators: ``metrics``."""
         steps = max(self._steps, 1)
         bound = self._bound / steps
         means = {name: total / steps for name, total in self._diagnostics.items()}
         average([bound, *means.values()])
         best = int(bound.argmax())
         weights = self.model.cluster_weights()[best]
-        logged = {name: mean[best].float() for name, mean in means.items()}
-        logged |= {
-            "elbo/epoch": bound[best].float(),
-            "clusters/effective": torch.special.entr(weights).sum().exp().float(),
-            "clusters/used": (weights >= USED_SHARE).sum().float(),
+        self.metrics = {name: float(mean[best]) for name, mean in means.items()} | {
+            "elbo/epoch": float(bound[best].float()),
+            "clusters/effective": float(torch.special.entr(weights).sum().exp().float()),
+            "clusters/used": float((weights >= USED_SHARE).sum()),
         }
         workers = self.model.workers()
         if workers is not None:
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
-                logged[f"workers/{name}_mean"] = torch.tensor(mean[best].mean(), dtype=torch.float32)
-        self.log_dict(logged, rank_zero_only=True)  # they are the same everywhere by now
+                self.metrics[f"workers/{name}_mean"] = float(np.float32(mean[best].mean()))
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}

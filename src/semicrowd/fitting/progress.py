@@ -2,6 +2,7 @@
 
 import multiprocessing
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -43,5 +44,5 @@ class Progress:
 
     def reach(self, iterations: float, metrics: str | None = None) -> None:
         """So many iterations are done, a part of one too."""
-        shown = {} if metrics is None else {"metrics": metrics}
+        shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)

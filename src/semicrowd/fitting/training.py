@@ -29,6 +29,9 @@ warnings.filterwarnings("ignore", message=".*does not have many workers.*")
 warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # the first process alone logs
 warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides.*")  # of one restart
 
+#: Metrics beside the bar.
+SHOWN = ("elbo/epoch", "clusters/used")
+
 
 def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:
     """The start and the epochs of a model, or the epochs that its checkpoint leaves; it ends on the trainer's device.
@@ -49,7 +52,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
     with monitor.bar(epochs) as bar:
         module.say = bar.say
         # Lightning calls a Checkpoint last, when the work of the others at the end of an epoch is done.
-        trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor)], monitor.folder)
+        trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
             trainer.fit(
@@ -65,10 +68,10 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
 
 
 class _Recorder(Checkpoint):
-    """After each epoch: a row of the curves, and the checkpoint."""
+    """After each epoch: a row of the curves, the bar, and the checkpoint."""
 
-    def __init__(self, monitor: Monitor) -> None:
-        self.monitor = monitor
+    def __init__(self, monitor: Monitor, bar: Progress) -> None:
+        self.monitor, self.bar = monitor, bar
 
     def state_dict(self) -> dict[str, Any]:
         """What the checkpoint keeps of this callback."""
@@ -78,19 +81,21 @@ class _Recorder(Checkpoint):
         """Go on where the checkpoint was written."""
         self.monitor.load_state(state_dict)
 
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Hook of Lightning: an epoch is complete."""
+        assert isinstance(pl_module, ClusteringModule)
         if not trainer.is_global_zero:
             if self.monitor.checkpoint is not None:  # takes part in gathering the state, writes nothing
                 trainer.save_checkpoint(self.monitor.checkpoint)
             return
-        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        metrics = dict(sorted(pl_module.metrics.items()))
+        self.bar.reach(trainer.current_epoch + 1, "  ".join(f"{n} {metrics[n]:.5g}" for n in SHOWN))
         self.monitor.record(trainer.current_epoch + 1, metrics)
         self.monitor.save(trainer.save_checkpoint)
 
 
 class _Bar(Callback):
-    """The progress of epochs and steps."""
+    """The progress of steps."""
 
     def __init__(self, bar: Progress) -> None:
         self.bar = bar
@@ -105,12 +110,6 @@ class _Bar(Callback):
     ) -> None:
         """Hook of Lightning: a step is done."""
         self.bar.reach(trainer.current_epoch + (batch_idx + 1) / max(float(trainer.num_training_batches), 1))
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
-        """Hook of Lightning: an epoch is done."""
-        known = trainer.callback_metrics
-        shown = [f"{n} {float(known[n]):.5g}" for n in ("elbo/epoch", "clusters/used") if n in known]
-        self.bar.reach(trainer.current_epoch + 1, "  ".join(shown))
 
 
 def check_checkpoint(path: Path, module: ClusteringModule) -> None:

@@ -236,8 +236,8 @@ class BayesSCDC(GenerativeModel):
         """Beta posteriors of the annotators."""
         if not self.num_annotators:
             return None
-        shapes = (beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ANNOTATORS)
-        return WorkerPosterior(*shapes)
+        sensitivity, specificity = (beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ANNOTATORS)
+        return WorkerPosterior(sensitivity, specificity)
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
         """E[π]."""

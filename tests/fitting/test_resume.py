@@ -1,0 +1,120 @@
+"""A fit that is stopped between two epochs and goes on is the fit that was not stopped, to the last bit."""
+
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.small_fits import SmallFit, small_fit
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.fitting.generative import evaluate
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import CHECKPOINT, Monitor
+from semicrowd.fitting.result import Result
+from semicrowd.fitting.training import train
+from semicrowd.settings.training import TrainerSettings
+
+EPOCHS, STOPPED = 4, 3
+IMAGES = np.random.default_rng(0).random((60, 64)).astype(np.float32)
+ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bayes": ("bayes", {"merge_every": 2}),
+    "scdc": ("scdc", {}),
+    "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
+    "full": ("bayes", {"natural_gradient": "full"}),
+    "convolutions": ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5}}),
+    "views": ("bayes", {"views": {"kind": "affine", "anew": 1}, "likelihood": "bernoulli"}),
+    "views of scdc": ("scdc", {"views": {"kind": "affine", "anew": 2}, "likelihood": "bernoulli"}),
+}
+CPU = TrainerSettings(accelerator="cpu", progress=False)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Lightning against this torch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def new(kind: str, answers: PairAnnotations | None = ANSWERS) -> SmallFit[Any]:
+    name, settings = KINDS[kind]
+    return small_fit(
+        name, IMAGES, answers, K=4, hidden=(6,), image_shape=(8, 8), restarts=2, epochs=EPOCHS, batch_size=16,
+        **settings,
+    )  # fmt: skip
+
+
+def run(fit: SmallFit[Any], folder: Path, log: Callable[..., None] = lambda *_: None, resume: bool = False) -> Result:
+    module = ClusteringModule(fit.model, fit.data, fit.recipe)
+    train(module, Monitor(folder, log, resume=resume), CPU)
+    return evaluate(fit.model, module.data)
+
+
+def stop(epoch: int, metrics: Mapping[str, float]) -> None:
+    """Ctrl-C before the checkpoint of this epoch is written."""
+    if epoch == STOPPED:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("with_answers", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_ends_the_same(kind: str, with_answers: bool, tmp_path: Path) -> None:
+    answers = ANSWERS if with_answers else None
+    whole, first, second = (new(kind, answers) for _ in range(3))
+    expected = run(whole, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(first, tmp_path / "stopped", stop)
+    assert any(not torch.equal(a, b) for a, b in zip(first.model.parameters(), whole.model.parameters(), strict=True))
+    found = run(second, tmp_path / "stopped", resume=True)
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, second.model.state_dict()[name]), name
+    for one, other in ((expected.final, found.final), (expected.features, found.features)):
+        assert one.cluster.tobytes() == other.cluster.tobytes()
+        assert one.probability.tobytes() == other.probability.tobytes()
+    curves = [(tmp_path / folder / "curves.csv").read_bytes() for folder in ("whole", "stopped")]
+    assert curves[0] == curves[1]
+    assert len(curves[0].splitlines()) == 1 + EPOCHS
+
+
+def test_sigterm_ends_a_fit_as_ctrl_c_does(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+
+    def terminate(epoch: int, metrics: Mapping[str, float]) -> None:
+        if epoch == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(new("scdc"), tmp_path, terminate)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    rows = (tmp_path / "curves.csv").read_text().splitlines()
+    assert len(rows) < 1 + EPOCHS
+
+
+@pytest.mark.parametrize("damage", ["cut", "other", "text"])
+def test_a_damaged_checkpoint_is_refused(damage: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(new("scdc"), tmp_path, stop)
+    path = tmp_path / CHECKPOINT
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    elif damage == "other":
+        torch.save({"state": 1}, path)
+    else:
+        path.write_text("no checkpoint")
+    with pytest.raises(UserError, match=r"checkpoint.*; delete it and start again without resume=true"):
+        run(new("scdc"), tmp_path, resume=True)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(new("scdc"), tmp_path, stop)
+    with pytest.raises(UserError, match="a checkpoint of another model"):
+        run(new("bayes"), tmp_path, resume=True)
