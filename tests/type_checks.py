@@ -4,6 +4,7 @@ import ast
 import builtins
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from beartype import BeartypeConf, beartype
@@ -13,7 +14,7 @@ from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
 _CONF = BeartypeConf(is_pep484_tower=True)
 #: Modules of dataclasses that are settings, or parameters of an estimator.
 _CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.")
-F = TypeVar("F")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked(function: F) -> F:
@@ -25,8 +26,8 @@ def checked(function: F) -> F:
     """
     if function.__name__ == "__init__" and function.__module__.startswith(_CHECK_THEMSELVES):
         return function
-    names = vars(sys.modules[function.__module__]) | vars(builtins)  # type: ignore[operator]
-    owners = function.__qualname__.split(".")[:-1]  # type: ignore[attr-defined]
+    names = vars(sys.modules[function.__module__]) | vars(builtins)
+    owners = function.__qualname__.split(".")[:-1]
     hints = function.__annotations__
     for name, hint in hints.items():
         hints[name] = readable(hint, names, owners)

@@ -46,7 +46,7 @@ def test_bounds_of_full_batches_have_the_elbo_as_their_mean(
     for seed in range(60):
         data = TrainingData(fit.features, fit.data.annotations, fit.data.views, seed)
         elbos.append(float(fit.model.elbo(data)["total"]))
-    error = (np.var(bounds) / len(bounds) + np.var(elbos) / len(elbos)) ** 0.5
+    error = float(np.var(bounds) / len(bounds) + np.var(elbos) / len(elbos)) ** 0.5
     assert np.mean(bounds) == pytest.approx(np.mean(elbos), abs=4 * error)
     alone = float(fit.model.elbo(TrainingData(fit.features, fit.data.annotations))["total"])
     assert abs(np.mean(elbos) - alone) > 100 * error, "without views it is another bound"

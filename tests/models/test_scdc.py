@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.errors import UserError
+from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import generative
 from semicrowd.models.scdc import QUALITY, SCDC, ItemTerms
 from semicrowd.settings.model import SCDCSettings
@@ -193,7 +194,9 @@ def test_the_dropped_mass_of_an_epoch_is_logged(scdc: Build) -> None:
     expected = 1 - fit.model.posterior(fit.features).probabilities[0].amax(-1).mean()
     assert expected > 0.01
     assert fit.trainer is not None
-    assert fit.module.metrics["clusters/dropped_mass"] == pytest.approx(float(expected), rel=1e-5)
+    module = fit.trainer.lightning_module
+    assert isinstance(module, ClusteringModule)
+    assert module.metrics["clusters/dropped_mass"] == pytest.approx(float(expected), rel=1e-5)
 
 
 @pytest.mark.parametrize(("drop", "limit", "message"), [(1.0, 1, "drop_mass=1.0"), (-0.1, 1, "drop"), (0, 0, "max_cl")])

@@ -229,14 +229,15 @@ class BayesSCDC(GenerativeModel):
         same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, : len(answers.label)]
         found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
         every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
-        priors = (self.globals.prior(name) for name in ANNOTATORS)
-        return dict(zip(ANNOTATORS, quality_posterior(*priors, found, every[0]), strict=True))
+        sensitivity, specificity = (self.globals.prior(name) for name in ANNOTATORS)
+        return dict(zip(ANNOTATORS, quality_posterior(sensitivity, specificity, found, every[0]), strict=True))
 
     def workers(self) -> WorkerPosterior | None:
         """Beta posteriors of the annotators."""
         if not self.num_annotators:
             return None
-        sensitivity, specificity = (beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ANNOTATORS)
+        eta = (self.globals.eta[name].detach() for name in ANNOTATORS)
+        sensitivity, specificity = (beta.to_standard(one).cpu().numpy() for one in eta)
         return WorkerPosterior(sensitivity, specificity)
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
