@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def fit_seconds(*overrides: str, threads: str | None = "1") -> float:
-    """Wall time of the fit of one run, in seconds; ``threads``: OMP_NUM_THREADS, None to leave the environment alone."""
+    """Wall time of the fit of one run, in seconds; ``threads``: OMP_NUM_THREADS, None: that of the user."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "src/train.py", *overrides, "logger=none", "figures=false",
                    f"hydra.run.dir={folder}/run"]  # fmt: skip

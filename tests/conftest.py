@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
-
 import tests.type_checks  # noqa: F401 - by its name below
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Shapes and types of all signatures are checked while the tests run, at no cost to anyone else. Before other imports.

@@ -53,7 +53,7 @@ def graph(source: Path) -> dict[str, set[str]]:
 
 
 def upward(imports: dict[str, set[str]], order: tuple[str, ...]) -> list[str]:
-    """Imports of a folder that comes later in the order; the package's own file, which imports nothing, is the first."""
+    """Imports of a folder that comes later in the order; the package's own file comes first."""
     floor = {name: number for number, name in enumerate(("", *order))}
     return sorted(
         f"{module} imports {other}"

@@ -5,18 +5,19 @@ import builtins
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from beartype import BeartypeConf, beartype
 from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
 
 #: A whole number is a float, as for the type checker (PEP 484).
-_check: Callable[[Any], Any] = beartype(conf=BeartypeConf(is_pep484_tower=True))
+_CONF = BeartypeConf(is_pep484_tower=True)
 #: Modules of dataclasses that are settings, or parameters of an estimator.
 _CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked(function: Any) -> Any:
+def checked(function: F) -> F:
     """The function with its arguments and its result checked.
 
     Settings are left out: their rules check whatever is given, and say in a line what was expected, which tests try.
@@ -32,7 +33,7 @@ def checked(function: Any) -> Any:
         hints[name] = readable(hint, names, owners)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BeartypeDecorHintPep585DeprecationWarning)  # of OmegaConf's containers
-        return _check(function)
+        return beartype(function, conf=_CONF)  # type: ignore[call-overload]
 
 
 def readable(hint: Any, names: dict[str, Any], owners: list[str]) -> Any:

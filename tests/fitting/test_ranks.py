@@ -26,7 +26,9 @@ from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 #: Of Lightning, in every fit.
-pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning", "ignore:.*does not have many workers.*", "ignore:Grad strides.*")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*LeafSpec.*:FutureWarning", "ignore:.*does not have many workers.*", "ignore:Grad strides.*"
+)
 
 SIDE = 4
 N, K, TASK = 60, 3, 6
@@ -85,7 +87,8 @@ def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -
 def batches_of_tasks(data: TrainingData) -> list[Batch]:
     """The answers of tasks 0 and 1, and those of 2 and 3, each beside six items without any."""
     answers, found = data.annotations, []
-    assert answers is not None and answers.task is not None
+    assert answers is not None
+    assert answers.task is not None
     index = answers.index
     for half in range(2):
         rows = np.flatnonzero(answers.task // 2 == half)
@@ -139,7 +142,7 @@ def test_one_step_on_two_ranks_is_one_step_on_both_batches(
 ) -> None:
     # The draws of x are the only thing that depends on which process an item is in; and message passing stops by the
     # largest change among the items that it sees together.
-    monkeypatch.setattr(gaussian, "draw", lambda mean, root, noise: mean + 0.3 * root.sum(-1))
+    monkeypatch.setattr(gaussian, "draw", lambda mean, root, _: mean + 0.3 * root.sum(-1))
     monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.full(shape[0] if len(shape) == 1 else shape, 0.3))
     monkeypatch.setattr(bayes, "STEP_TOLERANCE", 0.0)
     recipe = recipe_of(name, final_refits=0, **({"merge_every": 0, "amortisation": 2.0} if name == "bayes" else {}),

@@ -148,7 +148,8 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     features += np.linspace(0, 1, 10, dtype=np.float32)[:, None]
     labels = np.repeat(np.arange(2), 5)
     data = Dataset("known", features, labels, np.array([[9.0], [-9.0], [8.0]], np.float32), np.array([1, 0, 1]))
-    settings = resolved(composed(["model=gmm", "model.K=2", "model.n_init=1", "figures=false"]), Facts(10, 1, data="known"))
+    given = composed(["model=gmm", "model.K=2", "model.n_init=1", "figures=false"])
+    settings = resolved(given, Facts(10, 1, data="known"))
     estimator = make_estimator(settings.content, data)
     metrics = Session(settings, tmp_path, data, None, estimator, RunTracker()).run(resume=False)
     assert metrics["test/acc"] == metrics["train/acc"] == 1

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from semicrowd.run.composition import CONF, composed, known_keys
-from semicrowd.settings.groups import CHOSEN, FIXED, choice_of
+from semicrowd.settings.fields import shown
+from semicrowd.settings.groups import CHOSEN, FIXED, choice_of, names_of
 
 FILES = [path for group in CHOSEN for path in sorted((CONF / group).glob("*.yaml"))]
 
@@ -44,8 +45,8 @@ def test_there_are_few_files_and_few_settings() -> None:
     keys = known_keys()
     assert {"seed", "epochs", "model.K", "data.path", "annotations.path", "start.kind", "experiment"} <= set(keys)
     for model in ("bayes", "scdc"):
-        own = CHOSEN["model"][model].__dataclass_fields__  # type: ignore[attr-defined]
-        assert len(own) + sum(len(FIXED[g].__dataclass_fields__) for g in ("nets", "start", "views")) <= 43  # type: ignore[attr-defined]
+        kinds = [CHOSEN["model"][model], *(FIXED[group] for group in ("nets", "start", "views"))]
+        assert sum(len(names_of(kind)) for kind in kinds) <= 43
 
 
 def test_arguments_files_and_groups_are_told_apart() -> None:
@@ -71,5 +72,4 @@ def test_null_is_a_value_where_a_setting_is_optional_and_otherwise_not_given() -
 @drawn(st.dictionaries(st.sampled_from(known_keys()).filter(lambda key: key.startswith(("start.", "views."))),
                        st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))))
 def test_what_is_given_comes_through_as_it_is(values: dict[str, object]) -> None:
-    overrides = [f"{key}={str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in values.items()]
-    assert composed(overrides).values == values
+    assert composed([f"{key}={shown(value)}" for key, value in values.items()]).values == values

@@ -236,8 +236,9 @@ def test_evaluation_that_failed_is_done_again_without_training(train: Command, t
 def test_help_tells_the_arguments_and_the_choices(train: Command, tmp_path: Path) -> None:
     done = train("--help")
     assert done.returncode == 0
-    for text in ("annotations.path=", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "  restarts=", "model.K=",
-                 "[15]", "start.epochs=", "views.shift=", "hydra/launcher=joblib", "resume=", "predict.py"):  # fmt: skip
+    for text in ("annotations.path=", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "  restarts=",
+                 "model.K=", "[15]", "start.epochs=", "views.shift=", "hydra/launcher=joblib", "resume=",
+                 "predict.py"):  # fmt: skip
         assert text in done.stdout
     of_mcvc = train("--help", "model=mcvc").stdout
     assert "model.n_views=" in of_mcvc

@@ -45,10 +45,7 @@ class Facts:
         num_classes: int | None = None,
     ) -> Self:
         """Facts of features [N, D] and of the answers about them."""
-        known = {} if answers is None else {
-            "num_answers": answers.num_pairs,
-            "num_annotated": len(answers.annotated),
-            "num_tasks": answers.num_tasks,
-        }
+        known = (0, 0, 0) if answers is None else (answers.num_pairs, len(answers.annotated), answers.num_tasks)
         inside = bool(features.min(initial=0.0) >= 0 and features.max(initial=0.0) <= 1)
-        return cls(*features.shape, image_shape, inside, **known, data=data, num_classes=num_classes)
+        num_items, num_features = features.shape
+        return cls(num_items, num_features, image_shape, inside, *known, data, num_classes)

@@ -115,7 +115,7 @@ def _mnist(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Stat
     if alone:
         views = {"views.kind": "affine", "views.anew": 2, "batch_size": 128}
         yield views, "no answers: views say what may change within a kind"
-        yield {"epochs": 8 if bayes else 6}, "no answers: each new partition corrects the one before; then it has settled"
+        yield {"epochs": 8 if bayes else 6}, "no answers: each new partition corrects the one before"
         yield {"start.epochs": 12, "start.candidates": 2}, "no answers: the first partition is of a longer VAE"
         if bayes:
             yield {"model.step_size": 0.005}, "no answers that larger steps could pull clusters off"

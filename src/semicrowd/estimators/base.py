@@ -53,7 +53,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     ----------
     result_ : all that the fit has found
     labels_ : [N] clusters of the items of ``fit``, answers included
-    n_clusters_ : labels are 0 … n_clusters_ − 1
+    n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats); None of a method that does
         not judge them
@@ -108,7 +108,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             return self
         self.result_ = result
         self.labels_ = self.result_.final.cluster
-        self.n_clusters_ = self.result_.num_clusters
+        self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
         if answers is not None and self.result_.workers is not None:
             self.workers_ = _worker_frame(self.result_.workers, self.result_.best, answers)

@@ -26,6 +26,7 @@ logging.getLogger("lightning_fabric").setLevel(logging.ERROR)
 warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\).*", category=FutureWarning)
 warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
 warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # the first process alone logs
 warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides.*")  # of one restart
 
 #: Metrics beside the bar.

@@ -230,15 +230,14 @@ class BayesSCDC(GenerativeModel):
         found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
         every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
         sensitivity, specificity = (self.globals.prior(name) for name in ANNOTATORS)
-        shapes = quality_posterior(sensitivity, specificity, found, every[0])
-        return dict(zip(ANNOTATORS, shapes, strict=True))
+        return dict(zip(ANNOTATORS, quality_posterior(sensitivity, specificity, found, every[0]), strict=True))
 
     def workers(self) -> WorkerPosterior | None:
         """Beta posteriors of the annotators."""
         if not self.num_annotators:
             return None
-        etas = (self.globals.eta[name].detach() for name in ANNOTATORS)
-        sensitivity, specificity = (beta.to_standard(eta).cpu().numpy() for eta in etas)
+        eta = (self.globals.eta[name].detach() for name in ANNOTATORS)
+        sensitivity, specificity = (beta.to_standard(one).cpu().numpy() for one in eta)
         return WorkerPosterior(sensitivity, specificity)
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:

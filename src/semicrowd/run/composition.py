@@ -40,7 +40,8 @@ def known_keys() -> list[str]:
     """Every setting that there is, dotted, and every group."""
     kinds = [*((group, kind) for group, all_of in CHOSEN.items() for kind in all_of.values()), *FIXED.items()]
     keys = [name for kind in TOP for name in names_of(kind)]
-    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *(f"{g}.{n}" for g, k in kinds for n in names_of(k))]))
+    dotted = [f"{group}.{name}" for group, kind in kinds for name in names_of(kind)]
+    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted]))
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,12 @@ def composed(overrides: Sequence[str]) -> Given:
         except OmegaConfBaseException as error:
             raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
     chosen = dict(cfg.hydra.runtime.choices)
-    sources = _Sources(overrides, chosen, [Path(s.path) for s in cfg.hydra.runtime.config_sources if s.schema == "file"])
+    places = [Path(source.path) for source in cfg.hydra.runtime.config_sources if source.schema == "file"]
+    sources = _Sources(overrides, chosen, places)
     known = {*(name for kind in TOP for name in names_of(kind)), *CHOSEN, *FIXED}
-    choices, values, origins = {}, {}, {}
+    choices: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
     for group in (*CHOSEN, *FIXED):
         settings = content[group]
         if not isinstance(settings, dict):
@@ -127,7 +131,8 @@ def _plain(cfg: DictConfig, key: str) -> Any:
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
     """Settings of which null is a value."""
-    return {f"{group}.{one.spelled}" for group, kind in groups_of(choices).items() for one in described(kind) if one.optional}
+    kinds = groups_of(choices)
+    return {f"{group}.{one.spelled}" for group in kinds for one in described(kinds[group]) if one.optional}
 
 
 class _Sources:

@@ -86,5 +86,5 @@ def _prepare_environment(arguments: Sequence[str]) -> None:
     os.environ["SEMICROWD_COMMAND"] = shlex.join(["python", "src/train.py", *arguments])
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # the same sums in every run on a GPU
     # A tracking server that does not answer is given up within half a minute.
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")

@@ -7,6 +7,8 @@ and write nothing.
 import contextlib
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,8 +55,16 @@ def _leave_group() -> None:
         distributed.destroy_process_group()
 
 
+def _end_with(parent: int) -> None:
+    """End this process when the first one has gone, which it would otherwise wait for."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Train as one of several processes; the exit code."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     run_dir = Path(arguments[0])
     content = read_config(run_dir / CONFIG)
     data, answers = load_inputs(content)

@@ -97,8 +97,8 @@ class Session:
         weights, samples = np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items, None
         if self.settings.choices["model"] in MODELS:
             number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
-            samples = self.estimator.generate(number, self.settings.values["seed"])  # type: ignore[attr-defined]
-            weights = self.estimator.cluster_weights_  # type: ignore[attr-defined]
+            samples = self.estimator.generate(number, self.settings.values["seed"])
+            weights = self.estimator.cluster_weights_
         figures = RunFigureData(
             title=run_name(self.settings.content),
             features=data.features,

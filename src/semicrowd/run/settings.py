@@ -10,7 +10,7 @@ from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import Settings, check, described, shown
-from semicrowd.settings.groups import FIXED, MODELS, TOP, groups_of
+from semicrowd.settings.groups import MODELS, TOP, groups_of
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainingSettings
 
@@ -107,8 +107,7 @@ def _argument(given: Given, name: str) -> str:
 def _kinds(choices: Mapping[str, str]) -> Iterator[tuple[str, type]]:
     """Group and settings, those without a group first, of several dataclasses."""
     yield from (("", kind) for kind in TOP)
-    for group, kind in groups_of(dict(choices)).items():
-        yield group, kind
+    yield from groups_of(choices).items()
 
 
 def sources(given: Given) -> Resolved:
@@ -194,7 +193,8 @@ def _filled(given: Given, kinds: Sequence[tuple[str, type]], said: Mapping[str, 
         if isinstance(made, Parameters):
             made.check_parameters(group)
     origins = {name: _origin(name, given, reasons) for name in values}
-    return Resolved(given.choices, values, origins | {group: given.origins[group] for group in given.choices}, given.extra)
+    origins |= {group: given.origins[group] for group in given.choices}
+    return Resolved(given.choices, values, origins, given.extra)
 
 
 def _origin(name: str, given: Given, reasons: Mapping[str, str]) -> str:

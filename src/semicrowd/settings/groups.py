@@ -1,5 +1,6 @@
 """The groups of the command line, and the settings that each of their choices has."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from semicrowd.settings.baselines import BASELINE_PARAMETERS
@@ -41,7 +42,7 @@ def names_of(kind: type) -> list[str]:
     return [one.spelled for one in described(kind)]
 
 
-def groups_of(choices: dict[str, str]) -> dict[str, type | tuple[type, ...]]:
+def groups_of(choices: Mapping[str, str]) -> dict[str, type]:
     """Group → settings under the choices of data, model and annotations, in the order of a page."""
     return {**{group: CHOSEN[group][choices[group]] for group in CHOSEN}, **FIXED}
 

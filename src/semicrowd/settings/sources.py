@@ -27,7 +27,9 @@ def _expecting(expected: str, rule: Rule) -> Rule:
 
 _RATES = _expecting("probabilities between 0 and 1", either(number(0, 1), each(number(0, 1), "[.9, .8]", least=1)))
 _SHARE_FLIPPED = _expecting("a fraction of the annotators, from 0 to 1", number(0, 1))
-_PATH = _expecting("the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else "")
+_PATH = _expecting(
+    "the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else ""
+)
 _COUNT = whole(1)
 
 

@@ -12,12 +12,15 @@ class StartSettings(Settings):
     group = "start"
 
     kind: str = setting(
-        "cells", "cells (of latent means, joined by answers) | answers (classifiers trained on them) | cold (the paper's)",
+        "cells",
+        "cells (of latent means, joined by answers) | answers (classifiers trained on them) | cold (the paper's)",
         choice("cells", "answers", "cold"),
     )
     epochs: int = setting(100, "of a plain VAE before the first partition", whole(0))
     learning_rate: float = setting(0.003, "of the VAE and of what learns the clusters found", number(above=0))
-    candidates: int = setting(10, "partitions tried for each restart; the one with the most evidence starts it", whole(1))
+    candidates: int = setting(
+        10, "partitions tried for each restart; the one with the most evidence starts it", whole(1)
+    )
     cells: int = setting(
         15, "k-means cells, joined where the answers say so; 0: K clusters, no joining; start=cells", whole(0)
     )
@@ -25,7 +28,9 @@ class StartSettings(Settings):
         "answers", "what joins cells where there are answers and views: answers | both (for few answers)",
         choice("answers", "both"),
     )
-    networks: int = setting(10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1))
+    networks: int = setting(
+        10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1)
+    )
     teach_epochs: int = setting(20, "in which the networks learn the clusters found", whole(0))
     teach_weight: float = setting(1.0, "of the clusters against the rest of the ELBO; bayes, start=answers", number(0))
 

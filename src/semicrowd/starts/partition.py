@@ -148,8 +148,9 @@ def _join_by_answers(cells: Cells, restart: int, found: np.ndarray, answers: Pai
     kept = ~mixed[clusters]
     names, clusters[kept] = np.unique(clusters[kept], return_inverse=True)
     posterior = cells.posterior(restart, clusters[kept], kept)
-    mixture = dirichlet.expected_statistics(posterior.pi), normal_inverse_wishart.expected_statistics(posterior.components)
-    expected = ExpectedGlobals(*mixture, *cells.model.annotator_statistics())
+    log_pi = dirichlet.expected_statistics(posterior.pi)
+    components = normal_inverse_wishart.expected_statistics(posterior.components)
+    expected = ExpectedGlobals(log_pi, components, *cells.model.annotator_statistics())
     rest = cells.t_x[restart][torch.from_numpy(~kept).to(cells.t_x.device)]
     scores = unary_message(rest[None].double(), expected)[0, :, : len(names)]
     clusters[~kept] = scores.argmax(-1).cpu().numpy()

@@ -78,7 +78,8 @@ def parse(arguments: Sequence[str]) -> Command:
         overrides = [one.replace("hydra.run.dir=", "hydra.sweep.dir=", 1) for one in overrides]
     if not any(one.startswith(f"{named}=") for one in overrides):
         overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
-    return Command(tuple(overrides), sweep, not flags.isdisjoint(("-h", "--help")), "--explain" in flags, tuple(showing))
+    asks_help = not flags.isdisjoint(("-h", "--help"))
+    return Command(tuple(overrides), sweep, asks_help, "--explain" in flags, tuple(showing))
 
 
 def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:

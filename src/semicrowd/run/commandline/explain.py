@@ -14,7 +14,8 @@ from semicrowd.settings.groups import groups_of
 def show_explanation(resolved: Resolved) -> None:
     """Print the table; what is as everywhere is dim."""
     console = Console(width=None if sys.stdout.isatty() else 200)
-    table = Table(title=f"settings of {' '.join(f'{k}={v}' for k, v in resolved.choices.items())}", title_justify="left")
+    chosen = " ".join(f"{group}={name}" for group, name in resolved.choices.items())
+    table = Table(title=f"settings of {chosen}", title_justify="left")
     for heading in ("setting", "value", "set by"):
         table.add_column(heading, overflow="fold")
     for group in ("", *groups_of(resolved.choices)):

@@ -38,8 +38,8 @@ examples
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 
-A run leaves metrics.json, assignments.csv, workers.csv, restarts.csv, curves.csv, model.pt, figures/ and checkpoints/ in
-its directory. python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help is about Hydra.
+A run leaves metrics.json, assignments.csv, workers.csv, restarts.csv, curves.csv, model.pt, figures/ and checkpoints/
+in its directory. python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help: Hydra's own.
 Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopped by Ctrl-C.
 """
 
@@ -61,9 +61,11 @@ def help_page(overrides: Sequence[str] = ()) -> str:
 def _settings(group: str, kind: type) -> list[str]:
     """A line for each setting: name, what it is, default."""
     lines = []
-    for one in described(kind):
+    for one in described(kind)[1 if group in FIXED else 0 :]:  # the first is the choice
         name = f"{group}.{one.spelled}" if group else one.spelled
-        lines.append(f"  {name}=".ljust(32) + f" {one.help} [{shown(one.default)}]")
+        # That of the other methods is the number of classes of the data.
+        default = "as many as the data have classes" if one.name == "n_clusters" else shown(one.default)
+        lines.append(f"  {name}=".ljust(32) + f" {one.help} [{default}]")
     return lines
 
 

@@ -3,10 +3,10 @@
 import copy
 
 import pytest
-from semicrowd.defaults.facts import Facts
-from semicrowd.run.composition import composed
 
+from semicrowd.defaults.facts import Facts
 from semicrowd.report.papers.scdc import EXHIBITS
+from semicrowd.run.composition import composed
 from semicrowd.run.settings import resolved
 from semicrowd.settings.fields import Settings, names
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings

@@ -1,0 +1,72 @@
+"""Several processes that train one run; a start that is cut off; a tracking server that is not there."""
+
+import csv
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from .conftest import Command
+
+#: Two processes, of which the second is made by src/semicrowd/run/rank.py.
+TWO = ("annotations=two_coin", "model.K=4", "start=cold", "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_a_sweep_of_runs_of_two_processes_leaves_the_files_of_one(train: Command, tmp_path: Path) -> None:
+    done = train("-m", *TWO, "epochs=2", "seed=0-1", "hydra.run.dir=sweep")
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    for seed in (0, 1):
+        run = tmp_path / "sweep" / f"seed-{seed}"
+        assert json.loads((run / "status.json").read_text())["status"] == "finished"
+        with (run / "curves.csv").open(newline="") as file:
+            assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2"]
+        assert not list(run.rglob("*.tmp"))
+    assert len((tmp_path / "sweep" / "jobs.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_the_second_process_ends_with_the_first_and_the_run_goes_on_later(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    process = start(*TWO, "epochs=2000", "hydra.run.dir=run")
+    checkpoint = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=60)  # its end is that of all who write to its output
+    assert process.returncode == -signal.SIGKILL
+    done = train(*TWO, "epochs=2000", "hydra.run.dir=run", "resume=true", "model.K=5")
+    assert done.returncode == 2
+    assert "started with model.K=4, not 5" in done.stderr
+
+
+def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections and says nothing
+        begin = time.monotonic()
+        done = train("epochs=0", "logger=mlflow", f"logger.uri=http://127.0.0.1:{server.getsockname()[1]}")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "the tracking store cannot be used" in done.stderr
+    assert time.monotonic() - begin < 60  # 30 s, and what a busy machine needs to start
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("after", [0.4, 1.0, 2.5])
+def test_ctrl_c_while_it_begins_prints_no_traceback(start: Callable[..., "Popen[str]"], after: float) -> None:
+    process = start("hydra.run.dir=run", "epochs=2000")
+    time.sleep(after)  # Python itself takes less
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
