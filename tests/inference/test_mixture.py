@@ -1,4 +1,4 @@
-"""Clusters joined by links: counts by loops, evidence by the predictive densities of starts/test_partition, order by hand."""
+"""Clusters joined by links: counts by loops, evidence by predictive densities, order by hand."""
 
 import numpy as np
 import pytest
