@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -78,7 +77,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             seed = "random_state : seed, a RandomState, or None for a new seed at every fit (default 0)"
             cls.__doc__ = "\n    ".join([cls.__doc__.rstrip(), "", "Parameters", "----------", *lines, seed, ""])
 
-    def fit(self, X: ArrayLike, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
+    def fit(self, X: Any, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
 
         Parameters
@@ -114,7 +113,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             self.workers_ = _worker_frame(self.result_.workers, self.result_.best, answers)
         return self
 
-    def fit_predict(self, X: ArrayLike, pairs: Any = None, **options: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, pairs: Any = None, **options: Any) -> np.ndarray:
         """``fit``, then ``labels_``."""
         return self.fit(X, pairs, **options).labels_
 
@@ -155,7 +154,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if isinstance(self, Parameters):
             self.check_parameters()
 
-    def _new_items(self, X: ArrayLike) -> np.ndarray:
+    def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""
         check_is_fitted(self)
         return checked_features(self, X, fit=False)

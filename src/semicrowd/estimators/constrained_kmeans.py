@@ -7,7 +7,6 @@ centres and the loop serve :mod:`semicrowd.estimators.mpckmeans` too, which adds
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
@@ -37,7 +36,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
     objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Cluster of new items from their features alone, [N]: the nearest centre in the metric learned."""
         return self._nearest(self._new_items(X))
 

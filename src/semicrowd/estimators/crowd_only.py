@@ -1,10 +1,9 @@
 """What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from scipy.special import betaln
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -126,7 +125,7 @@ class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
     classifier_ : the fitted regression, scaling included
     """
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
         features = self._new_items(X)
         return self.classifier_.predict(features)

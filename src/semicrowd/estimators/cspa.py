@@ -1,8 +1,9 @@
 """Cluster-based similarity partitioning of the annotators' clusterings: Strehl & Ghosh 2002 (JMLR 3), section 3.1."""
 
+from typing import Any
+
 import numpy as np
 import pymetis
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import KNeighborsClassifier
@@ -44,7 +45,7 @@ class CSPA(CSPAParameters, CrowdClusterer):
     items_, parts_ : [n, D] features of the items in somebody's clustering, and their clusters [n]
     """
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Cluster of new items, [N]: that of the nearest item that was in somebody's clustering."""
         return self._nearest(self._new_items(X))
 

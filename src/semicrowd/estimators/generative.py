@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -95,7 +94,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         self.worker_names_ = () if answers is None else answers.worker_names
         return result
 
-    def predict_proba(self, X: ArrayLike, pairs: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, those of ``pairs`` with the answers about them.
 
         Parameters
@@ -118,7 +117,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         assert found.memberships is not None
         return found.memberships
 
-    def predict(self, X: ArrayLike, pairs: Any = None) -> np.ndarray:
+    def predict(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Clusters [N] of items; see :meth:`predict_proba`."""
         return self.predict_proba(X, pairs).argmax(-1)
 

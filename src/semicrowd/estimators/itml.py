@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from metric_learn.itml import _BaseITML
-from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import roc_auc_score
 
@@ -53,7 +52,7 @@ class ITML(ITMLParameters, CrowdClusterer):
     n_iter_ : passes over all links
     """
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Cluster of new items, [N]: the nearest centre in the metric learned."""
         return self._nearest(self._new_items(X))
 

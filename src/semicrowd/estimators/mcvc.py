@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
@@ -54,14 +53,14 @@ class MCVC(MCVCParameters, CrowdClusterer):
     weights_ : of the networks of the views, by name
     """
 
-    def predict_proba(self, X: ArrayLike, view: int = 0) -> np.ndarray:
+    def predict_proba(self, X: Any, view: int = 0) -> np.ndarray:
         """Cluster probabilities [N, K] of items in one of the views of ``view_labels_``."""
         features = self._new_items(X)
         if not 0 <= view < len(self.view_labels_):
             raise UserError(f"view={view}: expected 0 to {len(self.view_labels_) - 1}")
         return self._views(features)[view]
 
-    def predict(self, X: ArrayLike, view: int = 0) -> np.ndarray:
+    def predict(self, X: Any, view: int = 0) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
         return self.predict_proba(X, view).argmax(-1)
 

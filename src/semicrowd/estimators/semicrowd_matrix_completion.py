@@ -5,8 +5,9 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 
@@ -47,7 +48,7 @@ class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
     completed_ : [N_a, N_a], A over ``pairs.annotated``
     """
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Cluster of new items, [N]: the nearest centre in the metric learned."""
         return self._nearest(self._new_items(X))
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn import cluster, mixture
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -18,7 +17,7 @@ class _FeaturesOnly(CrowdClusterer):
     requires_answers = False
     model_: Any
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
         return self._assign(self._new_items(X)).cluster
 
@@ -58,7 +57,7 @@ class MixtureOnly(MixtureParameters, _FeaturesOnly):
     model_ : the fitted scikit-learn estimator
     """
 
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
         features = self._new_items(X)
         return self.model_.predict_proba(features)
