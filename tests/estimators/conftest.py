@@ -9,10 +9,14 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
 
 #: Short fits of the slow ones.
-_QUICK = {"mcvc": {"n_restarts": 2, "n_steps": 60}, "deep_mcvc": {"n_restarts": 2, "n_steps": 60}}
+_SETTINGS = {"start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,)}
+_GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
+_QUICK = {
+    **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
+    **{name: _GENERATIVE for name in ("bayes", "scdc")},
+}
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +38,7 @@ def quick() -> Callable[..., CrowdClusterer]:
     return make
 
 
-@pytest.fixture(params=sorted(BASELINE_PARAMETERS))
+@pytest.fixture(params=sorted(ESTIMATORS))
 def estimator(request: pytest.FixtureRequest, quick: Callable[..., CrowdClusterer]) -> CrowdClusterer:
-    """Every method but the generative models, not fitted."""
+    """Every method, not fitted."""
     return quick(request.param)

@@ -15,9 +15,8 @@ from sklearn.svm import SVC
 from semicrowd import MCVC, CrowdLogistic, KMeansOnly, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators import persistence
+from semicrowd.estimators import ESTIMATORS, persistence
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -48,7 +47,7 @@ def test_a_fresh_process_predicts_the_same_bytes_without_the_data(
     items = np.random.default_rng(9).normal(size=(40, 3)) * 2
     np.save(tmp_path / "items.npy", items)
     models = {}
-    for name in BASELINE_PARAMETERS:
+    for name in ESTIMATORS:
         models[name] = quick(name).fit(frame if name == "itml" else features, pairs)
         models[name].save(tmp_path / f"{name}.pt")
     subprocess.run([sys.executable, "-W", "ignore:X does not have", "-c", FRESH, str(tmp_path)], check=True)

@@ -23,12 +23,13 @@ from semicrowd.settings.training import TrainerSettings
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines, tips, "Trainer.fit stopped"
 logging.getLogger("lightning_fabric").setLevel(logging.ERROR)
-warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\).*", category=FutureWarning)
-warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
-warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # the first process alone logs
-warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides.*")  # of one restart
-
+#: Warnings of Lightning and torch that a user can do nothing about.
+_WARNINGS = (
+    r".*isinstance\(treespec, LeafSpec\).*",
+    ".*GPU available but not used.*",
+    ".*does not have many workers.*",
+    "Grad strides do not match bucket view strides.*",  # of one restart
+)
 #: Metrics beside the bar.
 SHOWN = ("elbo/epoch", "clusters/used")
 
@@ -55,10 +56,13 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
         trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
-            trainer.fit(
-                module, module.training_batches(), weights_only=True,
-                ckpt_path=None if checkpoint is None else str(checkpoint),
-            )  # fmt: skip
+            with warnings.catch_warnings():
+                for message in _WARNINGS:
+                    warnings.filterwarnings("ignore", message=message)
+                trainer.fit(
+                    module, module.training_batches(), weights_only=True,
+                    ckpt_path=None if checkpoint is None else str(checkpoint),
+                )  # fmt: skip
         except SystemExit:  # what Lightning makes of Ctrl-C and of SIGTERM
             raise KeyboardInterrupt from None
         finally:
