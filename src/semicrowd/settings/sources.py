@@ -53,7 +53,7 @@ class MNISTSettings(Settings):
 
     group = "data"
 
-    subset: int | None = setting(None, "training images to draw; null: all, in the files' order", _SUBSET, optional=True)
+    subset: int | None = setting(None, "training images to draw; null: all, in their order", _SUBSET, optional=True)
     data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
