@@ -58,8 +58,9 @@ class Regime:
             return {}
         annotated = min(num_items, max(_FEWEST, round(self.share * num_items)))
         if self.kind == "two_coin":
-            size: dict[str, Any] = {"num_annotators": _ASKED, "pairs_per_annotator": annotated, "num_annotated": annotated}
-            return size | dict(self.options)
+            return {
+                "num_annotators": _ASKED, "pairs_per_annotator": annotated, "num_annotated": annotated, **self.options
+            }  # fmt: skip
         tasks = math.ceil(_PLACEMENTS * annotated / (sum(_TASK_SIZE) / 2))
         return {
             "num_annotated": annotated, "num_tasks": tasks, "num_annotators": min(tasks, max(3, min(30, tasks // 4))),
