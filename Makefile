@@ -1,6 +1,6 @@
 # `make help` lists the targets. Every target that needs the environment makes it first (make setup).
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all reproduce generality ui lint bench clean
+.PHONY: help setup demo test test-all reproduce ui lint bench clean
 
 PYTHON ?=
 PROFILE ?=
@@ -27,6 +27,7 @@ test-all: setup  ## run all tests, the slow ones too
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
 
+.PHONY: generality
 generality: setup  ## measure every method on many data sets and regimes of answers, hours (ARGS="--data iris --seeds 0")
 	@$(PY) -m semicrowd.pipeline.generality $(ARGS)
 
