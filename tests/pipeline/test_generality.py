@@ -146,9 +146,12 @@ def test_differences_are_paired_and_ranks_and_shares_counted() -> None:
     assert table.loc[("iris", "pairs90"), "rank"].to_dict() == {
         "bayes": 1.5, "crowd_logistic": 1.5, "kmeans": 4, "scdc": 3,
     }  # fmt: skip
+    # A baseline that was stopped once has no difference.
+    assert np.isnan(table.loc[("wine", "pairs90", "scdc"), "to_lr"])
     # A baseline with a fit that was stopped is no best one, and comes last.
     assert table.loc[("wine", "pairs90", "scdc"), "best_baseline"] == "kmeans"
     assert table.loc[("wine", "pairs90", "crowd_logistic"), "rank"] == 4
+    assert table.loc[("wine", "pairs90", "scdc"), "to_best"] == pytest.approx(0.1)
     _, text = summary(rows, ["iris", "wine"], ["pairs90", "none"])
     shares = next(row.split(" | ") for row in text.splitlines() if row.startswith("| bayes | 2 |"))
     assert shares[2:4] == ["1 of 2 (50 %)", "1 of 2 (50 %)"]

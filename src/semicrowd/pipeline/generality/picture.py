@@ -32,8 +32,12 @@ def draw(table: pd.DataFrame, data: Sequence[str], regimes: Sequence[str], path:
         axes.set_title(method, fontsize=10)
         axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", fontsize=8)
         axes.set_yticks(range(len(rows)), rows, fontsize=8)
+        fitted = set(zip(table["data"], table["regime"], table["method"], strict=True))
         for (row, column), value in np.ndenumerate(values):
-            if not np.isnan(value):
+            if np.isnan(value):
+                missing = "no score" if (rows[row], columns[column], method) in fitted else ""
+                axes.text(column, row, missing, ha="center", va="center", fontsize=6, color="black")
+            else:
                 colour = "white" if abs(value) > 0.6 * _FULL else "black"
                 axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=7, color=colour)
     figure.colorbar(image, ax=list(panels), shrink=0.8)

@@ -65,9 +65,10 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
 def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[str, float]:
     if other not in scores:
         return {}
-    paired = (scores[one] - scores[other]).dropna()
-    error = float(paired.std() / np.sqrt(len(paired))) if len(paired) > 1 else np.nan
-    return {f"to_{name}": float(paired.mean()) if len(paired) else np.nan, f"to_{name}_se": error}
+    # One seed without a score, and there is no difference: the others alone would flatter one of the two.
+    paired = scores[one] - scores[other]
+    error = paired.std(skipna=False) / np.sqrt(len(paired)) if len(paired) > 1 else np.nan
+    return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(error)}
 
 
 def _head(rows: pd.DataFrame) -> str:
