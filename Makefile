@@ -27,6 +27,10 @@ test-all: setup  ## run all tests, the slow ones too
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
 
+.PHONY: generality
+generality: setup  ## measure every method on many data sets and regimes of answers, hours (ARGS="--data iris --seeds 0")
+	@$(PY) -m semicrowd.pipeline.generality $(ARGS)
+
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
 	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.simulate import _grouping, _pair_of_number, flip_annotators, quota, tasks, two_coin
+from semicrowd.crowd.groupings import grouping
+from semicrowd.crowd.simulate import _pair_of_number, flip_annotators, quota, tasks, two_coin
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -102,7 +103,7 @@ def test_groupings_have_the_rates_asked_for(alpha: float, beta: float) -> None:
     labels = np.repeat(np.arange(4), 3)
     first, second = np.triu_indices(len(labels), k=1)
     same = labels[first] == labels[second]
-    groups = np.stack([_grouping(labels, alpha, beta, rng) for _ in range(4000)])
+    groups = np.stack([grouping(labels, alpha, beta, rng) for _ in range(4000)])
     together = groups[:, first] == groups[:, second]
     for rate, got in ((alpha, together[:, same].mean(1)), (beta, 1 - together[:, ~same].mean(1))):
         # Pairs of one grouping depend on each other; groupings do not: the standard error is theirs.
@@ -111,7 +112,7 @@ def test_groupings_have_the_rates_asked_for(alpha: float, beta: float) -> None:
 
 def test_every_pair_of_classes_meets_equally_often() -> None:
     rng = np.random.default_rng(8)
-    groups = np.stack([_grouping(np.arange(4), 1.0, 0.7, rng) for _ in range(6000)])
+    groups = np.stack([grouping(np.arange(4), 1.0, 0.7, rng) for _ in range(6000)])
     for a, b in combinations(range(4), 2):
         # Five standard errors.
         assert np.mean(groups[:, a] == groups[:, b]) == pytest.approx(0.3, abs=0.03)

@@ -17,7 +17,7 @@ def test_unknown_name_gets_the_nearest() -> None:
 def test_unknown_option_gets_the_nearest() -> None:
     with pytest.raises(UserError, match=r"^data\.num_clases: no such setting; the nearest is data\.num_classes"):
         load_dataset("pinwheel", Path("unused"), num_clases=3)
-    with pytest.raises(UserError, match=r"^data\.size: no such setting; there are none"):
+    with pytest.raises(UserError, match=r"^data\.size: no such setting; there are subset, data_seed"):
         load_dataset("mnist", Path("unused"), size=3)
 
 

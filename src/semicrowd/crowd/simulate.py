@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced
 from semicrowd.errors import UserError
+from semicrowd.settings.fields import shown
 from semicrowd.settings.sources import QuotaSettings, Rates, TasksSettings, TwoCoinSettings
 
 
@@ -78,30 +80,44 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     labels : [N] true classes
     options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly, and the tasks
         share them out evenly; each annotator does one task at least, the others go to random ones. The rates are
-        expected ones over pairs, before annotators are flipped (:func:`flip_annotators`).
+        expected ones over pairs, before annotators are flipped (:func:`flip_annotators`), with ``families`` too: then
+        two kinds of one meet more often than other kinds, and their rate is that of all pairs in the mean.
+
+        Where some annotators merge kinds or guess, or placements slip (:mod:`semicrowd.crowd.groupings`), that comes
+        on top, and the true rates are those of the annotators' answers.
     """
     s = TasksSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
     items = _annotated_items(len(labels), s.num_annotated, rng)
-    if not 2 <= s.task_size <= len(items):
-        raise UserError(
-            f"annotations.task_size={s.task_size}: expected 2 to {len(items)}, the number of annotated items"
-        )
+    low, high = s.sizes
+    if not 2 <= low <= high <= len(items):
+        size = shown(s.task_size)
+        raise UserError(f"annotations.task_size={size}: expected 2 to {len(items)}, the number of annotated items")
     further = rng.integers(s.num_annotators, size=s.num_tasks - s.num_annotators)
     annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
-    first, second = np.triu_indices(s.task_size, k=1)
-    i, j, answer = [], [], []
-    for members, m in zip(_share_out(items, s.num_tasks, s.task_size, rng), annotator, strict=True):
-        group = _grouping(labels[members], alpha[m], beta[m], rng)
+    sizes = [low] * s.num_tasks if low == high else rng.integers(low, high + 1, s.num_tasks).tolist()
+    habits = Habits.draw(s, labels[items], rng)
+    families = None if s.families is None else Families.of(labels[items], s.families, s.alike)
+    i, j, answer, task = [], [], [], []
+    for t, (members, m) in enumerate(zip(_share_out(items, sizes, rng), annotator.tolist(), strict=True)):
+        seen = habits.seen(m, labels[members], rng)
+        group = grouping(seen, alpha[m], beta[m], rng, families)
+        if s.misplaced:
+            group = misplaced(group, seen, s.misplaced, rng)
+        first, second = np.triu_indices(len(members), k=1)
         i.append(members[first])
         j.append(members[second])
         answer.append(group[first] == group[second])
-    pairs_per_task = len(first)
+        task.append(np.full(len(first), t))
+    count = [len(rows) for rows in task]
     answers = PairAnnotations.from_arrays(
-        np.concatenate(i), np.concatenate(j), np.repeat(annotator, pairs_per_task), np.concatenate(answer),
-        task=np.repeat(np.arange(s.num_tasks), pairs_per_task), num_items=len(labels),
+        np.concatenate(i), np.concatenate(j), np.repeat(annotator, count), np.concatenate(answer),
+        task=np.concatenate(task), num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
+    if s.misplaced or habits.merged or habits.guesses.any():
+        alpha, beta = answers.empirical_quality(labels)
+        answers = replace(answers, true_sensitivity=alpha, true_specificity=beta)
     return flip_annotators(answers, s.flipped, rng)
 
 
@@ -133,28 +149,11 @@ def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Ge
     )
 
 
-def _grouping(labels: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:
-    """Group of each item of a task, [task_size]."""
-    classes, code = np.unique(labels, return_inverse=True)
-    meet = (1 - specificity) / sensitivity
-    table = np.zeros(len(classes), np.int64)
-    for c in range(1, len(classes)):
-        # Restaurant process: join the table of an earlier class with weight 1 each, a new one with (1 − m) / m.
-        if rng.random() < c * meet / (1 + (c - 1) * meet):
-            table[c] = table[rng.integers(c)]
-        else:
-            table[c] = c
-    group = table[code]
-    alone = rng.random(len(labels)) >= np.sqrt(sensitivity)
-    group[alone] = len(classes) + np.flatnonzero(alone)
-    return group
-
-
-def _share_out(items: np.ndarray, num_tasks: int, task_size: int, rng: np.random.Generator) -> list[np.ndarray]:
+def _share_out(items: np.ndarray, sizes: list[int], rng: np.random.Generator) -> list[np.ndarray]:
     """Tasks of distinct items, each item in as many tasks as any other, give or take one."""
     order = rng.permutation(items)
     shared = []
-    for _ in range(num_tasks):
+    for task_size in sizes:
         task, order = order[:task_size], order[task_size:]
         if len(task) < task_size:
             # A new round; the items that this task has from the last one come at its end.

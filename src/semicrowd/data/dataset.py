@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from semicrowd.errors import UserError
+from semicrowd.random import stream
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,16 @@ class Dataset:
     def num_features(self) -> int:
         """D."""
         return self.features.shape[1]
+
+
+def drawn_items(num_items: int, subset: int, seed: int) -> np.ndarray:
+    """Sorted numbers of ``subset`` items, drawn uniformly; those of a smaller subset are among them.
+
+    Raises
+    ------
+    UserError
+        If there are fewer.
+    """
+    if subset > num_items:
+        raise UserError(f"data.subset={subset}: expected {num_items} at most, the number of items")
+    return np.sort(stream(seed, "data/subset").permutation(num_items)[:subset])

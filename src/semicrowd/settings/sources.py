@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Rule, Settings, check, choice, each, either, number, setting, whole
+from semicrowd.settings.fields import Rule, Settings, check, choice, each, either, number, setting, text, whole
 
 #: Tasks of MNIST's crowd.
 CROWD_TASKS = 91
@@ -31,6 +31,7 @@ _PATH = _expecting(
     "the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else ""
 )
 _COUNT = whole(1)
+_SUBSET = _expecting("a whole number >= 2, or null for all", whole(2))
 
 
 def _components(most: int) -> Rule:
@@ -53,6 +54,9 @@ class MNISTSettings(Settings):
     """60,000 training and 10,000 test images of 28 × 28 pixels."""
 
     group = "data"
+
+    subset: int | None = setting(None, "training images to draw; null: all, in their order", _SUBSET, optional=True)
+    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,41 @@ class TableSettings(Settings):
     group = "data"
 
     path: str | Path | None = setting(None, ".csv with a header, or .npy", _PATH, optional=True)
+
+
+#: Name → what it is.
+BENCHMARKS = {
+    "iris": "150 flowers, 4 measures, 3 kinds (UCI 53, from scikit-learn)",
+    "wine": "178 wines, 13 measures of different units, 3 growers (UCI 109, from scikit-learn)",
+    "digits": "1,797 images of 8 × 8 pixels, 10 digits (UCI 80, from scikit-learn)",
+    "optdigits": "5,620 images of 8 × 8 pixels, 10 digits (UCI 80)",
+    "pen": "10,992 pen strokes at 8 points of the plane, 10 digits (UCI 81)",
+    "letter": "20,000 printed letters, 16 measures, A to Z (UCI 59)",
+    "leukaemia": "248 patients, 2,526 genes, 6 subtypes (Yeoh et al. 2002)",
+    "lung": "203 patients, 1,543 genes, 5 kinds of tissue (Bhattacharjee et al. 2001)",
+    "activities": "5,418 stretches of 10 s of a telephone's accelerometer, 43 measures, 6 activities (WISDM 1.1)",
+    "texts": "7,674 news of Reuters in 8 subjects, tf-idf of the 2,000 most frequent words (R8)",
+    "wifi_1": "2,737 scans of user 1 in 4 floors of buildings, signals of 141 access points (UCI 310)",
+    "wifi_11": "4,516 scans of user 11 in 8 floors, signals of 357 access points (UCI 310)",
+    "wifi_14": "1,596 scans of user 14 in 4 floors, signals of 184 access points (UCI 310)",
+    "families": "4,500 generated items, 166 features, 14 kinds of unequal size in 4 families whose kinds look alike",
+}
+
+
+@dataclass(frozen=True)
+class BenchmarkSettings(Settings):
+    """Public tables with classes, features as published; --help data=benchmark lists them."""
+
+    group = "data"
+
+    which: str = setting("iris", " | ".join(BENCHMARKS), choice(*BENCHMARKS))
+    classes: tuple[Any, ...] | None = setting(
+        None, "names of the classes to keep; null: all",
+        each(either(text(), whole(0)), "[I, J]", least=1), optional=True,
+    )  # fmt: skip
+    columns: int | None = setting(None, "columns of largest variance to keep; null: all", whole(1), optional=True)
+    subset: int | None = setting(None, "items to draw; null: all, in the file's order", _SUBSET, optional=True)
+    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 @dataclass(frozen=True)
@@ -145,10 +184,17 @@ class TasksSettings(Settings):
 
     num_annotators: int = setting(48, "M", _COUNT)
     num_tasks: int = setting(91, "grids; every annotator has one at least", _COUNT)
-    task_size: int = setting(36, "items of a grid", _COUNT)
+    task_size: int | tuple[int, int] = setting(
+        36, "items of a grid, or the least and the most", either(_COUNT, each(_COUNT, "[12, 20]", length=2))
+    )
     num_annotated: int | None = setting(2759, "items that the grids share out; null: all", whole(2), optional=True)
     sensitivity: Rates = setting(0.98, "P(answer same | same): of all annotators, or a list", _RATES)
     specificity: Rates = setting(0.99, "P(answer different | different)", _RATES)
+    families: int | None = setting(None, "of kinds that look alike, neighbours; null: none", _COUNT, optional=True)
+    alike: float = setting(0.5, "P(an annotator of a task takes two kinds of a family for one)", number(0, 1))
+    misplaced: float = setting(0.0, "share of the placements that slip to another kind, or alone", number(0, 1))
+    merging: float = setting(0.0, "share of the annotators who always take two kinds of theirs for one", _SHARE_FLIPPED)
+    guessing: float = setting(0.0, "share of the annotators who group without looking", _SHARE_FLIPPED)
     flipped: float = setting(0.0, "share of the annotators whose every answer is its opposite", _SHARE_FLIPPED)
 
     def __post_init__(self) -> None:
@@ -161,6 +207,17 @@ class TasksSettings(Settings):
             raise UserError(
                 f"annotations.num_tasks={self.num_tasks}: expected one or more for each of {self.num_annotators}"
             )
+        if self.merging + self.guessing > 1:
+            rest = f"{1 - self.merging:g} at most, the rest merges"
+            raise UserError(f"annotations.guessing={self.guessing}: expected {rest}")
+        low, high = self.sizes
+        if low > high:
+            raise UserError(f"annotations.task_size=[{low}, {high}]: expected the least and the most items of a grid")
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Least and most items of a grid."""
+        return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
 
 
 @dataclass(frozen=True)
@@ -191,6 +248,7 @@ DATA: dict[str, type[Settings]] = {
     "face": FaceSettings,
     "cifar10": CIFAR10Settings,
     "table": TableSettings,
+    "benchmark": BenchmarkSettings,
 }
 ANSWERS: dict[str, type[Settings]] = {
     "none": NoAnswers,

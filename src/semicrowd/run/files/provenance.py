@@ -39,6 +39,12 @@ def provenance(data: Dataset, annotations: PairAnnotations | None) -> dict[str, 
     }
 
 
+def revision() -> dict[str, Any]:
+    """Commit, whether there are changes beside it, and the date: columns of a table of results."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"commit": _git("rev-parse", "HEAD"), "dirty": _dirty(), "date": now}
+
+
 def command() -> str:
     """What the user typed, in the worker processes of a sweep too."""
     return os.environ.get("SEMICROWD_COMMAND") or shlex.join(sys.argv)

@@ -1,0 +1,1 @@
+"""How general a method is: data sets × regimes of answers × methods × seeds, `make generality`."""

@@ -1,0 +1,144 @@
+"""``python -m semicrowd.pipeline.generality``: run what is not finished yet, then write the tables and the picture."""
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import Parallel, delayed, parallel_config
+
+from semicrowd.data import load_dataset
+from semicrowd.data.fetch import data_root
+from semicrowd.errors import UserError
+from semicrowd.files import write_atomic
+from semicrowd.pipeline.generality.cell import finished, read_row, run_cell
+from semicrowd.pipeline.generality.picture import draw
+from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Cell, cells
+from semicrowd.pipeline.generality.summary import summary
+from semicrowd.run.files.provenance import revision
+
+_CELLS, _REPORTS = Path("results/generality"), Path("reports/generality")
+#: When locked data sets were looked at, with which code: one line for each time, never deleted.
+LOOKS = "locked_looks.csv"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, run, write; exit code 2 for a mistake of the user, 1 where a fit failed."""
+    options = _options(arguments)
+    try:
+        plan = list(cells(options.data, options.regimes, options.methods, options.seeds, locked=options.locked))
+        if not options.summary_only:
+            _run(plan, options)
+        rows = _rows(options)
+        if not rows.empty:
+            _write(rows, options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    failed = rows[rows["status"].str.contains(":")] if len(rows) else rows
+    for row in failed.itertuples():
+        print(f"failed: {row.data}/{row.regime}/{row.method}/{row.seed}: {row.status}", file=sys.stderr)
+    return 1 if len(failed) else 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m semicrowd.pipeline.generality", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description="Measure methods on many data sets under many regimes of answers; ours are not told the number of "
+        "clusters, the others are. A finished fit is not run again until code that it depends on has changed.",
+    )  # fmt: skip
+    listed: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "A,B,…"}
+    parser.add_argument("--data", default=None, help="data sets; all of the list", **listed)
+    parser.add_argument("--regimes", default=list(REGIMES), help="of the answers", **listed)
+    parser.add_argument("--methods", default=[*OURS, *BASELINES], help="any, kmeans_scaled, gmm_scaled", **listed)
+    parser.add_argument("--seeds", default="0-4", type=_seeds, help="of answers and fits: 0-4 or 0,2")
+    parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
+    parser.add_argument("--limit", default=600.0, type=float, help="seconds for a fit")
+    parser.add_argument("--keep", default=[], help="methods whose finished fits count, by any code", **listed)
+    parser.add_argument("--locked", action="store_true", help="the locked data sets in place of the others; is noted")
+    parser.add_argument("--summary-only", action="store_true", help="run nothing")
+    parser.add_argument("--cells", default=_CELLS, type=Path, help="where finished fits are kept")
+    parser.add_argument("--reports", default=_REPORTS, type=Path, help="where tables and picture go")
+    options = parser.parse_args(arguments)
+    options.data = options.data or list(LOCKED if options.locked else DEVELOPMENT)
+    return options
+
+
+def _seeds(text: str) -> list[int]:
+    seeds: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        seeds += range(int(low), int(high or low) + 1)
+    return seeds
+
+
+def _run(plan: list[Cell], options: argparse.Namespace) -> None:
+    place = {cell: options.cells / f"{cell.name}.json" for cell in plan}
+    waiting = [
+        cell for cell in plan
+        if not finished(cell, place[cell], options.limit, any_code=cell.method in options.keep)
+    ]  # fmt: skip
+    print(f"{len(plan)} fits, {len(plan) - len(waiting)} of them finished before")
+    if not waiting:
+        return
+    root, made = data_root(), revision()
+    for name in dict.fromkeys(cell.data for cell in waiting):  # fetched once, and missing files are told before any fit
+        table = (DEVELOPMENT | LOCKED)[name]
+        load_dataset(table.loader, root, **table.options)
+    if options.locked:
+        _note_look(options, made)
+    started = datetime.now(UTC)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        done = Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(
+            delayed(run_cell)(cell, place[cell], root, options.limit, made) for cell in waiting
+        )
+        for number, row in enumerate(done, 1):
+            score = f"NMI {row['nmi']:.3f}, {row['clusters']} clusters" if row["status"] == "done" else row["status"]
+            spent = (datetime.now(UTC) - started).total_seconds()
+            name = f"{row['data']}/{row['regime']}/{row['method']}/{row['seed']}"
+            print(f"[{number}/{len(waiting)}, {spent:.0f} s] {name}: {score}, {row['seconds']} s", flush=True)
+
+
+def _note_look(options: argparse.Namespace, made: dict[str, Any]) -> None:
+    """Say when locked data are looked at, before anything is seen of them."""
+    path = options.reports / LOOKS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    look = pd.DataFrame([{**made, "data": " ".join(options.data), "methods": " ".join(options.methods),
+                          "regimes": " ".join(options.regimes), "seeds": " ".join(map(str, options.seeds))}])
+    look.to_csv(path, mode="a", header=not path.exists(), index=False)
+    print(f"locked data sets: this look is noted in {path}")
+
+
+def _rows(options: argparse.Namespace) -> pd.DataFrame:
+    """All finished fits on these data sets, regimes and seeds, whichever method."""
+    found = []
+    for name in options.data:
+        for path in sorted((options.cells / name).glob("*/*/*.json")):
+            row = read_row(path)
+            if row.get("regime") in options.regimes and row.get("seed") in options.seeds:
+                found.append(row)
+    return pd.DataFrame(found)
+
+
+def _write(rows: pd.DataFrame, options: argparse.Namespace) -> None:
+    prefix = "locked_" if options.locked else ""
+    table, text = summary(rows, options.data, options.regimes)
+    folder: Path = options.reports
+    for name, write in (
+        ("results.csv", lambda path: rows.to_csv(path, index=False)),
+        ("cells.csv", lambda path: table.to_csv(path, index=False)),
+        ("summary.md", lambda path: path.write_text(text, encoding="utf-8")),
+    ):
+        write_atomic(folder / f"{prefix}{name}", write)
+    draw(table, options.data, options.regimes, folder / f"{prefix}difference.png")
+    print(text)
+    print(f"written: {folder}/{prefix}results.csv, cells.csv, summary.md, difference.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

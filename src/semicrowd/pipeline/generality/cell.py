@@ -1,0 +1,159 @@
+"""One fit of the generality suite: its numbers, and the code that they depend on."""
+
+import json
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.files import write_json
+from semicrowd.metrics import cluster_counts, clustering_scores
+from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
+from semicrowd.pipeline.generality.plan import OURS, REGIMES, Cell
+from semicrowd.settings.training import TrainerSettings
+
+#: Of a mixture: principal components at most, and starts (plan.BOUNDS says so to the reader).
+_COMPONENTS, _STARTS = 50, 3
+#: Values that a fit's code takes its defaults from, beside what it imports.
+_SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("baselines.py",)}
+
+
+class _OverLimitError(Exception):
+    """A fit has taken too long."""
+
+
+def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[str, Any]) -> dict[str, Any]:
+    """Fit, and write the numbers to ``path`` as a whole or not at all; the numbers.
+
+    Parameters
+    ----------
+    root : data root
+    limit : seconds for the fit; one that takes longer has no scores, and says so
+    provenance : columns to add
+    """
+    row: dict[str, Any] = {**vars(cell), "status": "done", "fingerprint": fingerprint(cell), **provenance}
+    data, answers = inputs(cell, root)
+    assert data.labels is not None
+    row |= {"items": data.num_items, "features": data.num_features, "classes": data.num_classes}
+    row |= {"answers": 0 if answers is None else answers.num_pairs}
+    features, estimator = _prepared(cell, data)
+    started = time.perf_counter()
+    try:
+        with _limited(limit), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator.fit(features, answers)
+        row |= {"seconds": round(time.perf_counter() - started, 2), **_scores(estimator, data.labels, answers)}
+    except _OverLimitError:
+        row |= {"seconds": limit, "status": f"over {limit:g} s"}
+    except Exception as error:  # whatever it is: one method's failure on one data set must not end the others' fits
+        reason = str(error).splitlines()[0] if str(error) else ""
+        row |= {"seconds": round(time.perf_counter() - started, 2), "status": f"{type(error).__name__}: {reason}"}
+    write_json(path, row)
+    return row
+
+
+def finished(cell: Cell, path: Path, limit: float, *, any_code: bool) -> bool:
+    """Whether a cell's numbers are there, from the code as it is now, or from any.
+
+    A failed fit is tried again, and so is one that took too long where the limit is a longer one now.
+    """
+    row = read_row(path)
+    status = str(row.get("status", "none"))
+    told = status == "done" or (status.startswith("over ") and float(status.split()[1]) >= limit)
+    return told and (any_code or row["fingerprint"] == fingerprint(cell))
+
+
+def read_row(path: Path) -> dict[str, Any]:
+    """Numbers of a cell, none where it has not been run."""
+    try:
+        row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return row
+
+
+def inputs(cell: Cell, root: Path) -> tuple[Dataset, PairAnnotations | None]:
+    """Data and answers of a cell: the same for all methods."""
+    data = _data(cell.data, root, cell.table.loader, json.dumps(dict(cell.table.options)))
+    regime = REGIMES[cell.regime]
+    return data, load_annotations(regime.kind, data, cell.seed, root, **regime.settings(data.num_items))
+
+
+@lru_cache(maxsize=2)
+def _data(name: str, root: Path, loader: str, options: str) -> Dataset:  # noqa: ARG001 - the name is for the cache
+    return load_dataset(loader, root, **json.loads(options))
+
+
+def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
+    """Features as the method gets them, and the method with nothing set but what the suite says."""
+    features, kind = data.features, ESTIMATORS[cell.estimator]
+    given: dict[str, Any] = {"random_state": cell.seed}
+    if cell.method in OURS:
+        given |= {"image_shape": data.image_shape, "trainer": TrainerSettings(threads=1)}
+        return features, kind(**given)
+    if cell.method.endswith("_scaled"):
+        features = StandardScaler().fit_transform(features)
+    if cell.estimator == "gmm":
+        given["n_init"] = _STARTS
+        if features.shape[1] > _COMPONENTS:
+            features = PCA(_COMPONENTS, svd_solver="full").fit_transform(features)
+    return features, kind(n_clusters=data.num_classes, **given)
+
+
+def _scores(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotations | None) -> dict[str, Any]:
+    found = estimator.labels_
+    scores: dict[str, Any] = {name: round(x, 5) for name, x in clustering_scores(labels, found).items()}
+    scores["clusters"] = cluster_counts(found, int(found.max()) + 1)["used"]
+    if answers is not None:
+        known = np.zeros(len(labels), bool)
+        known[answers.annotated] = True
+        for name, items in (("nmi_annotated", known), ("nmi_rest", ~known)):
+            if items.any():
+                scores[name] = round(float(normalized_mutual_info_score(labels[items], found[items])), 5)
+    return scores
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Stop what takes longer, at the next line of Python that it comes to. Only in a process's main thread."""
+
+    def stop(number: int, frame: Any) -> None:  # noqa: ARG001 - what the system calls it with
+        raise _OverLimitError
+
+    before: Callable[[int, Any], Any] | int | None = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def fingerprint(cell: Cell) -> str:
+    """Hash of the code and of all options that a cell's numbers depend on."""
+    code = _code(cell.table.loader, cell.estimator, cell.method in OURS)
+    table, regime = dict(cell.table.options), REGIMES[cell.regime]
+    options = json.dumps([cell.name, _COMPONENTS, _STARTS, table, regime.kind, regime.share, dict(regime.options)])
+    return sha256(f"{code}{options}".encode()).hexdigest()[:16]
+
+
+@cache
+def _code(loader: str, estimator: str, ours: bool) -> str:
+    files = fingerprints([ESTIMATORS[estimator].__module__, *data_modules(loader), "semicrowd.metrics.clustering"])
+    settings = [(SOURCE / "semicrowd" / "settings" / name).read_text(encoding="utf-8") for name in _SETTINGS[ours]]
+    return json.dumps(files) + "".join(settings)

@@ -1,0 +1,187 @@
+"""What the fits of the suite say together: a table by cell, shares of cells, ranks, paired differences.
+
+A cell here is a data set under a regime; its fits are methods × seeds. Differences are paired by seed.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.pipeline.generality.plan import BOUNDS, OURS
+
+#: How far below a method may be and still count as level with it: with answers, and without.
+NEAR, NEAR_ALONE = 0.02, 0.05
+_SCALED_NOTE = "features brought to mean 0 and variance 1"
+
+
+def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """Table of cells, and the page of all.
+
+    Parameters
+    ----------
+    rows : a fit each: data, regime, method, seed, status, nmi, clusters, classes, seconds, commit, dirty, date
+
+    Returns
+    -------
+    table : a row for each cell and method: ``n`` seeds, mean and standard deviation of NMI, clusters, seconds; rank
+        among the methods of the cell (1 is best); the best baseline, and of ours the difference to it, to k-means and
+        to answers + LR with their standard errors
+    text : Markdown
+    """
+    table = cell_table(rows)
+    order = {name: k for k, name in enumerate([*data, *regimes])}
+    table = table.sort_values(["data", "regime"], key=lambda names: names.map(order), kind="stable")
+    return table.reset_index(drop=True), "\n\n".join([
+        "# Generality", _head(rows), "## Shares of the cells", _verdicts(table), "## Mean rank", _ranks(table),
+        "## NMI of all items", _main_table(table), "## Number of clusters and seconds", _side_table(table),
+    ]) + "\n"  # fmt: skip
+
+
+def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """See :func:`summary`."""
+    found = []
+    for (data, regime), cell in rows.groupby(["data", "regime"], sort=False):
+        scores = cell.pivot(index="seed", columns="method", values="nmi") if "nmi" in cell else pd.DataFrame()
+        # A fit without a score (it failed or took too long) leaves its method without a mean in this cell.
+        means = scores.mean(skipna=False)
+        rank = (-means).rank(method="average", na_option="bottom")
+        others = means.drop(labels=[m for m in OURS if m in means]).dropna()
+        best = str(others.idxmax()) if len(others) else ""
+        for method, fits in cell.groupby("method", sort=False):
+            row = {
+                "data": data, "regime": regime, "method": method, "n": len(fits), "nmi": means[method],
+                "nmi_sd": scores[method].std(), "clusters": fits["clusters"].mean(), "classes": fits["classes"].iloc[0],
+                "seconds": fits["seconds"].mean(), "rank": rank[method], "best_baseline": best,
+                "status": "; ".join(sorted(set(fits["status"]) - {"done"})),
+            }  # fmt: skip
+            if method in OURS:
+                for name, other in (("best", best), ("kmeans", "kmeans"), ("lr", "crowd_logistic")):
+                    row |= _difference(scores, str(method), other, name)
+            found.append(row)
+    return pd.DataFrame(found)
+
+
+def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[str, float]:
+    if other not in scores:
+        return {}
+    # One seed without a score, and there is no difference: the others alone would flatter one of the two.
+    paired = scores[one] - scores[other]
+    error = paired.std(skipna=False) / np.sqrt(len(paired)) if len(paired) > 1 else np.nan
+    return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(error)}
+
+
+def _head(rows: pd.DataFrame) -> str:
+    when = f"{rows['date'].min()[:10]} to {rows['date'].max()[:10]}" if len(rows) else ""
+    commits = ", ".join(f"{c[:10]} ({k} fits)" for c, k in rows["commit"].fillna("unknown").value_counts().items())
+    lines = [
+        f"{len(rows)} fits, {when}, seeds {', '.join(map(str, sorted(rows['seed'].unique())))}; commit {commits}"
+        + ("; with changes that are in no commit" if rows["dirty"].fillna(True).any() else "") + ".",
+        f"{' and '.join(OURS)} get the features and the answers alone, with default settings; the others are told the "
+        "true number of clusters, too. NMI is of all items. Differences are paired by seed, ± their standard error; "
+        "the best baseline of a cell is the one with the highest mean, so it is chosen with hindsight.",
+    ]  # fmt: skip
+    there = set(rows["method"])
+    lines += [f"{name}: {why}." for name, why in BOUNDS.items() if there & {name, f"{name}_scaled"}]
+    lines += [f"{name}: {_SCALED_NOTE}." for name in sorted(there) if name.endswith("_scaled")]
+    return "\n\n".join(lines)
+
+
+def _verdicts(table: pd.DataFrame) -> str:
+    header = ["method", "cells with answers", f"within {NEAR:g} of the best baseline, or above",
+              f"not more than {NEAR:g} below k-means", f"not more than {NEAR:g} below answers + LR",
+              "worst to the best", f"without answers: within {NEAR_ALONE:g} of the best"]  # fmt: skip
+    lines = []
+    for method in OURS:
+        mine = table[table["method"] == method]
+        if mine.empty or "to_best" not in mine:
+            continue
+        told, alone = mine[mine["regime"] != "none"], mine[mine["regime"] == "none"]
+        worst = told["to_best"].min()
+        lines.append([
+            method, str(len(told)), _share(told, "to_best", NEAR), _share(told, "to_kmeans", NEAR),
+            _share(told, "to_lr", NEAR), "" if np.isnan(worst) else _signed(worst),
+            _share(alone, "to_best", NEAR_ALONE),
+        ])  # fmt: skip
+    return _markdown(header, lines)
+
+
+def _share(cells: pd.DataFrame, column: str, near: float) -> str:
+    """A fit of ours without a score counts as below; cells whose baseline has none do not count."""
+    if column not in cells:
+        return ""
+    counted = cells[cells[column].notna() | cells["nmi"].isna()]
+    level = int((counted[column] >= -near).sum())
+    return f"{level} of {len(counted)} ({100 * level / len(counted):.0f} %)" if len(counted) else ""
+
+
+def _ranks(table: pd.DataFrame) -> str:
+    """Over the cells in which every method of the column has a score."""
+    columns = {}
+    for name, part in (("with answers", table[table["regime"] != "none"]), ("none", table[table["regime"] == "none"])):
+        ranks = part.pivot(index=["data", "regime"], columns="method", values="rank").dropna()
+        columns[f"{name} ({len(ranks)} cells)"] = ranks.mean()
+    frame = pd.DataFrame(columns).sort_values(next(iter(columns)))
+    return _markdown(["method", *frame.columns],
+                     [[str(m), *("" if np.isnan(x) else f"{x:.2f}" for x in row)] for m, row in zip(
+                         frame.index, frame.to_numpy(), strict=True)])  # fmt: skip
+
+
+def _main_table(table: pd.DataFrame) -> str:
+    methods, ours = _methods(table), [m for m in OURS if m in set(table["method"])]
+    lines = []
+    for (data, regime), cell in table.groupby(["data", "regime"], sort=False):
+        by_method = cell.set_index("method")
+        best = by_method["best_baseline"].iloc[0]
+        line = [str(data), str(regime)]
+        for method in methods:
+            line.append(_mean(by_method.loc[method], bold=method == best) if method in by_method.index else "")
+        for method in ours:
+            there = method in by_method.index and "to_best" in by_method
+            line.append(_with_error(by_method.loc[method]) if there else "")
+        lines.append(line)
+    return _markdown(["data", "regime", *methods, *(f"{m} − best" for m in ours)], lines)
+
+
+def _side_table(table: pd.DataFrame) -> str:
+    methods, ours = _methods(table), [m for m in OURS if m in set(table["method"])]
+    lines = []
+    for (data, regime), cell in table.groupby(["data", "regime"], sort=False):
+        by_method = cell.set_index("method")
+        line = [str(data), str(regime), str(by_method["classes"].iloc[0])]
+        for column, names, form in (("clusters", ours, "{:.1f}"), ("seconds", methods, "{:.0f}")):
+            values = [by_method[column].get(name, np.nan) for name in names]
+            line += ["" if np.isnan(x) else form.format(x) for x in values]
+        lines.append(line)
+    return _markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: s" for m in methods)], lines)
+
+
+def _methods(table: pd.DataFrame) -> list[str]:
+    there = list(dict.fromkeys(table["method"]))
+    return [*(m for m in OURS if m in there), *(m for m in there if m not in OURS)]
+
+
+def _mean(row: pd.Series, *, bold: bool) -> str:
+    if np.isnan(row["nmi"]):
+        return str(row["status"]).partition(":")[0] or "–"
+    text = _score(row["nmi"]) + ("" if np.isnan(row["nmi_sd"]) else f" ± {_score(row['nmi_sd'])}")
+    return f"**{text}**" if bold else text
+
+
+def _with_error(row: pd.Series) -> str:
+    if np.isnan(row["to_best"]):
+        return ""
+    return _signed(row["to_best"]) + ("" if np.isnan(row["to_best_se"]) else f" ± {_score(row['to_best_se'])}")
+
+
+def _score(x: float) -> str:
+    return f"{x:.3f}".replace("0.", ".", 1) if x < 1 else f"{x:.3f}"
+
+
+def _signed(x: float) -> str:
+    return ("+" if x >= 0 else "−") + _score(abs(x))
+
+
+def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [f"| {' | '.join(cells)} |" for cells in ([*header], *lines)]
+    return "\n".join([rows[0], "|" + "-|" * len(header), *rows[1:]])
