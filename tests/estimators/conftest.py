@@ -1,6 +1,7 @@
 """Fixtures for tests of all methods."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from semicrowd.estimators.base import CrowdClusterer
 #: Short fits of the slow ones.
 _SETTINGS = {"start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,)}
 _GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
-_QUICK = {
+_QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
 }
