@@ -10,7 +10,6 @@ from torch import Tensor
 
 from semicrowd.inference.mixture import union_gains
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
-from semicrowd.models.global_posterior import FAMILIES
 from semicrowd.models.training_data import TrainingData
 
 #: A round of a restart ends after so many merges in a row that are rejected.
@@ -92,7 +91,7 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
     """
     log_z: list[Tensor] = []
     for _ in range(iterations):
-        targets = {name: model.globals.prior(name).expand_as(model.globals.eta[name]).clone() for name in FAMILIES}
+        targets = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
         starts, log_z = log_z, []
         for number, part in enumerate(data.parts(model.num_restarts, max_items)):
             local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.implied_quality import agreement_after_slips, implied_quality
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
@@ -17,9 +18,17 @@ from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
+from semicrowd.inference.placements import (
+    PlacementGraph,
+    hearing,
+    perceived,
+    placement_term,
+    slip_counts,
+    slip_statistics,
+)
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel, StepBound
-from semicrowd.models.global_posterior import FAMILIES, GlobalPosterior
+from semicrowd.models.global_posterior import GlobalPosterior
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
@@ -34,6 +43,7 @@ REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
 #: The annotators' variables, by their names in q(Θ).
 ANNOTATORS = ("sensitivity", "specificity")
+Graph = PairGraph | PlacementGraph
 
 
 class BayesSCDC(GenerativeModel):
@@ -51,7 +61,12 @@ class BayesSCDC(GenerativeModel):
             settings.likelihood, settings.latent_dim, settings.hidden[::-1], self.num_features, generators,
             settings.linear_skip, settings.initial_variance,
         )  # fmt: skip
-        self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators)
+        self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators, self.places)
+
+    @property
+    def places(self) -> bool:
+        """Whether the annotators place items in tasks, and may misplace one."""
+        return self.settings.answers == "placements" and self.num_annotators > 0
 
     # ---------------------------------------------------------------- the bound of a step (Algorithm 1)
 
@@ -69,7 +84,7 @@ class BayesSCDC(GenerativeModel):
         messages, leaves = self._message_statistics(expected)
         part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
         recognition = self.recognition.potentials(_with_views(part))
-        alone = initial_z(recognition, ExpectedGlobals(*(statistics.detach() for statistics in messages)))
+        alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
         local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
         x = gaussian.draw(local.mean, local.root, noise)
@@ -88,10 +103,10 @@ class BayesSCDC(GenerativeModel):
         """
         dtype = self.decoder_dtype
         if self.settings.natural_gradient == "svi":
-            return ExpectedGlobals(*(s.detach() for s in expected)).cast(dtype), {}
+            return expected.detach().cast(dtype), {}
         leaves = {
             name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
-            for name, family in FAMILIES.items()
+            for name, family in self.globals.families.items()
         }
         by_parameter = {self.globals.eta[name]: leaf for name, leaf in leaves.items()}
         return ExpectedGlobals(*leaves.values()).cast(dtype), by_parameter
@@ -120,10 +135,13 @@ class BayesSCDC(GenerativeModel):
         expected: ExpectedGlobals,
         sweeps: tuple[int, float],
         start: Float[Tensor, "R b K"] | None = None,
-    ) -> tuple[LocalPosterior, PairGraph | None]:
+    ) -> tuple[LocalPosterior, Graph | None]:
         """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
-        evidence, _ = self._evidence(part, expected)
-        graph = None if evidence is None else _graph(part, evidence)
+        if self.places and part.answers is not None:
+            graph: Graph | None = _placement_graph(part, expected)
+        else:
+            evidence, _ = self._evidence(part, expected)
+            graph = None if evidence is None else _graph(part, evidence)
         return infer_local(recognition, expected, graph, *sweeps, start), graph
 
     def _evidence(
@@ -149,19 +167,39 @@ class BayesSCDC(GenerativeModel):
         self,
         part: Part,
         local: LocalPosterior,
-        graph: PairGraph,
+        graph: Graph,
         expected: ExpectedGlobals,
         weight: Tensor | None = None,
     ) -> Float[Tensor, "R"]:
         """Eq. 20 over a part's answers and its links to views, weighted, in float64."""
-        evidence, weights = self._evidence(part, expected.cast(part.features.dtype), weight)
+        expected = expected.cast(part.features.dtype)
+        if isinstance(graph, PlacementGraph):
+            return self._placed(part, local, graph, expected, weight)
+        evidence, weights = self._evidence(part, expected, weight)
         assert evidence is not None
         return (weights * relational_term(local, graph, evidence)).double().sum(1)
+
+    def _placed(
+        self, part: Part, local: LocalPosterior, graph: PlacementGraph, expected: ExpectedGlobals, weight: Tensor | None
+    ) -> Float[Tensor, "R"]:
+        """The same where annotators place items, and what their slips cost."""
+        assert part.answers is not None
+        assert part.answers.placements is not None
+        assert local.heard is not None
+        answers, z = part.answers, local.probabilities[:, : graph.num_nodes]
+        evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
+        statistics = slip_statistics(expected, answers.placements)
+        total = answers.pair_weight * placement_term(z, local.heard, graph, evidence, statistics)
+        if part.views is None:
+            return total
+        evidence, weights = self._evidence(part._replace(answers=None), expected, weight)
+        assert evidence is not None
+        return total + (weights * relational_term(local, graph.links, evidence)).double().sum(1)
 
     @torch.no_grad()
     def infer(
         self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Float[Tensor, "R b K"] | None = None
-    ) -> tuple[LocalPosterior, PairGraph | None]:
+    ) -> tuple[LocalPosterior, Graph | None]:
         """Local inference to convergence, deterministic; ``start``: ln q(z) to begin with."""
         expected = self.globals.expected().cast(part.features.dtype)
         return self._infer(part, self.recognition.potentials(_with_views(part)), expected, sweeps, start)
@@ -213,7 +251,7 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
-        """q(α) and q(β) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
+        """q(α) and q(β) from all answers (eqs. 28 and 29), and q(ε), q(ρ); then the priors that the annotators share."""
         part = next(data.parts(self.num_restarts))
         local, graph = self.infer(part, REFIT_SWEEPS)
         for name, eta in self.annotator_targets(part, local, graph).items():
@@ -221,23 +259,38 @@ class BayesSCDC(GenerativeModel):
         if self.settings.annotators == "empirical":
             self.globals.fit_annotator_priors()
 
-    def annotator_targets(self, part: Part, local: LocalPosterior, graph: PairGraph | None) -> dict[str, Tensor]:
-        """η̂ of q(α) and q(β) (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
-        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in ANNOTATORS}
-        if part.answers is not None and graph is not None:
-            pairs = len(part.answers.label)
-            same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, :pairs].double()
-            yes = part.answers.label.to(same)
-            for name, chance, answer in zip(ANNOTATORS, (same, 1 - same), (yes, 1 - yes), strict=True):
-                counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
-                targets[name].index_add_(1, part.answers.worker, counts)
+    def annotator_targets(self, part: Part, local: LocalPosterior, graph: Graph | None) -> dict[str, Tensor]:
+        """η̂ of all that is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
+        names = [name for name in self.globals.families if name not in ("pi", "components")]
+        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in names}
+        if part.answers is None or graph is None:
+            return targets
+        if isinstance(graph, PlacementGraph):
+            assert local.heard is not None
+            assert part.answers.placements is not None
+            seen = perceived(local.probabilities, hearing(local.heard, graph.statistics), graph)
+            same = graph.answers.agreement(seen.kind).double()
+            counts = slip_counts(seen, part.answers.placements.worker, self.num_annotators)
+            for name, count in zip(("slips", "slip_kinds"), counts, strict=True):
+                targets[name] += count
+        else:
+            same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, : len(part.answers.label)].double()
+        yes = part.answers.label.to(same)
+        for name, chance, answer in zip(ANNOTATORS, (same, 1 - same), (yes, 1 - yes), strict=True):
+            counts = torch.stack([chance * answer, chance * (1 - answer)], -1)
+            targets[name].index_add_(1, part.answers.worker, counts)
         return targets
 
     def workers(self) -> WorkerPosterior | None:
-        """Beta posteriors of the annotators."""
+        """Beta posteriors of the annotators; with slips, of what their answers about pairs are worth."""
         if not self.num_annotators:
             return None
-        shapes = (beta.to_standard(self.globals.eta[name].detach()).cpu().numpy() for name in ANNOTATORS)
+        eta = {name: value.detach().cpu() for name, value in self.globals.eta.items()}
+        shapes = [beta.to_standard(eta[name]).numpy() for name in ANNOTATORS]
+        if self.places:
+            kinds = dirichlet.to_standard(eta["slip_kinds"]).numpy()
+            chances = agreement_after_slips(self.cluster_weights().numpy(), kinds / kinds.sum(-1, keepdims=True))
+            shapes = list(implied_quality(*shapes, beta.to_standard(eta["slips"]).numpy(), chances))
         return WorkerPosterior(*shapes)
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
@@ -273,9 +326,11 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def set_mixture(self, posterior: Mixture) -> None:
-        """q(π) and q(μ, Σ) as the exact posterior of a partition."""
+        """q(π) and q(μ, Σ) as the exact posterior of a partition, q(ρ) as at first."""
         for name, eta in posterior._asdict().items():
             self.globals.eta[name].copy_(eta)
+        if self.places:  # the clusters are others now
+            self.globals.eta["slip_kinds"].copy_(dirichlet.to_natural(torch.ones_like(self.globals.eta["slip_kinds"])))
 
     @torch.no_grad()
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
@@ -308,6 +363,25 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
     answers = part.answers
     assert answers is not None
     return PairGraph(answers.num_nodes, answers.i, answers.j, evidence.weight, answers.component, answers.num_components)
+
+
+def _placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph:
+    """The graph of a part's placements and of the links to its views."""
+    answers = part.answers
+    assert answers is not None
+    assert answers.placements is not None
+    placements, U = answers.placements, len(answers.placements.item)
+    evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
+    between = PairGraph(U, placements.i, placements.j, evidence.weight, torch.zeros_like(placements.item), 1)
+    if part.views is not None:
+        weight = evidence.weight.new_full((len(evidence.weight), len(part.views)), WEIGHT)
+        links = graph_with_views(len(part.features), weight, answers)
+    else:
+        none = answers.i[:0]
+        links = PairGraph(
+            answers.num_nodes, none, none, evidence.weight[:, :0], answers.component, answers.num_components
+        )
+    return PlacementGraph(placements.item, between, slip_statistics(expected, placements), links)
 
 
 def _posterior(found: list[LocalPosterior]) -> Posterior:

@@ -60,6 +60,11 @@ class BayesSettings(GenerativeSettings):
         "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
         choice("paper", "corrected", "released"),
     )
+    answers: str = setting(
+        "auto", "auto (placements where they come in tasks) | placements (an annotator may misplace an item of a task) | "
+        "two_coin (the paper's: every answer on its own)",
+        choice("auto", "placements", "two_coin"),
+    )
     annotators: str = setting(
         "empirical", "their priors after training: empirical (fitted to the crowd) | fixed",
         choice("empirical", "fixed"),

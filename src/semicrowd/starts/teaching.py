@@ -9,7 +9,6 @@ from semicrowd.expfam import gaussian
 from semicrowd.inference.bound import local_terms
 from semicrowd.inference.message_passing import LocalPosterior, initial_z, update_x
 from semicrowd.inference.mixture import partition_posterior
-from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import CHUNK, TrainingData, pieces
@@ -56,8 +55,7 @@ def teach_bayes(
     probabilities = probabilities.to(data.device)
     clusters = probabilities.argmax(-1)
     for epoch in range(settings.teach_epochs):
-        expected = model.globals.expected().cast(data.features.dtype)
-        expected = ExpectedGlobals(*(statistics.detach() for statistics in expected))
+        expected = model.globals.expected().cast(data.features.dtype).detach()
         noise = torch_stream(data.seed, "teaching/noise", epoch, device=data.device)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "teaching/order", epoch)
         for items in batches:
