@@ -9,6 +9,7 @@ from semicrowd.expfam import gaussian
 from semicrowd.inference.bound import local_terms
 from semicrowd.inference.message_passing import LocalPosterior, initial_z, update_x
 from semicrowd.inference.mixture import partition_posterior
+from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import CHUNK, TrainingData, pieces
