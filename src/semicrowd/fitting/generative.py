@@ -52,7 +52,7 @@ def fit_generative(
         For settings that do not fit the data or the machine, a checkpoint that is damaged, and training that diverges
         in every restart.
     """
-    recipe = replace(recipe, model=_annotator_model(recipe.model, answers))
+    recipe = replace(recipe, model=annotator_model(recipe.model, answers))
     settings, trainer = recipe.model, trainer or TrainerSettings()
     _check(settings.K, settings.likelihood, features)
     check_trainer(trainer)
@@ -73,7 +73,7 @@ def fit_generative(
     return model.cpu(), result
 
 
-def _annotator_model(
+def annotator_model(
     settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
 ) -> BayesSettings | SCDCSettings:
     """The settings with ``answers=auto`` settled: placements need whole tasks in every step.

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.implied_quality import agreement_after_slips, implied_quality
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
@@ -29,6 +28,7 @@ from semicrowd.inference.placements import (
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel, StepBound
 from semicrowd.models.global_posterior import GlobalPosterior
+from semicrowd.models.pair_quality import pair_quality
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
@@ -258,6 +258,12 @@ class BayesSCDC(GenerativeModel):
             self.globals.eta[name].copy_(eta)
         if self.settings.annotators == "empirical":
             self.globals.fit_annotator_priors()
+        if isinstance(graph, PlacementGraph) and part.answers is not None:
+            answers, z = part.answers, local.probabilities.double()
+            for r in range(self.num_restarts):
+                same = (z[r, answers.i] * z[r, answers.j]).sum(-1)
+                for held, shape in zip(self.globals.pair_quality[:, r], pair_quality(same, answers, self.num_annotators), strict=True):
+                    held.copy_(shape)
 
     def annotator_targets(self, part: Part, local: LocalPosterior, graph: Graph | None) -> dict[str, Tensor]:
         """η̂ of all that is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
@@ -282,16 +288,14 @@ class BayesSCDC(GenerativeModel):
         return targets
 
     def workers(self) -> WorkerPosterior | None:
-        """Beta posteriors of the annotators; with slips, of what their answers about pairs are worth."""
+        """Beta posteriors of the annotators; where they slip, of their answers about pairs, slips included."""
         if not self.num_annotators:
             return None
-        eta = {name: value.detach().cpu() for name, value in self.globals.eta.items()}
-        shapes = [beta.to_standard(eta[name]).numpy() for name in ANNOTATORS]
-        if self.places:
-            kinds = dirichlet.to_standard(eta["slip_kinds"]).numpy()
-            chances = agreement_after_slips(self.cluster_weights().numpy(), kinds / kinds.sum(-1, keepdims=True))
-            shapes = list(implied_quality(*shapes, beta.to_standard(eta["slips"]).numpy(), chances))
-        return WorkerPosterior(*shapes)
+        # Of pairs, once all answers have been looked at.
+        known = self.places and self.globals.pair_quality.isfinite().all()
+        etas = [self.globals.eta[name].detach() for name in ANNOTATORS]
+        shapes = self.globals.pair_quality if known else map(beta.to_standard, etas)
+        return WorkerPosterior(*(shape.cpu().numpy() for shape in shapes))
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
         """E[π]."""

@@ -34,6 +34,9 @@ USUAL_QUALITY = (1.0, 1.0)
 USUAL_SLIPS, JEFFREYS = (1.0, 19.0), 0.5
 #: Usual Beta of everything that is one annotator's own.
 USUAL = {"sensitivity": USUAL_QUALITY, "specificity": USUAL_QUALITY, "slips": USUAL_SLIPS}
+#: Least shapes of a prior fitted to a crowd that slips. Below 1 the expected logarithm of an error's chance is so low
+#: that no first one is seen.
+LEAST = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "slips": (1.0, 0.0)}
 #: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
 HYPERPRIOR_SD = 2.0
 
@@ -84,6 +87,8 @@ class GlobalPosterior(nn.Module):
             self.register_buffer("prior_slips", few.expand(R, 1, 2).clone())
             even = dirichlet.to_natural(torch.ones(R, K + 1, dtype=torch.float64))
             self.eta["slip_kinds"] = nn.Parameter(even)
+            # Beta shapes of sensitivity and specificity with slips, once they are known.
+            self.register_buffer("pair_quality", torch.full((2, R, M, 2), torch.nan, dtype=torch.float64))
             self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
 
     def prior(self, name: str) -> Tensor:
@@ -103,7 +108,8 @@ class GlobalPosterior(nn.Module):
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in self.families.keys() & USUAL.keys():
             eta, prior = self.eta[name].detach(), self.prior(name)
-            shapes = [_common_beta(counts, np.array(USUAL[name])) for counts in (eta - prior).cpu().numpy()]
+            least = LEAST[name] if "slips" in self.families else (0.0, 0.0)
+            shapes = [common_beta(counts, USUAL[name], least) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
@@ -126,7 +132,9 @@ class GlobalPosterior(nn.Module):
         return terms
 
 
-def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:
+def common_beta(
+    counts: np.ndarray, usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
+) -> np.ndarray:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts`` [M, 2], share.
 
     The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
@@ -140,5 +148,6 @@ def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:
         likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
         return float(0.5 * np.square((log_shape - centre) / HYPERPRIOR_SD).sum() - likelihood)
 
-    within = (np.log(1e-3), np.log(1e3))  # the line search may leap: betaln of more is rounding
-    return np.exp(minimize(loss, centre, bounds=[within, within]).x)
+    # The line search may leap: betaln of more is rounding.
+    within = [(np.log(max(low, 1e-3)), np.log(1e3)) for low in least]
+    return np.exp(minimize(loss, centre, bounds=within).x)
