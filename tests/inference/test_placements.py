@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from tests.inference.test_message_passing import globals_, recognition
 
 from semicrowd.crowd.batch import Placements
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
@@ -24,7 +25,6 @@ from semicrowd.inference.placements import (
     slip_statistics,
 )
 from semicrowd.inference.statistics import ExpectedGlobals
-from tests.inference.test_message_passing import globals_, recognition
 
 K, N = 3, 4
 #: Items of each task, and its annotator.
@@ -185,7 +185,8 @@ def test_the_surrogate_bound_never_falls_with_strong_answers(seed: int, dtype: t
     weight = (16 * torch.randn(2, len(placements.i), generator=draw)).to(dtype)
     evidence, none = PairEvidence(weight, torch.zeros_like(weight)), torch.zeros(N, dtype=torch.long)
     answers = PairGraph(len(placements.item), placements.i, placements.j, weight, none, 1)
-    links = PairGraph(5, torch.tensor([0]), torch.tensor([4]), torch.full((2, 1), 4.6, dtype=dtype), none.new_zeros(5), 1)
+    link = torch.full((2, 1), 4.6, dtype=dtype)
+    links = PairGraph(5, torch.tensor([0]), torch.tensor([4]), link, none.new_zeros(5), 1)
     statistics = slip_statistics(expected, placements)
     graph = PlacementGraph(placements.item, answers, statistics, links)
     r = recognition(2, 6, 2, seed=seed).to(dtype)
@@ -195,8 +196,7 @@ def test_the_surrogate_bound_never_falls_with_strong_answers(seed: int, dtype: t
         z = local.probabilities[:, :5]
         assert local.heard is not None
         terms = placement_term(z, local.heard, graph, evidence, statistics)
-        link = 4.6 * links.agreement(z)[:, 0]
-        bounds.append(surrogate_bound(local, r, expected) + terms + link)
+        bounds.append(surrogate_bound(local, r, expected) + terms + 4.6 * links.agreement(z)[:, 0])
     stacked = torch.stack(bounds)
     tolerance = 1e-4 if dtype == torch.float32 else 1e-8
     assert (stacked.diff(dim=0) > -tolerance * (1 + stacked[:-1].abs())).all()

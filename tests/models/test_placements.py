@@ -15,11 +15,13 @@ from semicrowd.expfam import beta
 from semicrowd.fitting.batches import TrainingBatches
 from semicrowd.fitting.generative import annotator_model
 from semicrowd.fitting.merges import merge_moves, refit
+from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.pair_quality import pair_quality
 from semicrowd.models.state import load_model
-from semicrowd.models.training_data import TrainingData
+from semicrowd.models.training_data import Part, TrainingData
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.starts.vae import latent_statistics
 
 M = 6
 
@@ -41,7 +43,8 @@ def misplaced(labels: np.ndarray, num_tasks: int, task_size: int, share: float) 
         items = rng.choice(60, task_size, replace=False)
         seen = labels[items].copy()
         wrong = rng.random(task_size) < share
-        seen[wrong] = np.where(rng.random(wrong.sum()) < 0.5, rng.integers(3, size=wrong.sum()), 3 + np.flatnonzero(wrong))
+        other = rng.integers(3, size=wrong.sum())
+        seen[wrong] = np.where(rng.random(wrong.sum()) < 0.5, other, 3 + np.flatnonzero(wrong))
         for a in range(task_size):
             rows += [(items[a], items[b], task % M, seen[a] == seen[b], task) for b in range(a)]
     i, j, worker, label, number = np.array(rows).T
@@ -73,8 +76,6 @@ def test_natural_gradients_of_a_step_are_weighted_counts(data: TrainingData, kin
     )
     # Without what flows through the local optimum, which svi leaves out and full keeps in the leaves.
     (-step.elbo.sum()).backward()
-    from semicrowd.models.training_data import Part
-
     part = Part(data.features[batch.items], None, answers, 1.0)
     local, graph = model.infer(part, (model.settings.max_sweeps, 0.01))
     targets = model.annotator_targets(part, local, graph)
@@ -136,7 +137,7 @@ def test_refits_find_misplacements_and_a_state_keeps_them(data: TrainingData, la
     """With the right clusters given, the reported rates are those of the answers, within their intervals."""
     model, answers = build(K=3), data.annotations
     assert answers is not None
-    worst = set_clusters(model, data, labels)
+    set_clusters(model, data, labels)
     for _ in range(3):
         model.refit_annotators(data)
     found = model.workers()
@@ -147,7 +148,7 @@ def test_refits_find_misplacements_and_a_state_keeps_them(data: TrainingData, la
         errs = true < 1
         assert ((interval[..., 0] <= true) & (true <= interval[..., 1]))[:, errs].mean() >= 0.8
     slips = beta.to_standard(model.globals.eta["slips"].detach()) - beta.to_standard(model.globals.prior("slips"))
-    assert slips[..., 0].sum(-1).min() > 0.5 * worst
+    assert slips[..., 0].sum(-1).min() > 7  # of some 14
     again = load_model(model.description())
     assert isinstance(again, BayesSCDC)
     kept = again.workers()
@@ -159,17 +160,10 @@ def test_refits_find_misplacements_and_a_state_keeps_them(data: TrainingData, la
     )
 
 
-def set_clusters(model: BayesSCDC, data: TrainingData, labels: np.ndarray) -> float:
-    """A recognition network that copies two features, and the clusters there; the number of misplacements."""
-    from semicrowd.expfam import gaussian
-    from semicrowd.inference.mixture import partition_posterior
-    from semicrowd.starts.vae import latent_statistics
-
+def set_clusters(model: BayesSCDC, data: TrainingData, labels: np.ndarray) -> None:
+    """The mixture of the true clusters in what the untrained recognition network makes of the features."""
     t_x = latent_statistics(model, data.features)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, torch.from_numpy(labels).expand(2, -1)))
-    assert gaussian.dimension(t_x.shape[-1]) == 2
-    assert data.annotations is not None
-    return 144 * 0.1 * 0.5
 
 
 def test_pair_quality_is_the_rate_where_the_clusters_are_known(data: TrainingData, labels: np.ndarray) -> None:
@@ -184,7 +178,9 @@ def test_pair_quality_is_the_rate_where_the_clusters_are_known(data: TrainingDat
         assert shape.sum(-1).max() < 132
 
 
-@pytest.mark.parametrize(("sampler", "expected"), [("auto", "placements"), ("tasks", "placements"), ("pairs", "two_coin")])
+@pytest.mark.parametrize(
+    ("sampler", "expected"), [("auto", "placements"), ("tasks", "placements"), ("pairs", "two_coin")]
+)
 def test_auto_takes_placements_where_there_are_tasks(answers: PairAnnotations, sampler: str, expected: str) -> None:
     settings = annotator_model(BayesSettings(sampler=sampler), answers)
     assert isinstance(settings, BayesSettings)

@@ -34,6 +34,10 @@ _ROUNDING = 1e-6
 _NEVER = torch.tensor(torch.inf)
 
 
+#: Answers each on its own, or those of tasks.
+Graph = PairGraph | PlacementGraph
+
+
 class LocalPosterior(NamedTuple):
     """q(x_i) and q(z_i) of B items.
 
@@ -93,7 +97,7 @@ def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) ->
 def infer_local(
     recognition: Float[Tensor, "R B S"],
     expected: ExpectedGlobals,
-    graph: PairGraph | PlacementGraph | None = None,
+    graph: Graph | None = None,
     max_sweeps: int = 20,
     tolerance: float = 1e-3,
     start: Float[Tensor, "R B K"] | None = None,
@@ -128,7 +132,7 @@ def infer_local(
     return LocalPosterior(eta_x, t_x, root, log_z, None if state.belief is None else state.belief.heard)
 
 
-def _messages(state: _Sweep, graph: PairGraph | PlacementGraph) -> Tensor:
+def _messages(state: _Sweep, graph: Graph) -> Tensor:
     """What the other items say to z, differentiable in the graph's weights."""
     z = state.z[:, : graph.num_nodes]
     if isinstance(graph, PairGraph):
@@ -139,13 +143,13 @@ def _messages(state: _Sweep, graph: PairGraph | PlacementGraph) -> Tensor:
 
 
 def _first(
-    recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | PlacementGraph | None, start: Tensor | None
+    recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None, start: Tensor | None
 ) -> _Sweep:
     log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=LEAST)
     return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)
 
 
-def _with_graph(log_z: Tensor, graph: PairGraph | PlacementGraph) -> _Sweep:
+def _with_graph(log_z: Tensor, graph: Graph) -> _Sweep:
     if isinstance(graph, PlacementGraph):
         step = log_z.new_ones(log_z.shape[0], graph.num_components)
         return _Sweep(log_z, log_z.exp(), None, step, _NEVER, first_belief(log_z[:, : graph.num_nodes], graph))
@@ -153,13 +157,13 @@ def _with_graph(log_z: Tensor, graph: PairGraph | PlacementGraph) -> _Sweep:
     return _Sweep(log_z, z, graph.messages(z[:, : graph.num_nodes]), step, _NEVER)
 
 
-def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | PlacementGraph | None) -> _Sweep:
+def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None) -> _Sweep:
     """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
     unary = unary_message(gaussian.expected_statistics(update_x(state.z, recognition, expected)), expected)
     return _update_z(state, unary, graph)
 
 
-def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | PlacementGraph | None) -> _Sweep:
+def _update_z(state: _Sweep, unary: Tensor, graph: Graph | None) -> _Sweep:
     """z from the unary messages and the neighbours (eq. 14)."""
     if isinstance(graph, PlacementGraph):
         return _update_placed(state, unary, graph)
@@ -212,7 +216,7 @@ def _next_step(step: Tensor, fell: Tensor) -> Tensor:
 
 @torch.no_grad()
 def infer_z(
-    unary: Float[Tensor, "R n K"], graph: PairGraph | PlacementGraph, max_sweeps: int = 200, tolerance: float = 1e-4
+    unary: Float[Tensor, "R n K"], graph: Graph, max_sweeps: int = 200, tolerance: float = 1e-4
 ) -> Float[Tensor, "R n K"]:
     """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x)."""
     state = _with_graph(unary.log_softmax(-1), graph)

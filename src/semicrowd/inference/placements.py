@@ -1,9 +1,9 @@
 """Answers of whole tasks: an annotator places each item among kinds, and may slip (docs/DEVIATIONS.md).
 
-Item i of task t, a placement, has a perceived kind y_ti. Without a slip it is z_i. With a slip, whose probability is ε_m,
-it is drawn from ρ over the K kinds and one more state, "alone": a kind of its own, equal to no other item's. The task's
-answers follow the two-coin model on whether y_ti = y_tj. The variational family is q(z_i) Π_t q(s_ti, y_ti | z_i), one
-factor for each item, in which y given z is exact: with h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone",
+Item i of task t, a placement, has a perceived kind y_ti. Without a slip it is z_i. With a slip, whose probability is
+ε_m, it is drawn from ρ over the K kinds and one more state, "alone": a kind of its own, equal to no other item's. The
+task's answers follow the two-coin model on whether y_ti = y_tj. The variational family is q(z_i) Π_t q(s_ti, y_ti | z_i),
+one factor for each item, in which y given z is exact: with h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone",
 
     q(s, y | z) ∝ p(s, y | z) exp h(y),    λ_ti(l) = ln Σ_y p(y | z = l) exp h(y)
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -195,7 +195,7 @@ def proposal(now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R 
     return belief(own, now.heard + share[:, graph.item] * (now.incoming - now.heard), graph)
 
 
-def keep(marked: Float[Tensor, "R n"] | Tensor, old: Belief, new: Belief, graph: PlacementGraph) -> Belief:
+def keep(marked: Bool[Tensor, "R n"], old: Belief, new: Belief, graph: PlacementGraph) -> Belief:
     """``old`` of the marked items, [R, n] bool, ``new`` of the others."""
     if not marked.any():
         return new

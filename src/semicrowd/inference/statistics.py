@@ -5,6 +5,7 @@ function of s is its ordinary gradient with respect to s. Passing the incoming g
 ``eta.grad`` after ``backward()``.
 """
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -59,8 +60,11 @@ class ExpectedGlobals(NamedTuple):
 
     def cast(self, dtype: torch.dtype) -> "ExpectedGlobals":
         """The same in another precision (the global posterior is kept in float64)."""
-        return ExpectedGlobals(*(None if tensor is None else tensor.to(dtype) for tensor in self))
+        return self._each(lambda tensor: tensor.to(dtype))
 
     def detach(self) -> "ExpectedGlobals":
         """The same without gradients."""
-        return ExpectedGlobals(*(None if tensor is None else tensor.detach() for tensor in self))
+        return self._each(torch.Tensor.detach)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "ExpectedGlobals":
+        return self._replace(**{name: change(one) for name, one in self._asdict().items() if one is not None})

@@ -15,7 +15,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
+from semicrowd.inference.message_passing import Graph, LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.placements import (
     PlacementGraph,
@@ -43,7 +43,6 @@ REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
 #: The annotators' variables, by their names in q(Θ).
 ANNOTATORS = ("sensitivity", "specificity")
-Graph = PairGraph | PlacementGraph
 
 
 class BayesSCDC(GenerativeModel):
@@ -183,18 +182,18 @@ class BayesSCDC(GenerativeModel):
         self, part: Part, local: LocalPosterior, graph: PlacementGraph, expected: ExpectedGlobals, weight: Tensor | None
     ) -> Float[Tensor, "R"]:
         """The same where annotators place items, and what their slips cost."""
-        assert part.answers is not None
-        assert part.answers.placements is not None
-        assert local.heard is not None
         answers, z = part.answers, local.probabilities[:, : graph.num_nodes]
+        assert answers is not None
+        assert answers.placements is not None
+        assert local.heard is not None
         evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
         statistics = slip_statistics(expected, answers.placements)
         total = answers.pair_weight * placement_term(z, local.heard, graph, evidence, statistics)
         if part.views is None:
             return total
-        evidence, weights = self._evidence(part._replace(answers=None), expected, weight)
-        assert evidence is not None
-        return total + (weights * relational_term(local, graph.links, evidence)).double().sum(1)
+        links, weights = self._evidence(part._replace(answers=None), expected, weight)
+        assert links is not None
+        return total + (weights * relational_term(local, graph.links, links)).double().sum(1)
 
     @torch.no_grad()
     def infer(
@@ -251,7 +250,7 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
-        """q(α) and q(β) from all answers (eqs. 28 and 29), and q(ε), q(ρ); then the priors that the annotators share."""
+        """q(α), q(β), q(ε), q(ρ) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
         part = next(data.parts(self.num_restarts))
         local, graph = self.infer(part, REFIT_SWEEPS)
         for name, eta in self.annotator_targets(part, local, graph).items():
@@ -262,11 +261,10 @@ class BayesSCDC(GenerativeModel):
             answers, z = part.answers, local.probabilities.double()
             for r in range(self.num_restarts):
                 same = (z[r, answers.i] * z[r, answers.j]).sum(-1)
-                for held, shape in zip(self.globals.pair_quality[:, r], pair_quality(same, answers, self.num_annotators), strict=True):
-                    held.copy_(shape)
+                self.globals.pair_quality[:, r] = torch.stack(pair_quality(same, answers, self.num_annotators))
 
     def annotator_targets(self, part: Part, local: LocalPosterior, graph: Graph | None) -> dict[str, Tensor]:
-        """η̂ of all that is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
+        """η̂ of what is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
         names = [name for name in self.globals.families if name not in ("pi", "components")]
         targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in names}
         if part.answers is None or graph is None:
@@ -276,9 +274,9 @@ class BayesSCDC(GenerativeModel):
             assert part.answers.placements is not None
             seen = perceived(local.probabilities, hearing(local.heard, graph.statistics), graph)
             same = graph.answers.agreement(seen.kind).double()
-            counts = slip_counts(seen, part.answers.placements.worker, self.num_annotators)
-            for name, count in zip(("slips", "slip_kinds"), counts, strict=True):
-                targets[name] += count
+            slips, kinds = slip_counts(seen, part.answers.placements.worker, self.num_annotators)
+            targets["slips"] += slips
+            targets["slip_kinds"] += kinds
         else:
             same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, : len(part.answers.label)].double()
         yes = part.answers.label.to(same)
@@ -291,11 +289,11 @@ class BayesSCDC(GenerativeModel):
         """Beta posteriors of the annotators; where they slip, of their answers about pairs, slips included."""
         if not self.num_annotators:
             return None
-        # Of pairs, once all answers have been looked at.
-        known = self.places and self.globals.pair_quality.isfinite().all()
-        etas = [self.globals.eta[name].detach() for name in ANNOTATORS]
-        shapes = self.globals.pair_quality if known else map(beta.to_standard, etas)
-        return WorkerPosterior(*(shape.cpu().numpy() for shape in shapes))
+        shapes = [beta.to_standard(self.globals.eta[name].detach()) for name in ANNOTATORS]
+        if self.places and self.globals.pair_quality.isfinite().all():  # once all answers have been looked at
+            shapes = list(self.globals.pair_quality)
+        sensitivity, specificity = (shape.cpu().numpy() for shape in shapes)
+        return WorkerPosterior(sensitivity, specificity)
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
         """E[π]."""

@@ -34,7 +34,7 @@ USUAL_QUALITY = (1.0, 1.0)
 USUAL_SLIPS, JEFFREYS = (1.0, 19.0), 0.5
 #: Usual Beta of everything that is one annotator's own.
 USUAL = {"sensitivity": USUAL_QUALITY, "specificity": USUAL_QUALITY, "slips": USUAL_SLIPS}
-#: Least shapes of a prior fitted to a crowd that slips. Below 1 the expected logarithm of an error's chance is so low
+#: Least shapes of a prior fitted to a crowd that slips: below 1 the expected logarithm of an error's chance is so low
 #: that no first one is seen.
 LEAST = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "slips": (1.0, 0.0)}
 #: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
@@ -56,7 +56,10 @@ class GlobalPosterior(nn.Module):
     Attributes
     ----------
     families : family of each variable, by name
+    pair_quality : [2, R, M, 2] Beta shapes of sensitivity and specificity with slips, NaN until they are known
     """
+
+    pair_quality: Tensor
 
     def __init__(
         self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator], slips: bool = False
@@ -87,7 +90,6 @@ class GlobalPosterior(nn.Module):
             self.register_buffer("prior_slips", few.expand(R, 1, 2).clone())
             even = dirichlet.to_natural(torch.ones(R, K + 1, dtype=torch.float64))
             self.eta["slip_kinds"] = nn.Parameter(even)
-            # Beta shapes of sensitivity and specificity with slips, once they are known.
             self.register_buffer("pair_quality", torch.full((2, R, M, 2), torch.nan, dtype=torch.float64))
             self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
 
