@@ -2,8 +2,8 @@
 
 Item i of task t, a placement, has a perceived kind y_ti. Without a slip it is z_i. With a slip, whose probability is
 ε_m, it is drawn from ρ over the K kinds and one more state, "alone": a kind of its own, equal to no other item's. The
-task's answers follow the two-coin model on whether y_ti = y_tj. The variational family is q(z_i) Π_t q(s_ti, y_ti | z_i),
-one factor for each item, in which y given z is exact: with h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone",
+task's answers follow the two-coin model on whether y_ti = y_tj. The variational family has one factor for each item,
+q(z_i) Π_t q(s_ti, y_ti | z_i), in which y given z is exact: with h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone",
 
     q(s, y | z) ∝ p(s, y | z) exp h(y),    λ_ti(l) = ln Σ_y p(y | z = l) exp h(y)
 
