@@ -57,6 +57,11 @@ class LocalPosterior(NamedTuple):
     heard: Tensor | None = None
 
     @property
+    def found(self) -> "Found":
+        """What another inference may begin with."""
+        return Found(self.log_z, self.heard)
+
+    @property
     def mean(self) -> Tensor:
         """E x_i, shape [R, B, d]."""
         return self.t_x[..., : self.root.shape[-1]]
@@ -65,6 +70,18 @@ class LocalPosterior(NamedTuple):
     def probabilities(self) -> Tensor:
         """q(z_i = k), shape [R, B, K]."""
         return self.log_z.exp()
+
+
+class Found(NamedTuple):
+    """What a local inference has found, to go on from.
+
+    Attributes
+    ----------
+    log_z, heard : see :class:`LocalPosterior`
+    """
+
+    log_z: Tensor
+    heard: Tensor | None = None
 
 
 class _Sweep(NamedTuple):
@@ -100,7 +117,7 @@ def infer_local(
     graph: Graph | None = None,
     max_sweeps: int = 20,
     tolerance: float = 1e-3,
-    start: Float[Tensor, "R B K"] | None = None,
+    start: Found | None = None,
 ) -> LocalPosterior:
     """The joint local optimum of the surrogate bound (eq. 15), with one pass left live for autograd.
 
@@ -113,7 +130,7 @@ def infer_local(
     recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
     expected : expected global statistics, in the dtype of ``recognition``
     graph : answers over the first ``graph.num_nodes`` of the B items
-    start : ln q(z) to start from; :func:`initial_z` if not given
+    start : to start from; ln q(z) of :func:`initial_z` if not given
     """
     with torch.no_grad():
         state = _first(recognition, expected, graph, start)
@@ -142,17 +159,16 @@ def _messages(state: _Sweep, graph: Graph) -> Tensor:
     return item_messages(kind, graph) + linked_messages(z, graph)
 
 
-def _first(
-    recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None, start: Tensor | None
-) -> _Sweep:
-    log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=LEAST)
-    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)
+def _first(recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None, start: Found | None) -> _Sweep:
+    start = start or Found(initial_z(recognition, expected))
+    log_z = start.log_z.clamp(min=LEAST)
+    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph, start.heard)
 
 
-def _with_graph(log_z: Tensor, graph: Graph) -> _Sweep:
+def _with_graph(log_z: Tensor, graph: Graph, heard: Tensor | None = None) -> _Sweep:
     if isinstance(graph, PlacementGraph):
         step = log_z.new_ones(log_z.shape[0], graph.num_components)
-        return _Sweep(log_z, log_z.exp(), None, step, _NEVER, first_belief(log_z[:, : graph.num_nodes], graph))
+        return _Sweep(log_z, log_z.exp(), None, step, _NEVER, first_belief(log_z[:, : graph.num_nodes], graph, heard))
     z, step = log_z.exp(), log_z.new_ones(log_z.shape[0], graph.num_components)
     return _Sweep(log_z, z, graph.messages(z[:, : graph.num_nodes]), step, _NEVER)
 

@@ -183,9 +183,13 @@ def linked_messages(z: Float[Tensor, "R n K"], graph: PlacementGraph) -> Float[T
     return graph.links.messages(z) if len(graph.links.i) else torch.zeros_like(z)
 
 
-def first_belief(log_z: Float[Tensor, "R n K"], graph: PlacementGraph) -> Belief:
-    """q(z) as given, with nothing heard of any other item."""
-    return belief(log_z, log_z.new_zeros(log_z.shape[0], len(graph.item), log_z.shape[-1]), graph)
+def first_belief(
+    log_z: Float[Tensor, "R n K"], graph: PlacementGraph, heard: Float[Tensor, "R U K"] | None = None
+) -> Belief:
+    """q(z) as given, with nothing heard of any other item, or with what was heard when it was found."""
+    if heard is None:
+        return belief(log_z, log_z.new_zeros(log_z.shape[0], len(graph.item), log_z.shape[-1]), graph)
+    return belief(log_z - graph.to_items(hearing(heard, graph.statistics).message), heard, graph)
 
 
 def proposal(now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R C"], graph: PlacementGraph) -> Belief:

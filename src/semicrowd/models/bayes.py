@@ -15,7 +15,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import Graph, LocalPosterior, infer_local, initial_z
+from semicrowd.inference.message_passing import Found, Graph, LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.placements import (
     PlacementGraph,
@@ -85,7 +85,7 @@ class BayesSCDC(GenerativeModel):
         recognition = self.recognition.potentials(_with_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
-        local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
+        local, graph = self._infer(part, recognition, messages, sweeps, Found(alone.detach()))
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
         per_item = self.decoder.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
@@ -133,7 +133,7 @@ class BayesSCDC(GenerativeModel):
         recognition: Float[Tensor, "R b S"],
         expected: ExpectedGlobals,
         sweeps: tuple[int, float],
-        start: Float[Tensor, "R b K"] | None = None,
+        start: Found | None = None,
     ) -> tuple[LocalPosterior, Graph | None]:
         """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
         if self.places and part.answers is not None:
@@ -197,9 +197,9 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def infer(
-        self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Float[Tensor, "R b K"] | None = None
+        self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Found | None = None
     ) -> tuple[LocalPosterior, Graph | None]:
-        """Local inference to convergence, deterministic; ``start``: ln q(z) to begin with."""
+        """Local inference to convergence, deterministic; ``start``: what to begin with."""
         expected = self.globals.expected().cast(part.features.dtype)
         return self._infer(part, self.recognition.potentials(_with_views(part)), expected, sweeps, start)
 
@@ -222,12 +222,12 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def elbo(
-        self, data: TrainingData, max_items: int | None = None, start: Sequence[Tensor] | None = None
+        self, data: TrainingData, max_items: int | None = None, start: Sequence[Found] | None = None
     ) -> dict[str, Float[Tensor, "R"]]:
         """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25.
 
         ``max_items``: an unbiased estimate from so many items, the same ones each time (:meth:`TrainingData.parts`).
-        ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
+        ``start``: of every part, where a refit has left it, from which a few sweeps are enough.
         """
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
