@@ -10,6 +10,8 @@ from scipy.special import betaln, digamma, logsumexp
 from scipy.stats import beta as beta_law
 from torch import Tensor
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
@@ -19,8 +21,6 @@ from semicrowd.inference.mcvc import (
     update,
     used_views,
 )
-from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.random import stream, torch_stream
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
