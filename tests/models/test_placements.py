@@ -111,7 +111,7 @@ def test_counts_of_batches_are_unbiased(data: TrainingData) -> None:
 
 
 def surrogate(model: BayesSCDC, data: TrainingData, found: list[Found]) -> torch.Tensor:
-    """Eq. 10: the ELBO with the recognition potentials in place of the reconstruction, after sweeps from what was found."""
+    """Eq. 10: the ELBO with the recognition potentials in place of the reconstruction."""
     terms = model.elbo(data, None, found)
     total = terms["total"] - terms["reconstruction"]
     for part, start in zip(data.parts(model.num_restarts), found, strict=True):
