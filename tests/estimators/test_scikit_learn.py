@@ -19,7 +19,9 @@ from semicrowd.estimators import ESTIMATORS
 _STEPS = {"n_restarts": 3, "n_steps": 40}
 _SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, "model.hidden": (4,)}
 _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
-QUICK: dict[str, dict[str, Any]] = {"mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE}
+QUICK: dict[str, dict[str, Any]] = {
+    "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
+}  # fmt: skip
 #: Checks that no method can pass as they are.
 ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
 EXPECTED = {

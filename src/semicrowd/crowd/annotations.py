@@ -64,7 +64,7 @@ class PairAnnotations:
     @cached_property
     def index(self) -> AnswerIndex:
         """The annotated items numbered on their own, and graphs of the answers; made once."""
-        return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators)
+        return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators, self.task)
 
     @property
     def annotated(self) -> np.ndarray:

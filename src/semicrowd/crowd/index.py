@@ -23,20 +23,27 @@ class AnswerIndex:
     i, j : [P] int64, item ids
     worker, label : [P] int64
     num_annotators : M
+    task : [P] int64, or None
 
     Attributes
     ----------
     items : [n] int64, sorted ids of the annotated items
     i, j : [P] int64, positions in ``items``
-    worker, label : as given
+    worker, label, task : as given
     """
 
     def __init__(
-        self, i: np.ndarray, j: np.ndarray, worker: np.ndarray, label: np.ndarray, num_annotators: int
+        self,
+        i: np.ndarray,
+        j: np.ndarray,
+        worker: np.ndarray,
+        label: np.ndarray,
+        num_annotators: int,
+        task: np.ndarray | None = None,
     ) -> None:
         self.items, position = np.unique(np.concatenate([i, j]), return_inverse=True)
         self.i, self.j = position[: len(i)], position[len(i) :]
-        self.worker, self.label, self.num_annotators = worker, label, num_annotators
+        self.worker, self.label, self.num_annotators, self.task = worker, label, num_annotators, task
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -56,7 +63,18 @@ class AnswerIndex:
     @cached_property
     def whole(self) -> "RelationalBatch":
         """All answers, with weights 1."""
-        return self.batch(np.arange(len(self.i)), np.arange(len(self.items)), np.ones(len(self.items)), 1.0)
+        rows, nodes = np.arange(len(self.i)), np.arange(len(self.items))
+        return self.batch(rows, nodes, np.ones(len(nodes)), 1.0, whole_tasks=True)
+
+    @cached_property
+    def placement(self) -> np.ndarray:
+        """Number of the placement of either end of each answer, [2, P]: an item in an annotator's task has one.
+
+        Of answers with tasks alone.
+        """
+        assert self.task is not None
+        ends = np.stack([np.tile(self.task, 2), np.tile(self.worker, 2), np.concatenate([self.i, self.j])])
+        return np.unique(ends, axis=1, return_inverse=True)[1].reshape(2, -1)
 
     @cached_property
     def graph(self) -> "AnswerGraph":
@@ -66,7 +84,12 @@ class AnswerIndex:
         return AnswerGraph(self.items, self.i, self.j, self.worker, self.label, self.num_annotators)
 
     def batch(
-        self, rows: np.ndarray, nodes: np.ndarray, item_weight: np.ndarray, pair_weight: float
+        self,
+        rows: np.ndarray,
+        nodes: np.ndarray,
+        item_weight: np.ndarray,
+        pair_weight: float,
+        whole_tasks: bool = False,
     ) -> "RelationalBatch":
         """Some answers over some annotated items.
 
@@ -76,16 +99,24 @@ class AnswerIndex:
         nodes : [b] sorted positions in ``items``
         item_weight : [b]
         pair_weight : of every answer
+        whole_tasks : whether ``rows`` are all answers of some tasks, where there are tasks
         """
         # Imported here, as above: torch takes seconds, and reading and writing answers does without.
         import torch
 
-        from semicrowd.crowd.batch import RelationalBatch
+        from semicrowd.crowd.batch import Placements, RelationalBatch
 
         position = np.empty(len(self.items), np.int64)
         position[nodes] = np.arange(len(nodes))
         i, j = position[self.i[rows]], position[self.j[rows]]
         component = components(i, j, len(nodes))
+        placements = None
+        if whole_tasks and self.task is not None:
+            ends = self.placement[:, rows]
+            _, first, number = np.unique(ends, return_index=True, return_inverse=True)
+            worker = np.tile(self.worker[rows], 2)[first]
+            tensors = np.concatenate([i, j])[first], worker, *number.reshape(2, -1)
+            placements = Placements(*(torch.from_numpy(np.ascontiguousarray(array)) for array in tensors))
         return RelationalBatch(
             items=torch.from_numpy(self.items[nodes]),
             item_weight=torch.from_numpy(item_weight.astype(np.float32)),
@@ -96,6 +127,7 @@ class AnswerIndex:
             pair_weight=pair_weight,
             component=torch.from_numpy(component),
             num_components=int(component.max()) + 1,
+            placements=placements,
         )
 
 

@@ -73,7 +73,8 @@ class TaskSampler(RelationalSampler):
         nodes, count = np.unique(np.concatenate([self.nodes[t] for t in chosen]), return_counts=True)
         scale = len(self.rows) / self.size
         rows = np.concatenate([self.rows[t] for t in chosen])
-        return self.index.batch(rows, nodes, scale * count / self.tasks_per_item[nodes], scale)
+        weight = scale * count / self.tasks_per_item[nodes]
+        return self.index.batch(rows, nodes, weight, scale, whole_tasks=True)
 
 
 class NodeSampler(RelationalSampler):

@@ -1,5 +1,7 @@
 """A generative model fitted: its module trained, then what it says of the items it was fitted to."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -15,6 +17,7 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import MODELS
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
+from semicrowd.settings.model import BayesSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 
@@ -49,6 +52,7 @@ def fit_generative(
         For settings that do not fit the data or the machine, a checkpoint that is damaged, and training that diverges
         in every restart.
     """
+    recipe = replace(recipe, model=annotator_model(recipe.model, answers))
     settings, trainer = recipe.model, trainer or TrainerSettings()
     _check(settings.K, settings.likelihood, features)
     check_trainer(trainer)
@@ -67,6 +71,28 @@ def fit_generative(
     train(module, monitor or Monitor(), trainer)
     result = evaluate(model, module.data) if is_first() else None
     return model.cpu(), result
+
+
+def annotator_model(
+    settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
+) -> BayesSettings | SCDCSettings:
+    """The settings with ``answers=auto`` settled: placements need whole tasks in every step.
+
+    Raises
+    ------
+    UserError
+        Where placements are asked for and there are none.
+    """
+    if not isinstance(settings, BayesSettings) or answers is None or settings.answers == "two_coin":
+        return settings
+    if settings.answers == "auto":
+        tasks = answers.task is not None and settings.sampler in ("auto", "tasks")
+        return replace(settings, answers="placements" if tasks else "two_coin")
+    if answers.task is None:
+        raise UserError("model.answers=placements: these answers do not come in tasks; use model.answers=two_coin")
+    if settings.sampler not in ("auto", "tasks"):
+        raise UserError(f"model.answers=placements: expected model.sampler=tasks, got {settings.sampler}")
+    return settings
 
 
 def _check(num_clusters: int, likelihood: str, features: np.ndarray) -> None:

@@ -8,9 +8,9 @@ ascent with the networks fixed, and the move is kept where the ELBO beats that o
 import torch
 from torch import Tensor
 
+from semicrowd.inference.message_passing import Found
 from semicrowd.inference.mixture import union_gains
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
-from semicrowd.models.global_posterior import FAMILIES
 from semicrowd.models.training_data import TrainingData
 
 #: A round of a restart ends after so many merges in a row that are rejected.
@@ -54,8 +54,8 @@ def merge_moves(model: BayesSCDC, data: TrainingData) -> Tensor:
 
 def _refitted_bound(model: BayesSCDC, data: TrainingData) -> Tensor:
     """The ELBO after a refit, [R]."""
-    log_z = refit(model, data, REFITS, MOST_ITEMS)
-    return model.elbo(data, MOST_ITEMS, log_z)["total"]
+    found = refit(model, data, REFITS, MOST_ITEMS)
+    return model.elbo(data, MOST_ITEMS, found)["total"]
 
 
 def _state(model: BayesSCDC) -> dict[str, Tensor]:
@@ -84,19 +84,19 @@ def _candidate(model: BayesSCDC, restart: int, tried: set[tuple[int, int]]) -> t
 
 
 @torch.no_grad()
-def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Tensor]:
+def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Found]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
-    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns ln q(z) of
-    every part that was looked at, [R, b, K] each.
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns what it
+    found of every part that was looked at.
     """
-    log_z: list[Tensor] = []
+    found: list[Found] = []
     for _ in range(iterations):
-        targets = {name: model.globals.prior(name).expand_as(model.globals.eta[name]).clone() for name in FAMILIES}
-        starts, log_z = log_z, []
+        targets = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
+        starts, found = found, []
         for number, part in enumerate(data.parts(model.num_restarts, max_items)):
             local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)
-            log_z.append(local.log_z)
+            found.append(local.found)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
             targets["pi"] += part.weight * q.sum(1)
@@ -105,4 +105,4 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
                 targets |= model.annotator_targets(part, local, graph)
         for name, eta in targets.items():
             model.globals.eta[name].copy_(eta)
-    return log_z
+    return found

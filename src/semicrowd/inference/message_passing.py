@@ -13,14 +13,29 @@ from torch import Tensor
 
 from semicrowd.expfam import gaussian
 from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.placements import (
+    Belief,
+    PlacementGraph,
+    belief_bound,
+    first_belief,
+    hearing,
+    item_messages,
+    keep,
+    linked_messages,
+    perceived,
+    proposal,
+)
+from semicrowd.inference.simplex import LEAST, log_softmax
 from semicrowd.inference.statistics import ExpectedGlobals
 
 #: A rise smaller than this fraction of the bound is rounding.
 _ROUNDING = 1e-6
-#: Smallest ln q(z): float32 ends at e^−87.
-_LEAST = -80.0
 #: Change of a probability before the first sweep.
 _NEVER = torch.tensor(torch.inf)
+
+
+#: Answers each on its own, or those of tasks.
+Graph = PairGraph | PlacementGraph
 
 
 class LocalPosterior(NamedTuple):
@@ -32,12 +47,19 @@ class LocalPosterior(NamedTuple):
     t_x : [R, B, d + d²], E t(x_i)
     root : [R, B, d, d], upper triangular, root · rootᵀ is the covariance of q(x_i)
     log_z : [R, B, K], ln q(z_i = k)
+    heard : [R, U, K], h in q(s, y | z) of the placements, or None where there are none
     """
 
     eta_x: Tensor
     t_x: Tensor
     root: Tensor
     log_z: Tensor
+    heard: Tensor | None = None
+
+    @property
+    def found(self) -> "Found":
+        """What another inference may begin with."""
+        return Found(self.log_z, self.heard)
 
     @property
     def mean(self) -> Tensor:
@@ -50,12 +72,25 @@ class LocalPosterior(NamedTuple):
         return self.log_z.exp()
 
 
+class Found(NamedTuple):
+    """What a local inference has found, to go on from.
+
+    Attributes
+    ----------
+    log_z, heard : see :class:`LocalPosterior`
+    """
+
+    log_z: Tensor
+    heard: Tensor | None = None
+
+
 class _Sweep(NamedTuple):
     log_z: Tensor  # [R, B, K]
     z: Tensor  # its exponential
     messages: Tensor | None  # [R, n, K], Σ_j w_ij q(z_j) at log_z
     step: Tensor | None  # [R, C], γ of every connected component
     change: Tensor  # largest change of a probability
+    belief: Belief | None = None  # of the first n items, where they are placed in tasks
 
 
 def update_x(
@@ -79,10 +114,10 @@ def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) ->
 def infer_local(
     recognition: Float[Tensor, "R B S"],
     expected: ExpectedGlobals,
-    graph: PairGraph | None = None,
+    graph: Graph | None = None,
     max_sweeps: int = 20,
     tolerance: float = 1e-3,
-    start: Float[Tensor, "R B K"] | None = None,
+    start: Found | None = None,
 ) -> LocalPosterior:
     """The joint local optimum of the surrogate bound (eq. 15), with one pass left live for autograd.
 
@@ -95,7 +130,7 @@ def infer_local(
     recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
     expected : expected global statistics, in the dtype of ``recognition``
     graph : answers over the first ``graph.num_nodes`` of the B items
-    start : ln q(z) to start from; :func:`initial_z` if not given
+    start : to start from; ln q(z) of :func:`initial_z` if not given
     """
     with torch.no_grad():
         state = _first(recognition, expected, graph, start)
@@ -108,59 +143,96 @@ def infer_local(
     t_x = gaussian.statistics(mean, root @ root.mT)
     target = unary_message(t_x, expected)
     if graph is not None:
-        messages = graph.messages(state.z[:, : graph.num_nodes])
+        messages = _messages(state, graph)
         target = torch.cat([target[:, : graph.num_nodes] + messages, target[:, graph.num_nodes :]], 1)
     log_z = (state.log_z + target - target.detach()).log_softmax(-1)
-    return LocalPosterior(eta_x, t_x, root, log_z)
+    return LocalPosterior(eta_x, t_x, root, log_z, None if state.belief is None else state.belief.heard)
 
 
-def _first(
-    recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None
-) -> _Sweep:
-    log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=_LEAST)
-    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)
+def _messages(state: _Sweep, graph: Graph) -> Tensor:
+    """What the other items say to z, differentiable in the graph's weights."""
+    z = state.z[:, : graph.num_nodes]
+    if isinstance(graph, PairGraph):
+        return graph.messages(z)
+    assert state.belief is not None
+    kind = perceived(z, hearing(state.belief.heard, graph.statistics), graph).kind.detach()
+    return item_messages(kind, graph) + linked_messages(z, graph)
 
 
-def _with_graph(log_z: Tensor, graph: PairGraph) -> _Sweep:
+def _first(recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None, start: Found | None) -> _Sweep:
+    start = start or Found(initial_z(recognition, expected))
+    log_z = start.log_z.clamp(min=LEAST)
+    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph, start.heard)
+
+
+def _with_graph(log_z: Tensor, graph: Graph, heard: Tensor | None = None) -> _Sweep:
+    if isinstance(graph, PlacementGraph):
+        step = log_z.new_ones(log_z.shape[0], graph.num_components)
+        return _Sweep(log_z, log_z.exp(), None, step, _NEVER, first_belief(log_z[:, : graph.num_nodes], graph, heard))
     z, step = log_z.exp(), log_z.new_ones(log_z.shape[0], graph.num_components)
     return _Sweep(log_z, z, graph.messages(z[:, : graph.num_nodes]), step, _NEVER)
 
 
-def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None) -> _Sweep:
+def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None) -> _Sweep:
     """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
     unary = unary_message(gaussian.expected_statistics(update_x(state.z, recognition, expected)), expected)
     return _update_z(state, unary, graph)
 
 
-def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
+def _update_z(state: _Sweep, unary: Tensor, graph: Graph | None) -> _Sweep:
     """z from the unary messages and the neighbours (eq. 14)."""
+    if isinstance(graph, PlacementGraph):
+        return _update_placed(state, unary, graph)
     if graph is None or state.messages is None or state.step is None:  # the last two: only for the type checker
-        log_z = _log_softmax(unary)
+        log_z = log_softmax(unary)
         z = log_z.exp()
         return _Sweep(log_z, z, None, None, _largest_change(z, state.z))
     n = graph.num_nodes
     old, old_z, unary_n = state.log_z[:, :n], state.z[:, :n], unary[:, :n]
     target = unary_n + state.messages
-    proposal = _log_softmax(old + graph.per_node(state.step)[..., None] * (target - old))
-    proposal_z = proposal.exp()
-    messages = graph.messages(proposal_z)
+    proposed = log_softmax(old + graph.per_node(state.step)[..., None] * (target - old))
+    proposed_z = proposed.exp()
+    messages = graph.messages(proposed_z)
     before = _relational_bound(old, old_z, unary_n, state.messages, graph)
-    after = _relational_bound(proposal, proposal_z, unary_n, messages, graph)
-    fell = after < before - _ROUNDING * before.abs()
-    keep = graph.per_node(fell)[..., None]
-    rest = _log_softmax(unary[:, n:])
+    after = _relational_bound(proposed, proposed_z, unary_n, messages, graph)
+    fell = _fell(before, after)
+    stay = graph.per_node(fell)[..., None]
+    rest = log_softmax(unary[:, n:])
     rest_z = rest.exp()
-    log_z = torch.cat([torch.where(keep, old, proposal), rest], 1)
-    z = torch.cat([torch.where(keep, old_z, proposal_z), rest_z], 1)
-    step = torch.where(fell, state.step / 2, (1.25 * state.step).clamp(max=1))
+    log_z = torch.cat([torch.where(stay, old, proposed), rest], 1)
+    z = torch.cat([torch.where(stay, old_z, proposed_z), rest_z], 1)
     # A rejected step is no sign of convergence: measure what was proposed.
-    change = torch.maximum(_largest_change(proposal_z, old_z), _largest_change(rest_z, state.z[:, n:]))
-    return _Sweep(log_z, z, torch.where(keep, state.messages, messages), step, change)
+    change = torch.maximum(_largest_change(proposed_z, old_z), _largest_change(rest_z, state.z[:, n:]))
+    return _Sweep(log_z, z, torch.where(stay, state.messages, messages), _next_step(state.step, fell), change)
+
+
+def _update_placed(state: _Sweep, unary: Tensor, graph: PlacementGraph) -> _Sweep:
+    """z and what every placement perceived, from the unary messages and the rest of each task."""
+    assert state.belief is not None
+    assert state.step is not None
+    n, old = graph.num_nodes, state.belief
+    new = proposal(old, unary[:, :n], state.step, graph)
+    before, after = (belief_bound(one, unary[:, :n], graph) for one in (old, new))
+    fell = _fell(before, after)
+    rest = log_softmax(unary[:, n:])
+    rest_z = rest.exp()
+    change = torch.maximum(_largest_change(new.z, old.z), _largest_change(rest_z, state.z[:, n:]))
+    kept = keep(graph.per_node(fell), old, new, graph)
+    log_z, z = torch.cat([kept.log_z, rest], 1), torch.cat([kept.z, rest_z], 1)
+    return _Sweep(log_z, z, None, _next_step(state.step, fell), change, kept)
+
+
+def _fell(before: Tensor, after: Tensor) -> Tensor:
+    return after < before - _ROUNDING * before.abs()
+
+
+def _next_step(step: Tensor, fell: Tensor) -> Tensor:
+    return torch.where(fell, step / 2, (1.25 * step).clamp(max=1))
 
 
 @torch.no_grad()
 def infer_z(
-    unary: Float[Tensor, "R n K"], graph: PairGraph, max_sweeps: int = 200, tolerance: float = 1e-4
+    unary: Float[Tensor, "R n K"], graph: Graph, max_sweeps: int = 200, tolerance: float = 1e-4
 ) -> Float[Tensor, "R n K"]:
     """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x)."""
     state = _with_graph(unary.log_softmax(-1), graph)
@@ -169,15 +241,6 @@ def infer_z(
         if state.change <= tolerance:
             break
     return state.log_z
-
-
-def _log_softmax(x: Tensor) -> Tensor:
-    """Over the last axis, no less than e^−80 of it, for speed on a CPU.
-
-    A few clusters in a row (K = 15) take nine times as long to normalise where they are contiguous; the exponential
-    of what underflows takes fifteen times as long as that of what does not.
-    """
-    return x.mT.contiguous().log_softmax(-2).mT.clamp(min=_LEAST)
 
 
 def _largest_change(new: Tensor, old: Tensor) -> Tensor:

@@ -14,13 +14,15 @@ from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
 
-#: The four global variables in the order of :class:`ExpectedGlobals`, with their families.
+#: The global variables in the order of :class:`ExpectedGlobals`, with their families.
 FAMILIES: dict[str, ModuleType] = {
     "pi": dirichlet,
     "components": normal_inverse_wishart,
     "sensitivity": beta,
     "specificity": beta,
 }
+#: And where annotators place items in tasks: the chance of a slip, and the kinds that slips lead to.
+SLIP_FAMILIES: dict[str, ModuleType] = {"slips": beta, "slip_kinds": dirichlet}
 
 #: The variational posterior at first (App. B): concentrations uniform between two values; NIW(m, κ, (d + c) I, d + c),
 #: m ~ N(0, 3²); Beta(10, 1) for both qualities of every annotator.
@@ -28,6 +30,13 @@ INITIAL_CONCENTRATION, INITIAL_KAPPA, INITIAL_DEGREES = (1.0, 2.0), 1.0, 1.0
 INITIAL_LOCATION_SD, INITIAL_QUALITY = 3.0, (10.0, 1.0)
 #: Beta prior of sensitivity and of specificity.
 USUAL_QUALITY = (1.0, 1.0)
+#: Beta prior of an annotator's slips, from which q(ε) begins, and Jeffreys' prior of the kinds that slips lead to.
+USUAL_SLIPS, JEFFREYS = (1.0, 19.0), 0.5
+#: Usual Beta of everything that is one annotator's own.
+USUAL = {"sensitivity": USUAL_QUALITY, "specificity": USUAL_QUALITY, "slips": USUAL_SLIPS}
+#: Least shapes of a prior fitted to a crowd that slips: below 1 the expected logarithm of an error's chance is so low
+#: that no first one is seen.
+LEAST = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "slips": (1.0, 0.0)}
 #: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
 HYPERPRIOR_SD = 2.0
 
@@ -35,15 +44,28 @@ HYPERPRIOR_SD = 2.0
 class GlobalPosterior(nn.Module):
     """q(π), q(μ, Σ), q(α), q(β) as natural parameters with a leading restart axis, in float64, beside their priors.
 
+    Where annotators slip, q(ε) and q(ρ) too.
+
     Parameters
     ----------
     prior : of π, [1, K], and of (μ, Σ), [1, 1, F]
     num_annotators : M, 0 without annotations
     generators : one for each restart's random initial values
+    slips : whether annotators slip
+
+    Attributes
+    ----------
+    families : family of each variable, by name
+    pair_quality : [2, R, M, 2] Beta shapes of sensitivity and specificity with slips, NaN until they are known
     """
 
-    def __init__(self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator]) -> None:
+    pair_quality: Tensor
+
+    def __init__(
+        self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator], slips: bool = False
+    ) -> None:
         super().__init__()
+        self.families = FAMILIES | (SLIP_FAMILIES if slips else {})
         R, M, K = len(generators), num_annotators, prior.pi.shape[-1]
         d = normal_inverse_wishart.to_standard(prior.components)[0].shape[-1]
         for name, eta in prior._asdict().items():
@@ -62,6 +84,15 @@ class GlobalPosterior(nn.Module):
             # Persistent: model.annotators=empirical fits it.
             self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
 
+        if slips:
+            few = beta.to_natural(torch.tensor(USUAL_SLIPS, dtype=torch.float64))
+            self.eta["slips"] = nn.Parameter(few.expand(R, M, 2).clone())
+            self.register_buffer("prior_slips", few.expand(R, 1, 2).clone())
+            even = dirichlet.to_natural(torch.ones(R, K + 1, dtype=torch.float64))
+            self.eta["slip_kinds"] = nn.Parameter(even)
+            self.register_buffer("pair_quality", torch.full((2, R, M, 2), torch.nan, dtype=torch.float64))
+            self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
+
     def prior(self, name: str) -> Tensor:
         """Natural parameter of the prior, broadcast over restarts."""
         return self.get_buffer(f"prior_{name}")
@@ -69,39 +100,43 @@ class GlobalPosterior(nn.Module):
     @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """Give the items of ``gone`` to ``keep``, which gets the exact posterior of the union, ``gone`` the prior."""
-        for name in ("pi", "components"):
+        for name in self.families.keys() & {"pi", "components", "slip_kinds"}:
             eta, prior = self.eta[name], self.prior(name)
-            prior = prior[0, gone] if name == "pi" else prior[0, 0]
+            prior = prior[0, 0] if name == "components" else prior[0, gone]
             eta[restart, keep] += eta[restart, gone] - prior
             eta[restart, gone] = prior
 
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
-        for name in ("sensitivity", "specificity"):
+        for name in self.families.keys() & USUAL.keys():
             eta, prior = self.eta[name].detach(), self.prior(name)
-            shapes = [_common_beta(counts, np.array(USUAL_QUALITY)) for counts in (eta - prior).cpu().numpy()]
+            least = LEAST[name] if "slips" in self.families else (0.0, 0.0)
+            shapes = [common_beta(counts, USUAL[name], least) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for :class:`semicrowd.inference.natural_gradient.NaturalGradient`."""
-        return [{"params": [self.eta[name]], "family": family} for name, family in FAMILIES.items()]
+        return [{"params": [self.eta[name]], "family": family} for name, family in self.families.items()]
 
     def expected(self) -> ExpectedGlobals:
         """E t(Θ), whose gradients are natural gradients."""
-        return ExpectedGlobals(*(natural_statistics(family, self.eta[name]) for name, family in FAMILIES.items()))
+        return ExpectedGlobals(*(natural_statistics(family, self.eta[name]) for name, family in self.families.items()))
 
     def kl_terms(self, expected: ExpectedGlobals) -> dict[str, Tensor]:
         """KL of each global variable, [R] (eqs. 23–25), by name."""
         terms = {}
-        for (name, family), statistics in zip(FAMILIES.items(), expected, strict=True):
+        for (name, family), statistics in zip(self.families.items(), expected, strict=False):
+            assert statistics is not None
             kl = natural_kl(family, self.eta[name], self.prior(name), statistics)
             terms[f"kl_{name}"] = kl.flatten(1).sum(1) if kl.dim() > 1 else kl
         return terms
 
 
-def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:
+def common_beta(
+    counts: np.ndarray, usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
+) -> np.ndarray:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts`` [M, 2], share.
 
     The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
@@ -115,5 +150,6 @@ def _common_beta(counts: np.ndarray, usual: np.ndarray) -> np.ndarray:
         likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
         return float(0.5 * np.square((log_shape - centre) / HYPERPRIOR_SD).sum() - likelihood)
 
-    within = (np.log(1e-3), np.log(1e3))  # the line search may leap: betaln of more is rounding
-    return np.exp(minimize(loss, centre, bounds=[within, within]).x)
+    # The line search may leap: betaln of more is rounding.
+    within = [(np.log(max(low, 1e-3)), np.log(1e3)) for low in least]
+    return np.exp(minimize(loss, centre, bounds=within).x)

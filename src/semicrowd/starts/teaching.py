@@ -56,8 +56,7 @@ def teach_bayes(
     probabilities = probabilities.to(data.device)
     clusters = probabilities.argmax(-1)
     for epoch in range(settings.teach_epochs):
-        expected = model.globals.expected().cast(data.features.dtype)
-        expected = ExpectedGlobals(*(statistics.detach() for statistics in expected))
+        expected = model.globals.expected().cast(data.features.dtype).detach()
         noise = torch_stream(data.seed, "teaching/noise", epoch, device=data.device)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "teaching/order", epoch)
         for items in batches:
