@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import answers, baseline, recipe
+from semicrowd.defaults.rule import FEW_ANSWERS, answers, baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
+from semicrowd.settings.training import TrainingSettings, ViewSettings
 
 PINWHEEL = Facts(500, 2, num_answers=980, num_annotated=100, data="pinwheel", num_classes=5)
 FACE = Facts(624, 20, num_answers=1000, num_annotated=600, data="face", num_classes=4)
@@ -87,12 +88,18 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
 
 
 @pytest.mark.parametrize("method", ["bayes", "scdc"])
-def test_other_data_have_the_plain_defaults(method: str) -> None:
+def test_all_other_data_share_one_rule(method: str) -> None:
     for facts in (TABLE, without_answers(TABLE), Facts(500, 2), Facts(50_000, 3072, (3, 32, 32), True, data="cifar10")):
         found = recipe(method, {}, facts)
-        assert found.model == {"bayes": BayesSettings, "scdc": SCDCSettings}[method]()
-        assert (found.training, found.nets, found.views) == (TrainingSettings(), NetSettings(), ViewSettings())
-        assert found.start == StartSettings(teach_epochs=50 if method == "bayes" else 20)
+        more = {"step_size": 0.01, "amortisation": 3.0} if method == "bayes" else {}
+        kind, dimensions = {"bayes": BayesSettings, "scdc": SCDCSettings}[method], min(8, facts.num_features)
+        assert found.model == kind(preparation="standard", latent_dim=dimensions, **more)
+        assert found.training == TrainingSettings(epochs=20, batch_size=100)
+        assert (found.nets, found.views) == (NetSettings(), ViewSettings())
+        few = 0 < facts.num_answers <= FEW_ANSWERS
+        assert (found.start.kind, found.start.teach_epochs) == ("answers" if few else "cells", 50)
+    many = replace(TABLE, num_answers=FEW_ANSWERS + 1)
+    assert recipe(method, {}, many).start.kind == "cells"
 
 
 @pytest.mark.parametrize("protocol", ["semicrowd", "paper"])

@@ -17,6 +17,10 @@ from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSet
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
+#: Data sets whose settings were found by looking at them; all other data share one rule.
+TUNED = ("pinwheel", "face", "mnist")
+#: Classifiers of the answers look at all of them in each of their steps.
+FEW_ANSWERS = 20_000
 MODELS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
 
 #: Group → its settings, beside the model's.
@@ -79,12 +83,15 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
             yield longer, "no answers: only networks that straighten the arms tell one arm from two"
             if bayes:
                 yield {"model.merge_every": 10}, "no answers: nothing but merges joins the pieces of an arm"
-    if facts.data == "face":
-        yield {"epochs": 20, "batch_size": 100}, "the paper's epochs; ten times its batch, for speed"
-        if facts.num_answers:
-            yield {"start.kind": "answers"}, "few items: classifiers trained on the answers find all classes"
+    if facts.data not in TUNED:
+        yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
+        yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
+    if facts.data == "face" or facts.data not in TUNED:
+        yield {"epochs": 20, "batch_size": 100}, "the paper's epochs on faces; ten times its batch, for speed"
+        if 0 < facts.num_answers <= FEW_ANSWERS:
+            yield {"start.kind": "answers"}, "few answers: classifiers trained on them find all classes"
         if bayes:
-            yield {"start.epochs": 20, "start.learning_rate": 0.01}, "a VAE of 624 items has settled by then"
+            yield {"start.epochs": 20, "start.learning_rate": 0.01}, "a VAE of some hundred items has settled by then"
             yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
             yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "more lets items without answers drift"
         else:

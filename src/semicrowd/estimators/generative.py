@@ -9,6 +9,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.rule import recipe
 from semicrowd.errors import UserError
@@ -64,6 +65,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     ----------
     model_ : the fitted model, on the CPU, with all restarts
     recipe_ : all settings of the fit
+    preparation_ : of the features, None where they are taken as they are; ``model_`` knows the prepared ones alone
     worker_names_ : names of the annotators that it has learned
     """
 
@@ -75,7 +77,6 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        items = features.astype(np.float32)
         given = {
             **(self.settings or {}),
             "model.K": self.n_clusters,
@@ -83,8 +84,10 @@ class _Generative(GenerativeParameters, CrowdClusterer):
             "epochs": self.epochs,
             "batch_size": self.batch_size,
         }
-        facts = Facts.of(items, answers, self.image_shape)
+        facts = Facts.of(features, answers, self.image_shape)
         self.recipe_ = recipe(self.name, given, facts, self.protocol)
+        self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
+        items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
         with threads_of_a_fit(trainer.threads):
             self.model_, result = fit_generative(
@@ -106,7 +109,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         UserError
             For items of other columns, and for an annotator that the fit has not known.
         """
-        features = torch.from_numpy(self._new_items(X).astype(np.float32))
+        features = torch.from_numpy(prepared(self.preparation_, self._new_items(X)))
         answers, best = checked_answers(pairs, len(features)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
             found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
@@ -125,7 +128,10 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         """Means of items drawn from every cluster, [K, S, D]."""
         check_is_fitted(self)
         draws = torch_stream(seed, "evaluation/samples")
-        return self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
+        found = self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
+        if self.preparation_ is None:
+            return found
+        return self.preparation_.inverse_transform(found.reshape(-1, found.shape[-1])).reshape(*found.shape[:2], -1)
 
     @property
     def cluster_weights_(self) -> np.ndarray:

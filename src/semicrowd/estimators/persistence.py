@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import torch
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import StratifiedKFold
@@ -35,8 +37,8 @@ CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Assignment, BayesSettings, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, NetSettings,
-        Pipeline, Recipe, Restarts, Result, SCDCSettings, StandardScaler, StartSettings, StratifiedKFold,
-        TrainerSettings, TrainingSettings, ViewSettings, WorkerPosterior,
+        PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, StandardScaler, StartSettings, StratifiedKFold,
+        TrainerSettings, TrainingSettings, VarianceThreshold, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -31,6 +31,10 @@ class GenerativeSettings(Settings):
 
     group = "model"
 
+    preparation: str = setting(
+        "none", "of the features: none | standard (constant columns out, standardised, principal components)",
+        choice("none", "standard"),
+    )
     K: int = setting(15, "clusters; of bayes the number to begin with", whole(2, 100_000))
     latent_dim: int = setting(2, "d, dimensions of x", whole(1, 10_000))
     hidden: tuple[int, ...] = setting((40, 40), "widths of the networks' hidden layers", _WIDTHS)

@@ -1,0 +1,41 @@
+"""Features on one scale, whatever units their columns came in; fitted to the items, and kept with the model."""
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+#: Most principal components that are kept.
+MOST = 100
+
+
+def fit_preparation(features: np.ndarray) -> Pipeline | None:
+    """Constant columns out, the others standardised, then their principal components (the first :data:`MOST`).
+
+    Clusters then depend neither on the units of columns nor on their order: a principal axis points to where its
+    items reach furthest.
+
+    Parameters
+    ----------
+    features : [N, D]
+
+    Returns
+    -------
+    Pipeline or None
+        None where no column varies: there is nothing to prepare.
+    """
+    varying = int((np.ptp(features, axis=0) > 0).sum())
+    if not varying:
+        return None
+    kept = min(varying, MOST, max(len(features) - 1, 1))
+    pipeline = make_pipeline(VarianceThreshold(), StandardScaler(), PCA(kept, svd_solver="full"))
+    skew = (pipeline.fit_transform(features.astype(np.float64)) ** 3).sum(0)
+    pipeline[-1].components_ *= np.where(skew < 0, -1.0, 1.0)[:, None]
+    return pipeline
+
+
+def prepared(pipeline: Pipeline | None, features: np.ndarray) -> np.ndarray:
+    """Features [N, D] as a model takes them, float32."""
+    found = features if pipeline is None else pipeline.transform(features.astype(np.float64))
+    return np.ascontiguousarray(found, dtype=np.float32)

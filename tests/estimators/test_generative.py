@@ -1,0 +1,58 @@
+"""SCDC and BayesSCDC as estimators, beside what all methods have in common."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import two_coin
+from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.estimators.base import CrowdClusterer
+
+Problem = tuple[np.ndarray, PairAnnotations]
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_the_units_of_columns_change_no_cluster(name: str) -> None:
+    """Five clean clusters and answers right nine times in ten, features in other units, moved, in another order."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(150) % 5
+    features = 4 * rng.normal(size=(5, 6))[labels] + rng.normal(size=(150, 6))
+    answers = two_coin(
+        labels, rng, num_annotators=5, pairs_per_annotator=100, num_annotated=60, sensitivity=0.9, specificity=0.9
+    )
+    settings = {"start.epochs": 10, "start.networks": 3, "start.teach_epochs": 20}
+
+    def clusters(table: np.ndarray) -> np.ndarray:
+        return ESTIMATORS[name](n_clusters=8, epochs=3, settings=settings).fit(table, answers).labels_
+
+    plain = clusters(features)
+    assert adjusted_rand_score(labels, plain) > 0.9
+    units = 10.0 ** np.arange(-3, 3)
+    extra = np.full((150, 1), 7.0)
+    for other in (1000 * features, features * units + 1000, features[:, ::-1], np.concatenate([features, extra], 1)):
+        assert adjusted_rand_score(plain, clusters(other)) > 0.98
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_answers_about_new_items(quick: Callable[..., CrowdClusterer], problem: Problem, name: str) -> None:
+    features, pairs = problem
+    model = quick(name).fit(features, pairs)
+    np.testing.assert_array_equal(model.predict(features, pairs), model.labels_)  # type: ignore[attr-defined]
+    strangers = [[0, 1, 7, 1]]
+    with pytest.raises(UserError, match="annotator 7 is not among the 5 of the fit"):
+        model.predict(features, np.array(strangers))  # type: ignore[attr-defined]
+
+
+def test_clusters_generate_items_as_they_came(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
+    features, pairs = problem
+    scale = np.array([1000.0, 1.0, 0.001])
+    model = quick("scdc", epochs=20).fit(features * scale + 5, pairs)
+    drawn = model.generate(4)  # type: ignore[attr-defined]
+    assert drawn.shape == (3, 4, 3)
+    low, high = (features * scale + 5).min(0), (features * scale + 5).max(0)
+    assert ((drawn > low - (high - low)) & (drawn < high + (high - low))).all()
+    assert model.cluster_weights_.sum() == pytest.approx(1, abs=1e-5)  # type: ignore[attr-defined]
