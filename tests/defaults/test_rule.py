@@ -13,7 +13,7 @@ from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.rule import FEW_ANSWERS, answers, baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.training import TrainingSettings, ViewSettings
+from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 PINWHEEL = Facts(500, 2, num_answers=980, num_annotated=100, data="pinwheel", num_classes=5)
 FACE = Facts(624, 20, num_answers=1000, num_annotated=600, data="face", num_classes=4)

@@ -41,18 +41,18 @@ def test_the_units_of_columns_change_no_cluster(name: str) -> None:
 def test_answers_about_new_items(quick: Callable[..., CrowdClusterer], problem: Problem, name: str) -> None:
     features, pairs = problem
     model = quick(name).fit(features, pairs)
-    np.testing.assert_array_equal(model.predict(features, pairs), model.labels_)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(model.predict(features, pairs), model.labels_)
     strangers = [[0, 1, 7, 1]]
     with pytest.raises(UserError, match="annotator 7 is not among the 5 of the fit"):
-        model.predict(features, np.array(strangers))  # type: ignore[attr-defined]
+        model.predict(features, np.array(strangers))
 
 
 def test_clusters_generate_items_as_they_came(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:
     features, pairs = problem
     scale = np.array([1000.0, 1.0, 0.001])
     model = quick("scdc", epochs=20).fit(features * scale + 5, pairs)
-    drawn = model.generate(4)  # type: ignore[attr-defined]
+    drawn = model.generate(4)
     assert drawn.shape == (3, 4, 3)
     low, high = (features * scale + 5).min(0), (features * scale + 5).max(0)
     assert ((drawn > low - (high - low)) & (drawn < high + (high - low))).all()
-    assert model.cluster_weights_.sum() == pytest.approx(1, abs=1e-5)  # type: ignore[attr-defined]
+    assert model.cluster_weights_.sum() == pytest.approx(1, abs=1e-5)
