@@ -17,6 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality.__main__ import LOOKS, main
 from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, run_cell
@@ -88,7 +89,7 @@ def test_a_cell_counts_for_its_own_code_alone_unless_it_is_to_be_kept(
     assert finished(cell, path, 60, any_code=True)
 
 
-class _Slow:
+class _Slow(CrowdClusterer):
     """A method that takes its time, or fails."""
 
     requires_answers = False
@@ -97,7 +98,7 @@ class _Slow:
     def __init__(self, random_state: int, **_: Any) -> None:
         self.fail = random_state
 
-    def fit(self, *_: Any) -> None:
+    def fit(self, *_: Any) -> None:  # type: ignore[override]
         if self.fail:
             raise ValueError("no luck\nat all")
         for _step in range(1000):

@@ -87,6 +87,8 @@ def _accepted(value: Any) -> set[str]:
     """Mutations that may be a value: numbers where numbers are expected, texts where a text is."""
     if isinstance(value, str):
         return {"wrong type", "string"}
+    if isinstance(value, tuple | list) and any(isinstance(one, str) for one in value):
+        return {"list"}  # names of classes, which the data know when they are loaded
     return {"0", "-1", "huge"} if isinstance(value, int | float) else set()
 
 

@@ -109,7 +109,8 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         UserError
             For items of other columns, and for an annotator that the fit has not known.
         """
-        features = torch.from_numpy(prepared(self.preparation_, self._new_items(X)))
+        items = self._new_items(X)
+        features = torch.from_numpy(prepared(self.preparation_, items))
         answers, best = checked_answers(pairs, len(features)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
             found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())

@@ -55,7 +55,6 @@ class GlobalPosterior(nn.Module):
 
     Attributes
     ----------
-    families : family of each variable, by name
     pair_quality : [2, R, M, 2] Beta shapes of sensitivity and specificity with slips, NaN until they are known
     """
 
@@ -65,7 +64,7 @@ class GlobalPosterior(nn.Module):
         self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator], slips: bool = False
     ) -> None:
         super().__init__()
-        self.families = FAMILIES | (SLIP_FAMILIES if slips else {})
+        self.slips = slips
         R, M, K = len(generators), num_annotators, prior.pi.shape[-1]
         d = normal_inverse_wishart.to_standard(prior.components)[0].shape[-1]
         for name, eta in prior._asdict().items():
@@ -92,6 +91,11 @@ class GlobalPosterior(nn.Module):
             self.eta["slip_kinds"] = nn.Parameter(even)
             self.register_buffer("pair_quality", torch.full((2, R, M, 2), torch.nan, dtype=torch.float64))
             self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
+
+    @property
+    def families(self) -> dict[str, ModuleType]:
+        """Family of each variable, by name."""
+        return FAMILIES | (SLIP_FAMILIES if self.slips else {})
 
     def prior(self, name: str) -> Tensor:
         """Natural parameter of the prior, broadcast over restarts."""
