@@ -46,6 +46,7 @@ def test_curves_have_a_slope_each_and_a_figure(tmp_path: Path) -> None:
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_growth_with_pairs_and_items_has_time_and_memory() -> None:
     (rows,) = tables("pairs")
     assert [(row[0][0], row[2]) for row in rows[1:]] == [

@@ -51,6 +51,7 @@ def test_the_second_process_ends_with_the_first_and_the_run_goes_on_later(
     assert "started with model.K=4, not 5" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections and says nothing
         begin = time.monotonic()
@@ -62,6 +63,7 @@ def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0.4, 1.0, 2.5])
 def test_ctrl_c_while_it_begins_prints_no_traceback(start: Callable[..., "Popen[str]"], after: float) -> None:
     process = start("hydra.run.dir=run", "epochs=2000")

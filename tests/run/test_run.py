@@ -191,6 +191,7 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_two_runs_in_one_directory_and_a_checkpoint_that_is_damaged(
     train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
 ) -> None:
