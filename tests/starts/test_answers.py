@@ -69,7 +69,7 @@ def test_bayes_learns_the_clusters_and_believes_the_annotators(
 ) -> None:
     for module in (answer_classifier, teaching):
         monkeypatch.setattr(module, "NOISE", 0.05)
-    fit = build("bayes", K=5, start=with_start(teach_epochs=50, learning_rate=0.01, teach_weight=30.0))
+    fit = build("bayes", K=5, start=with_start(teach_epochs=80, learning_rate=0.01, teach_weight=30.0))
     fit.begin()
     model, found = fit.model, from_answers(fit)
     assert isinstance(model, BayesSCDC)
@@ -100,7 +100,7 @@ def test_without_answers_the_partition_is_one_of_cells(build: Build) -> None:
 
 def test_settings_that_make_no_sense_are_named() -> None:
     for bad, expected in (
-        ({"kind": "other"}, "cells or answers or cold"), ({"networks": 0}, "a whole number >= 1"),
+        ({"kind": "other"}, "cells or answers or portfolio or cold"), ({"networks": 0}, "a whole number >= 1"),
         ({"networks": 2.5}, "a whole number"), ({"teach_epochs": "many"}, "a whole number"),
         ({"teach_weight": -0.1}, "a number >= 0"), ({"teach_weight": float("inf")}, "a number"),
         ({"learning_rate": 0}, "a number above 0"), ({"candidates": 0}, "a whole number >= 1"),
@@ -113,7 +113,7 @@ def test_settings_that_make_no_sense_are_named() -> None:
 @pytest.mark.parametrize("name", ["scdc", "bayes"])
 def test_the_paper_s_protocol_on_faces_starts_cold(name: str) -> None:
     facts = Facts(624, 960, (30, 32), True, num_answers=1000, num_annotated=100, data="face", num_classes=4)
-    assert recipe(name, {}, facts).start.kind == "answers"
+    assert recipe(name, {}, facts).start.kind == "portfolio"
     paper = recipe(name, {}, facts, "paper")
     assert (paper.start.kind, paper.training.epochs, paper.training.batch_size) == ("cold", 20, 10)
     assert (paper.model.K, paper.model.latent_dim, paper.model.hidden) == (4, 8, (40, 40))

@@ -15,6 +15,7 @@ from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.metrics import USED_SHARE
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings
@@ -60,7 +61,10 @@ class ClusteringModule(pl.LightningModule):
         """Adam or gradient steps with momentum on the networks; of BayesSCDC the natural gradient on η_Θ."""
         model = self.model
         if not isinstance(model, BayesSCDC):
-            return [torch.optim.Adam(model.parameters(), lr=self.settings.learning_rate, fused=True)]
+            assert isinstance(model, SCDC)
+            held = set(model.classifier.parameters() if self.recipe.start.hold else ())
+            free = [parameter for parameter in model.parameters() if parameter not in held]
+            return [torch.optim.Adam(free, lr=self.settings.learning_rate, fused=True)]
         settings, networks = model.settings, model.vae_parameters()
         rate = settings.learning_rate
         if settings.optimizer == "adam":

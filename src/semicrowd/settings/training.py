@@ -13,8 +13,9 @@ class StartSettings(Settings):
 
     kind: str = setting(
         "cells",
-        "cells (of latent means, joined by answers) | answers (classifiers trained on them) | cold (the paper's)",
-        choice("cells", "answers", "cold"),
+        "cells (of latent means, joined by answers) | answers (networks trained on them) | "
+        "portfolio (many starts, judged by held-out answers) | cold (the paper's)",
+        choice("cells", "answers", "portfolio", "cold"),
     )
     epochs: int = setting(100, "of a plain VAE before the first partition", whole(0))
     learning_rate: float = setting(0.003, "of the VAE and of what learns the clusters found", number(above=0))
@@ -32,6 +33,7 @@ class StartSettings(Settings):
         10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1)
     )
     teach_epochs: int = setting(20, "in which the networks learn the clusters found", whole(0))
+    hold: bool = setting(False, "q(z | o) stays as the start has taught it, all else is trained; scdc", flag())
     teach_weight: float = setting(1.0, "of the clusters against the rest of the ELBO; bayes, start=answers", number(0))
 
 

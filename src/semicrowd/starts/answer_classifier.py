@@ -40,6 +40,8 @@ QUALITY_PRIOR = (10.0, 1.0)
 HELD, TAUGHT = 0.15, 0.35
 #: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
 STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
+#: Items that networks learn from in a step, at most.
+_LEARNED = 500
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
 #: Probability of an item's spectral cluster while it is learned.
@@ -84,7 +86,7 @@ def train_on_answers(
     generators = [torch_stream(seed, "answers/networks", r, c) for r in range(restarts) for c in range(candidates)]
     net = Classifier(features.shape[1], hidden, K, generators, head_gain=1.0)
     spectral = min(SPECTRAL, candidates) if len(graph.items) >= K else 0
-    targets = _spectral_clusters(annotations, K, spectral, stream(seed, "answers/spectral"))
+    targets = spectral_clusters(annotations, K, spectral, stream(seed, "answers/spectral"))
     target = (CONFIDENCE * one_hot(targets, K) + (1 - CONFIDENCE) / K).float()
     taught = torch.arange(restarts * candidates) % candidates < len(target)
     target = target.repeat(restarts, 1, 1)
@@ -93,8 +95,7 @@ def train_on_answers(
     noise = torch_stream(seed, "answers/noise")
     for step in range(STEPS):
         progress(f"start: classifiers of the answers {step + 1}/{STEPS}")
-        draws = torch.randn(len(taught), *items.shape, generator=noise)
-        log_q = net(items + NOISE * draws)
+        log_q = net(items + NOISE * torch.randn(1, *items.shape, generator=noise))
         q, early = log_q.exp(), step < TAUGHT * STEPS
         penalty: Tensor | float = 0.0
         if early:
@@ -130,8 +131,11 @@ def average_of_learners(
     noise, each = torch_stream(seed, "learners/noise"), target.repeat_interleave(candidates, 0)
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
     for step in range(STEPS):
-        draws = torch.randn(len(each), len(items), features.shape[1], generator=noise)
-        loss = -(each * net(features[items] + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
+        rows = torch.randperm(len(items), generator=noise)[:_LEARNED] if len(items) > _LEARNED else slice(None)
+        seen = features[items[rows]]
+        draws = torch.randn(1, *seen.shape, generator=noise)
+        weight = len(items) / len(seen)
+        loss = -weight * (each[:, rows] * net(seen + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
         optimizer.zero_grad()
         loss.backward()
         for group in optimizer.param_groups:
@@ -154,7 +158,7 @@ def _one_view(prior: Prior) -> Experts:
     return initial_experts(torch.ones_like(prior.quality[..., :1]), prior)
 
 
-def _spectral_clusters(
+def spectral_clusters(
     annotations: PairAnnotations, num_clusters: int, num: int, rng: np.random.Generator
 ) -> Tensor:
     """Clusters [num, n] of the annotated items by k-means on the signed spectral embedding of the answers.

@@ -35,6 +35,21 @@ class AnswerStart(NamedTuple):
     probabilities: Float[Tensor, "R N K"]
 
 
+class AnnotatedStart(NamedTuple):
+    """The same of the annotated items alone.
+
+    Attributes
+    ----------
+    annotators : q(α) and q(β) of each restart
+    probabilities : q(z) of every annotated item
+    bound : of the classifier, in nats
+    """
+
+    annotators: Annotators
+    probabilities: Float[Tensor, "R n K"]
+    bound: Float[Tensor, "R"]
+
+
 def answer_start(
     data: TrainingData,
     annotations: PairAnnotations,
@@ -48,16 +63,29 @@ def answer_start(
     The classifier has been pulled by every answer: where a hundred items have a hundred answers each, it fits them at
     any price. The networks for the others learn each annotated item's q(z) once, and their average decides.
     """
-    reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
-    features, networks = data.features.cpu(), settings.networks
-    found = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, say)
+    annotators, known, _ = annotated_start(data, annotations, model, settings, restarts, say)
     items = annotations.index.whole.items
-    known = joint_probabilities(found, features, annotations)
     if len(items) == data.num_items:
-        return AnswerStart(found.annotators, known)
-    probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)
+        return AnswerStart(annotators, known)
+    features = data.features.cpu()
+    probabilities = average_of_learners(features, items, known, model.hidden, settings.networks, data.seed)
     probabilities[:, items] = known
-    return AnswerStart(found.annotators, probabilities)
+    return AnswerStart(annotators, probabilities)
+
+
+def annotated_start(
+    data: TrainingData,
+    annotations: PairAnnotations,
+    model: GenerativeSettings,
+    settings: StartSettings,
+    restarts: int,
+    say: Say,
+) -> AnnotatedStart:
+    """Clusters of the annotated items alone, by the classifier and messages."""
+    reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
+    features = data.features.cpu()
+    found = train_on_answers(features, annotations, model.K, model.hidden, settings.networks, data.seed, reverse, say)
+    return AnnotatedStart(found.annotators, joint_probabilities(found, features, annotations), found.bound)
 
 
 @torch.no_grad()

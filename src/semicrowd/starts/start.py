@@ -15,8 +15,12 @@ from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answers import answer_start
 from semicrowd.starts.epochs import Say
 from semicrowd.starts.partition import Cells, best_partition
+from semicrowd.starts.portfolio import portfolio_start
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_statistics, train_vae
+
+#: Starts that need answers.
+FROM_ANSWERS = {"answers": answer_start, "portfolio": portfolio_start}
 
 
 def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say) -> None:
@@ -25,8 +29,9 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
         return
     train_vae(model, data, settings, say)
     t_x = latent_statistics(model, data.features)
-    if settings.kind == "answers" and data.annotations is not None:
-        found = answer_start(data, data.annotations, model.settings, settings, model.num_restarts, say)
+    if settings.kind in FROM_ANSWERS and data.annotations is not None:
+        made = FROM_ANSWERS[settings.kind]
+        found = made(data, data.annotations, model.settings, settings, model.num_restarts, say)
         model.set_annotators(*found.annotators)
         _begin_with(model, data, settings, t_x, found.probabilities, say)
         return

@@ -1,0 +1,124 @@
+"""Candidates for the start and their judge, on answers whose truth is known."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from tests.small_fits import SmallFit
+
+from semicrowd.crowd import simulate
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.starts import answer_classifier
+from semicrowd.starts.cotraining import Candidate, cotrain, judge_annotators, log_predictive
+from semicrowd.starts.portfolio import judged, portfolio_start
+from semicrowd.starts.spreading import LogisticSpread, NeighbourSpread, Spread
+
+FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
+ANSWERS = simulate.two_coin(
+    LABELS, np.random.default_rng(0), num_annotators=5, pairs_per_annotator=80, num_annotated=40, sensitivity=0.85,
+    specificity=0.85,
+)  # fmt: skip
+ITEMS = ANSWERS.annotated
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the networks' steps."""
+    monkeypatch.setattr(answer_classifier, "STEPS", 75)
+
+
+def test_predictive_probability_by_enumeration_of_the_clusters() -> None:
+    rng = np.random.default_rng(1)
+    features = rng.dirichlet(np.ones(3), len(ITEMS))
+    annotators = judge_annotators(rng.dirichlet(np.ones(3), len(ITEMS)), ANSWERS)
+    found = log_predictive(features, ANSWERS, annotators)
+    for p in (0, 17, 311):
+        shapes = [eta[0, ANSWERS.worker[p]] + 1 for eta in annotators]
+        alpha, beta = (float(shape[0] / shape.sum()) for shape in shapes)
+        total = 0.0
+        for a in range(3):
+            for b in range(3):
+                one = alpha if a == b else 1 - beta
+                says = one if ANSWERS.label[p] == 1 else 1 - one
+                total += features[ANSWERS.index.i[p], a] * features[ANSWERS.index.j[p], b] * says
+        assert found[p] == pytest.approx(np.log(total))
+
+
+def test_annotators_are_judged_by_counts_where_clusters_are_certain() -> None:
+    sensitivity, _ = judge_annotators(np.eye(4)[LABELS[ITEMS]], ANSWERS)
+    same = LABELS[ANSWERS.i] == LABELS[ANSWERS.j]
+    for worker in range(5):
+        hits = ((ANSWERS.worker == worker) & same & (ANSWERS.label == 1)).sum()
+        misses = ((ANSWERS.worker == worker) & same & (ANSWERS.label == 0)).sum()
+        assert (sensitivity[0, worker] + 1).tolist() == pytest.approx([10 + hits, 1 + misses])
+
+
+def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
+    rng = np.random.default_rng(2)
+    clusters = LABELS[ITEMS] * 2 + rng.integers(2, size=len(ITEMS))  # every cluster in two pieces
+    clusters[rng.random(len(ITEMS)) < 0.1] = 0
+    found = cotrain(ANSWERS, clusters, LogisticSpread(FEATURES), np.random.default_rng(0))
+    assert found.known.shape[1] == 4
+    assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > 0.9
+    everywhere = found.probabilities(ITEMS)
+    np.testing.assert_allclose(everywhere.sum(1), 1)
+    assert adjusted_rand_score(LABELS, everywhere.argmax(1)) > 0.85
+    np.testing.assert_array_equal(everywhere[ITEMS], found.known)
+
+
+class Forgetful(Spread):
+    """Knows nothing of an item that it is not told of."""
+
+    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
+        found = np.full((200, known.shape[1]), 1 / known.shape[1])
+        found[items] = known
+        return found
+
+
+def test_what_learns_by_heart_is_not_believed() -> None:
+    """In sample it is never wrong; out of sample it says nothing, and the judge hears that alone."""
+    by_heart = cotrain(ANSWERS, LABELS[ITEMS], Forgetful(), np.random.default_rng(0))
+    by_features = cotrain(ANSWERS, LABELS[ITEMS], NeighbourSpread(FEATURES), np.random.default_rng(0))
+    assert by_features.scores.mean() > by_heart.scores.mean() + 0.1
+
+
+def _candidate(num_clusters: int, scores: np.ndarray) -> Candidate:
+    known = np.full((len(ITEMS), num_clusters), 1 / num_clusters)
+    return Candidate(known, judge_annotators(known, ANSWERS), scores, Forgetful())
+
+
+def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_clusters_wins() -> None:
+    rng = np.random.default_rng(0)
+    scores = -rng.random(ANSWERS.num_pairs)
+    noise = 0.05 * rng.normal(size=len(scores))
+    close, far = _candidate(3, scores - 1e-4 + noise - noise.mean()), _candidate(2, scores - 0.5)
+    assert judged({"best": _candidate(5, scores), "close": close, "far": far}, ANSWERS) == "close"
+    assert judged({"best": _candidate(5, scores), "far": far}, ANSWERS) == "best"
+
+
+Build = Callable[..., SmallFit[Any]]
+
+
+def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
+    fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
+    model, data = fit.model, fit.data
+    found = portfolio_start(data, fit.annotations, model.settings, fit.recipe.start, 1, fit.said.append)
+    assert found.probabilities.shape == (1, 120, 8)
+    torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
+    assert adjusted_rand_score(pinwheel.labels, found.probabilities[0].argmax(-1).numpy()) > 0.8
+    assert any("won with" in line for line in fit.said)
+    fit.begin()
+    clusters = model.posterior(data.features).probabilities[0].argmax(-1).numpy()
+    assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8
+
+
+def test_the_same_seed_finds_the_same(build: Build, answers: PairAnnotations) -> None:
+    fit = build("scdc", K=6, start={"kind": "portfolio", "epochs": 1})
+    made = [
+        portfolio_start(fit.data, answers, fit.model.settings, fit.recipe.start, 1, lambda _: None) for _ in range(2)
+    ]
+    assert torch.equal(made[0].probabilities, made[1].probabilities)
