@@ -1,9 +1,9 @@
 """A portfolio of starts and one judge: many ways to clusters that answers and features agree on.
 
 None of them is right on all data. First clusters come from the features (cells joined by the answers), from the answers
-alone, and from networks trained on the answers; each is refined and spread to all items by several classifiers, mixed as
-they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.spreading`).
-The candidate under which the answers are likeliest wins, each item known by its features alone and out of sample.
+alone, and from networks trained on the answers; each is refined and spread to all items by several classifiers, mixed
+as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.spreading`). The candidate under which the
+answers are likeliest wins, each item known by its features alone and out of sample.
 """
 
 from collections.abc import Mapping
