@@ -13,10 +13,11 @@ from semicrowd.defaults.rule import statements
 from semicrowd.settings.fields import shown
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
-#: Sets of settings, as ``name = value``, and the reason beside them.
+_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", re.M)
+#: Sets of settings, as ``name = value``, and the reason beside them; a bar of a cell is written with a backslash.
 ROWS = {
-    (settings, why.strip())
-    for settings, why in re.findall(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", DOC.read_text(encoding="utf-8"), re.M)
+    (settings, why.replace("¦", "|"))
+    for settings, why in _ROW.findall(DOC.read_text(encoding="utf-8").replace(r"\|", "¦"))
 }
 
 
