@@ -80,7 +80,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     if many:
         yield from _many(bayes)
     else:
-        yield from _few(bayes, facts)
+        yield from _few(bayes)
     if pixels:
         yield from _pixels(bayes, given, facts)
     else:
@@ -91,7 +91,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
                 yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
 
 
-def _few(bayes: bool, facts: Facts) -> Iterator[Statement]:
+def _few(bayes: bool) -> Iterator[Statement]:
     """Up to :data:`MANY_ITEMS` items."""
     yield {"epochs": 20, "batch_size": 100}, "the paper's epochs on faces; ten times its batch, for speed"
     if bayes:
