@@ -10,65 +10,33 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import FEW_ANSWERS, answers, baseline, recipe
+from semicrowd.defaults.rule import FEW_ANSWERS, MANY_ITEMS, baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 PINWHEEL = Facts(500, 2, num_answers=980, num_annotated=100, data="pinwheel", num_classes=5)
 FACE = Facts(624, 20, num_answers=1000, num_annotated=600, data="face", num_classes=4)
 MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 2759, 91, "mnist", 10)
+CIFAR = Facts(50_000, 3072, (3, 32, 32), True, 151_200, 4000, 240, "cifar10", 10)
 TABLE = Facts(300, 5, num_answers=50, num_annotated=40, data="table")
+LARGE = Facts(40_000, 30, num_answers=5000, num_annotated=900, data="table")
+ALL = (PINWHEEL, FACE, MNIST, CIFAR, TABLE, LARGE, replace(MNIST, num_items=2000), replace(TABLE, num_answers=30_000))
 
 
 def without_answers(facts: Facts) -> Facts:
-    return Facts(facts.num_items, facts.num_features, facts.image_shape, facts.unit_interval, data=facts.data)
+    return replace(facts, num_answers=0, num_annotated=0, num_tasks=0)
 
 
-def test_the_pinwheel_with_answers_and_without() -> None:
-    found = recipe("bayes", {}, PINWHEEL)
-    assert found.model == BayesSettings(K=15, latent_dim=2)
-    assert found.training == TrainingSettings(epochs=100, batch_size=50)
-    alone = recipe("bayes", {}, without_answers(PINWHEEL))
-    assert alone.model == BayesSettings(learning_rate=0.003, initial_variance=0.3, merge_every=10)
-    assert alone.training == TrainingSettings(epochs=150, batch_size=50)
-    scdc = recipe("scdc", {}, without_answers(PINWHEEL)).model
-    assert scdc == SCDCSettings(learning_rate=0.003, initial_variance=0.3)
-
-
-def test_the_faces() -> None:
-    found = recipe("bayes", {}, FACE)
-    assert found.model == BayesSettings(K=4, latent_dim=8, step_size=0.01, amortisation=3.0)
-    assert found.start == StartSettings("answers", epochs=20, learning_rate=0.01, teach_epochs=50, teach_weight=30.0)
-    assert found.training == TrainingSettings(epochs=20, batch_size=100)
-    assert recipe("scdc", {}, FACE).start == StartSettings("answers", epochs=50, teach_epochs=50)
-    assert recipe("scdc", {}, without_answers(FACE)).start.kind == "cells"
-
-
-def test_mnist() -> None:
-    sizes: dict[str, Any] = {"K": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
-    found = recipe("bayes", {}, MNIST)
-    assert found.model == BayesSettings(**sizes, amortisation=10.0, step_size=0.002, max_sweeps=3, merge_every=0)
-    assert found.nets == NetSettings(precision="bfloat16")
-    assert found.start == StartSettings(epochs=8, learning_rate=0.001, cells=100, candidates=3, teach_epochs=50)
-    assert (found.training.epochs, found.training.batch_size, found.views) == (8, 128, ViewSettings())
-    scdc = recipe("scdc", {}, MNIST)
-    assert scdc.model == SCDCSettings(**sizes, drop_mass=0.01)
-    assert (scdc.training.epochs, scdc.start.teach_epochs) == (10, 2)
-    alone = recipe("bayes", {}, without_answers(MNIST))
-    assert alone.views == ViewSettings("affine", anew=2)
-    assert (alone.model.step_size, alone.start.epochs, alone.start.candidates) == (0.005, 12, 2)  # type: ignore[union-attr]
-
-
-def test_convolutional_networks_on_mnist_draw_two_tasks_where_there_are_tasks() -> None:
-    given = {"nets.kind": "conv"}
-    found = recipe("bayes", given, MNIST)
-    assert (found.views.kind, found.training.batch_size, found.start.epochs) == ("affine", 64, 4)
-    assert found.model.sample_size == 2
-    assert recipe("bayes", given | {"model.sampler": "pairs"}, MNIST).model.sample_size is None
-    no_tasks = Facts(60_000, 784, (28, 28), True, 300, 200, 0, "mnist", 10)
-    assert recipe("bayes", given, no_tasks).model.sample_size is None
-    assert recipe("bayes", given, without_answers(MNIST)).training.batch_size == 128
+@pytest.mark.parametrize("method", ["bayes", "scdc"])
+@pytest.mark.parametrize("facts", [*ALL, *map(without_answers, ALL)])
+def test_the_name_of_a_data_set_changes_nothing(method: str, facts: Facts) -> None:
+    for given in ({}, {"nets.kind": "conv"}):
+        found = recipe(method, given, facts)
+        for name in ("mnist", "face", "pinwheel", "cifar10", "a stranger's", None):
+            other = recipe(method, given, replace(facts, data=name, num_classes=None))
+            assert (other, other.reasons) == (found, found.reasons)
 
 
 @pytest.mark.parametrize(("facts", "epochs", "batch"), [(PINWHEEL, 20, 50), (FACE, 20, 10), (MNIST, 200, 128)])
@@ -87,19 +55,85 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
     assert (scdc.K, scdc.latent_dim) == (model.K, model.latent_dim)
 
 
+#: What MNIST had been given by name, before the rule looked at facts alone.
+PIXELS: dict[str, Any] = {"K": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
+OF_BAYES: dict[str, Any] = {"amortisation": 10.0, "step_size": 0.002, "max_sweeps": 3, "merge_every": 0}
+OF_START: dict[str, Any] = {"epochs": 8, "learning_rate": 0.001, "cells": 100, "candidates": 3}
+ALONE: dict[str, Any] = {"epochs": 12, "candidates": 2}
+CROWD = {
+    "tasks": MNIST,
+    "answers": replace(MNIST, num_tasks=0),
+    "few tasks": replace(MNIST, num_tasks=5, num_answers=3150, num_annotated=180),
+}
+
+
+@pytest.mark.parametrize("facts", CROWD.values(), ids=CROWD.keys())
+def test_mnist_with_answers(facts: Facts) -> None:
+    given = {"precision": "bfloat16"}
+    assert recipe("bayes", {}, facts) == Recipe(
+        BayesSettings(**PIXELS, **OF_BAYES), NetSettings(**given), StartSettings(**OF_START, teach_epochs=50),
+        ViewSettings(), TrainingSettings(epochs=8),
+    )  # fmt: skip
+    assert recipe("scdc", {}, facts) == Recipe(
+        SCDCSettings(**PIXELS, drop_mass=0.01), NetSettings(**given), StartSettings(**OF_START, teach_epochs=2),
+        ViewSettings(), TrainingSettings(epochs=10),
+    )  # fmt: skip
+    conv = Recipe(
+        BayesSettings(**PIXELS, **OF_BAYES | {"amortisation": 100.0}, sample_size=2 if facts.num_tasks else None),
+        NetSettings("conv", **given), StartSettings(**OF_START | {"epochs": 4}, teach_epochs=50),
+        ViewSettings("affine"), TrainingSettings(epochs=8, batch_size=64),
+    )  # fmt: skip
+    assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
+    sampler = {"model.sampler": "pairs"}
+    pairs = recipe("bayes", {"nets.kind": "conv", **sampler}, facts)
+    assert pairs == replace(conv, model=replace(conv.model, sampler="pairs", sample_size=None))
+
+
+def test_mnist_without_answers() -> None:
+    facts, views = without_answers(MNIST), ViewSettings("affine", anew=2)
+    bayes = Recipe(
+        BayesSettings(**PIXELS, **OF_BAYES | {"step_size": 0.005}), NetSettings(precision="bfloat16"),
+        StartSettings(**OF_START | ALONE, teach_epochs=50), views, TrainingSettings(epochs=8),
+    )  # fmt: skip
+    assert recipe("bayes", {}, facts) == bayes
+    conv = replace(bayes, model=replace(bayes.model, amortisation=100.0), nets=NetSettings("conv", "bfloat16"))
+    assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
+    assert recipe("scdc", {}, facts) == Recipe(
+        SCDCSettings(**PIXELS, drop_mass=0.01), NetSettings(precision="bfloat16"),
+        StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("method", ["bayes", "scdc"])
-def test_all_other_data_share_one_rule(method: str) -> None:
-    for facts in (TABLE, without_answers(TABLE), Facts(500, 2), Facts(50_000, 3072, (3, 32, 32), True, data="cifar10")):
-        found = recipe(method, {}, facts)
-        more = {"step_size": 0.01, "amortisation": 3.0} if method == "bayes" else {}
-        kind, dimensions = {"bayes": BayesSettings, "scdc": SCDCSettings}[method], min(8, facts.num_features)
-        assert found.model == kind(preparation="standard", latent_dim=dimensions, **more)
+@pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE, replace(MNIST, num_items=2000, num_answers=900)])
+def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, facts: Facts) -> None:
+    for one in (facts, without_answers(facts), replace(facts, num_answers=FEW_ANSWERS + 1)):
+        found = recipe(method, {}, one)
+        assert (found.model.preparation, found.model.latent_dim) == ("standard", min(8, one.num_features))
+        assert (found.model.K, found.model.hidden, found.model.likelihood) == (15, (40, 40), "gaussian")
         assert found.training == TrainingSettings(epochs=20, batch_size=100)
         assert (found.nets, found.views) == (NetSettings(), ViewSettings())
-        few = 0 < facts.num_answers <= FEW_ANSWERS
+        few = 0 < one.num_answers <= FEW_ANSWERS
         assert (found.start.kind, found.start.teach_epochs) == ("answers" if few else "cells", 50)
-    many = replace(TABLE, num_answers=FEW_ANSWERS + 1)
-    assert recipe(method, {}, many).start.kind == "cells"
+
+
+@pytest.mark.parametrize("facts", [CIFAR, MNIST, LARGE, without_answers(LARGE)])
+def test_many_items_get_few_passes_and_more_clusters(facts: Facts) -> None:
+    assert facts.num_items > MANY_ITEMS
+    found = recipe("bayes", {}, facts)
+    assert (found.model.K, found.training.epochs, found.start.epochs, found.start.cells) == (50, 8, 8, 100)
+    assert recipe("bayes", {}, replace(facts, num_items=MANY_ITEMS)).model.K == 15
+
+
+def test_pixels_stay_pixels_where_there_are_many_images_with_values_from_0_to_1() -> None:
+    pixels = recipe("bayes", {}, MNIST).model
+    assert (pixels.preparation, pixels.likelihood, pixels.hidden) == ("none", "bernoulli", (500, 500))
+    for other in (replace(MNIST, image_shape=None), replace(MNIST, unit_interval=False), replace(MNIST, num_items=900)):
+        found = recipe("bayes", {}, other).model
+        assert (found.preparation, found.likelihood) == ("standard", "gaussian")
+    # Views move grey images.
+    assert recipe("bayes", {}, without_answers(MNIST)).views.kind == "affine"
+    assert recipe("bayes", {}, without_answers(CIFAR)).views.kind == "none"
 
 
 @pytest.mark.parametrize("protocol", ["semicrowd", "paper"])
@@ -110,7 +144,7 @@ def test_what_is_given_counts_and_what_a_rule_says_has_one_line_of_reason(protoc
     assert found.nets.precision == "float32"
     assert found.model.likelihood == "bernoulli"  # None is not given
     assert found.reasons.keys().isdisjoint({"model.K", "epochs", "start.kind", "nets.precision"})
-    assert found.reasons["model.latent_dim"] == "SCDC paper, section 5.3 and App. B"
+    assert found.reasons["model.hidden"] == "SCDC paper, section 5.3 and App. B"
     assert all(reason and "\n" not in reason and len(reason) <= 110 for reason in found.reasons.values())
 
 
@@ -135,22 +169,9 @@ def test_wrong_settings_are_refused(given: dict[str, Any], said: str) -> None:
         recipe("bayes", {}, TABLE, "none")
 
 
-def test_baselines_have_the_classes_of_the_data_and_deep_mcvc_its_settings_for_cifar10() -> None:
-    assert baseline("mcvc", FACE)["K"] == (4, "4 classes of data=face")
-    assert baseline("mcvc", Facts(30, 2, data="table")) == {}
-    cifar = Facts(50_000, 100, data="cifar10", num_classes=10)
-    values = {name: value for name, (value, _) in baseline("deep_mcvc", cifar).items()}
-    assert values == {"K": 10, "n_views": 1, "n_held": 300, "learning_rate": 0.01}
-    assert baseline("mcvc", cifar).keys() == {"K"}
-
-
-def test_simulated_tasks_are_as_many_as_suit_the_data() -> None:
-    assert {name: value for name, (value, _) in answers("tasks", "pinwheel").items()} == {
-        "num_annotators": 20, "num_tasks": 20, "task_size": 10, "num_annotated": 100, "sensitivity": 0.9,
-        "specificity": 0.9,
-    }  # fmt: skip
-    assert answers("tasks", "cifar10")["num_tasks"][0] == 240
-    assert answers("tasks", "mnist") == answers("two_coin", "pinwheel") == {}
+def test_baselines_have_the_classes_of_the_data() -> None:
+    assert baseline(FACE) == {"K": (4, "4 classes of data=face")}
+    assert baseline(Facts(30, 2, data="table")) == {}
 
 
 def test_facts_are_those_of_data_and_answers() -> None:

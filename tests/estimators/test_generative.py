@@ -35,6 +35,8 @@ def test_the_units_of_columns_change_no_cluster(name: str) -> None:
     extra = np.full((150, 1), 7.0)
     for other in (1000 * features, features * units + 1000, features[:, ::-1], np.concatenate([features, extra], 1)):
         assert adjusted_rand_score(plain, clusters(other)) > 0.98
+    column = 1e6 * rng.normal(size=(150, 1))  # one more, that tells nothing, in a unit of its own
+    assert adjusted_rand_score(plain, clusters(np.concatenate([features, column], 1))) > 0.98
 
 
 @pytest.mark.parametrize("name", ["bayes", "scdc"])

@@ -28,10 +28,9 @@ def test_an_argument_counts_more_than_a_rule_and_a_rule_more_than_a_default() ->
     assert content["data"] == {"name": "mnist", "subset": None, "data_seed": 0}
 
 
-def test_answers_follow_the_data_before_there_are_any() -> None:
-    settings = resolve(["annotations=tasks", "annotations.num_tasks=30"])
-    assert settings["annotations"]["num_tasks"] == 30
-    assert settings["annotations"]["task_size"] == 10  # of the pinwheel
+def test_before_there_are_data_the_rule_is_silent() -> None:
+    settings = resolve(["annotations=tasks", "annotations.num_annotators=30"])
+    assert (settings["annotations"]["num_annotators"], settings["annotations"]["num_tasks"]) == (30, 91)
     assert "model" in settings
     assert "K" not in settings["model"]  # the rule decides with the data
     assert resolve(["model.K=3"])["model"] == {"name": "bayes", "K": 3}
@@ -73,7 +72,7 @@ def test_what_does_not_fit_the_data_is_refused(arguments: str, facts: Facts, sai
         ("model=kmeans start.epochs=3", "start.epochs=3: model=kmeans has no such settings"),
         ("model=scdc nets=conv", "nets=conv: model=scdc takes nets=mlp alone"),
         ("hydra.run.dir=", "hydra.run.dir=: expected the path of a folder"),
-        ("annotations=tasks annotations.num_annotators=30", "annotations.num_tasks=20: expected one or more for each"),
+        ("annotations=tasks annotations.num_tasks=30", "annotations.num_tasks=30: expected one or more for each of 48"),
         ("model=semicrowd model.lower=0.9", "model.lower=0.9, model.upper="),
         ("model=mcvc +model.hiden=3", "model.hiden: no such setting; the nearest is model.hidden"),
     ],

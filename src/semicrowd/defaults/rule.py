@@ -6,6 +6,7 @@ statement sets is the default of its dataclass.
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from semicrowd.defaults.facts import Facts
@@ -18,10 +19,10 @@ from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSet
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
-#: Data sets whose settings were found by looking at them; all other data share one rule.
-TUNED = ("pinwheel", "face", "mnist")
+#: A pass over more items has so many steps that few passes do.
+MANY_ITEMS = 10_000
 #: Steps in which q(z | o) learns the start.
-_TAUGHT = 1000
+TAUGHT = 1000
 #: Classifiers of the answers look at all of them in each of their steps.
 FEW_ANSWERS = 20_000
 MODELS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
@@ -52,8 +53,8 @@ def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = 
     kinds = {"model": MODELS[method]} | KINDS
     optional = {f"{group}.{one.name}" for group, kind in kinds.items() for one in described(kind) if one.optional}
     chosen = {name: value for name, value in given.items() if value is not None or name in optional}
-    statements = [*_sizes(facts), *(_semicrowd if protocol == "semicrowd" else _paper)(method, chosen, facts)]
-    said = {name: (value, why) for values, why in statements for name, value in values.items()}
+    told = statements(method, chosen, facts, protocol)
+    said = {name: (value, why) for values, why in told for name, value in values.items()}
     values = {name: value for name, (value, _) in said.items()} | chosen
     groups: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
@@ -65,67 +66,76 @@ def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = 
     return Recipe(**made, reasons={name: why for name, (_, why) in said.items() if name not in chosen})
 
 
-def _sizes(facts: Facts) -> Iterator[Statement]:
-    """Sizes that the paper states, under both protocols."""
-    if facts.data == "face":
-        yield {"model.K": 4, "model.latent_dim": 8}, "SCDC paper, section 5.2 and App. B"
-    if facts.data == "mnist":
-        sizes = {"model.K": 50, "model.latent_dim": 8, "model.hidden": (500, 500), "model.likelihood": "bernoulli"}
-        yield sizes, "SCDC paper, section 5.3 and App. B"
+def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> list[Statement]:
+    """All that a protocol's rule says of these facts, in its order; ``semicrowd`` is not told what data they are."""
+    if protocol == "paper":
+        return list(_paper(method, facts))
+    return list(_semicrowd(method, given, replace(facts, data=None, num_classes=None)))
 
 
 def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """The best inference found here for the paper's models (docs/DEVIATIONS.md)."""
-    bayes, alone = method == "bayes", not facts.num_answers
+    """The best inference found here for the paper's models (docs/DEFAULTS.md)."""
+    bayes, many = method == "bayes", facts.num_items > MANY_ITEMS
+    pixels = many and facts.image_shape is not None and facts.unit_interval
+    yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
     if bayes:
         yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
-    if facts.data == "pinwheel":
-        yield {"epochs": 100, "batch_size": 50}, "500 points: the paper's batch; the bound has settled by then"
-        if alone:
-            longer = {"epochs": 150, "model.learning_rate": 0.003, "model.initial_variance": 0.3}
-            yield longer, "no answers: only networks that straighten the arms tell one arm from two"
-            if bayes:
-                yield {"model.merge_every": 10}, "no answers: nothing but merges joins the pieces of an arm"
-    if facts.data not in TUNED:
+    if many:
+        yield from _many(bayes)
+    else:
+        yield from _few(bayes, facts.num_items)
+    if pixels:
+        yield from _pixels(bayes, given, facts)
+    else:
         yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
-        yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
-    if facts.data == "face" or facts.data not in TUNED:
-        yield {"epochs": 20, "batch_size": 100}, "the paper's epochs on faces; ten times its batch, for speed"
-        if facts.num_answers:
-            yield {"start.kind": "portfolio"}, "few answers: classifiers trained on them find all classes"
-        if bayes:
-            yield {"start.epochs": 20, "start.learning_rate": 0.01}, "a VAE of some hundred items has settled by then"
-            yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
-            yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "more lets items without answers drift"
-        else:
-            enough = max(50, math.ceil(_TAUGHT * 100 / facts.num_items))
-            yield {"start.epochs": 50, "start.teach_epochs": enough}, "q(z | o) has learned the start by then"
-            if facts.num_answers:
+        if facts.num_answers and not many:
+            yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
+            if not bayes:
                 yield {"start.hold": True}, "what held-out answers have judged is not for the ELBO to undo"
-    if facts.data == "mnist":
-        yield from _mnist(bayes, given, facts)
+        elif 0 < facts.num_answers <= FEW_ANSWERS:
+            yield {"start.kind": "answers"}, "few answers: networks trained on them find all classes"
+        if bayes and facts.num_answers and (not many or facts.num_answers <= FEW_ANSWERS):
+            yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
 
 
-def _mnist(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    alone = not facts.num_answers
+def _few(bayes: bool, num_items: int) -> Iterator[Statement]:
+    """Up to :data:`MANY_ITEMS` items."""
+    yield {"epochs": 20, "batch_size": 100}, "the paper's epochs on faces; ten times its batch, for speed"
+    if bayes:
+        yield {"start.epochs": 20, "start.learning_rate": 0.01}, "a VAE of some hundred items has settled by then"
+        yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "more lets items without answers drift"
+    else:
+        enough = max(50, math.ceil(TAUGHT * 100 / num_items))
+        yield {"start.epochs": 50}, "a VAE of some hundred items has settled by then"
+        yield {"start.teach_epochs": enough}, "q(z | o) has learned the start by then"
+
+
+def _many(bayes: bool) -> Iterator[Statement]:
+    """More items: few passes over them, each of many steps."""
+    yield {"model.K": 50}, "tens of thousands of items may be of many kinds; what is not needed empties itself"
     yield {"nets.precision": "bfloat16"}, "twice as fast, the same accuracy"
     yield {"epochs": 8 if bayes else 10}, "accuracy has settled by then"
     start = {"start.epochs": 8, "start.learning_rate": 0.001, "start.cells": 100, "start.candidates": 3}
-    yield start, "60,000 items: few passes, twice as many cells as clusters"
+    yield start, "few passes, twice as many cells as clusters"
     if bayes:
         yield {"model.amortisation": 10.0}, "the network learns from the answers what they say of like items"
-        yield {"model.step_size": 0.002}, "larger steps let the 95 % without answers pull clusters off the answers"
+        yield {"model.step_size": 0.002}, "larger steps let the items without answers pull clusters off the answers"
         yield {"model.max_sweeps": 3}, "q(z) is then .001 from where ten sweeps end, in total variation"
-        yield {"model.merge_every": 0}, "a round of merges passes over all images many times"
-        if given.get("nets.kind") == "conv":
-            conv = {"epochs": 8, "batch_size": 64, "start.epochs": 4, "model.amortisation": 100.0}
-            yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
-            if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
-                yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
+        yield {"model.merge_every": 0}, "a round of merges passes over all items many times"
     else:
-        yield {"model.drop_mass": 0.01}, ".01 nats an image below the exact sum, with 1.4 clusters evaluated"
-        yield {"start.teach_epochs": 2}, "60,000 items: two passes teach q(z | o) the start"
-    if alone:
+        yield {"model.drop_mass": 0.01}, ".01 nats an item below the exact sum, with 1.4 clusters evaluated"
+        yield {"start.teach_epochs": 2}, "two passes teach q(z | o) the start"
+
+
+def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """Many images with values from 0 to 1, whose pixels are what the networks see."""
+    yield {"model.hidden": (500, 500), "model.likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
+    if bayes and given.get("nets.kind") == "conv":
+        conv = {"epochs": 8, "batch_size": 64, "start.epochs": 4, "model.amortisation": 100.0}
+        yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
+        if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
+            yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
+    if not facts.num_answers and facts.image_shape is not None and len(facts.image_shape) == 2:
         views = {"views.kind": "affine", "views.anew": 2, "batch_size": 128}
         yield views, "no answers: views say what may change within a kind"
         yield {"epochs": 8 if bayes else 6}, "no answers: each new partition corrects the one before"
@@ -134,11 +144,17 @@ def _mnist(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Stat
             yield {"model.step_size": 0.005}, "no answers that larger steps could pull clusters off"
 
 
-def _paper(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:  # noqa: ARG001 - as the other
+def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     """What the SCDC paper states (section 5, App. B), and nothing that it does not have."""
     yield {"epochs": 200, "batch_size": 128}, "SCDC paper, App. B, MNIST"
-    if facts.data in ("pinwheel", "face"):
-        yield {"epochs": 20, "batch_size": 50 if facts.data == "pinwheel" else 10}, f"SCDC paper, App. B, {facts.data}"
+    if facts.data == "pinwheel":
+        yield {"epochs": 20, "batch_size": 50}, "SCDC paper, App. B, pinwheel"
+    if facts.data == "face":
+        yield {"model.K": 4, "model.latent_dim": 8}, "SCDC paper, section 5.2 and App. B"
+        yield {"epochs": 20, "batch_size": 10}, "SCDC paper, App. B, face"
+    if facts.data == "mnist":
+        sizes = {"model.K": 50, "model.latent_dim": 8, "model.hidden": (500, 500), "model.likelihood": "bernoulli"}
+        yield sizes, "SCDC paper, section 5.3 and App. B"
     yield {"start.kind": "cold"}, "SCDC paper: random initial values"
     yield {"model.sampler": "pairs"}, "SCDC paper: a random minibatch of answers"
     yield {"model.final_rate": 1.0, "model.final_refits": 0}, "SCDC paper: steps of one size, and no others"
@@ -153,35 +169,8 @@ def _paper(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Stat
     yield {"model.merge_every": 0}, "SCDC paper: no merges"
 
 
-def baseline(method: str, facts: Facts) -> dict[str, tuple[Any, str]]:
+def baseline(facts: Facts) -> dict[str, tuple[Any, str]]:
     """What the rule sets of a baseline's own parameters: name → value and reason."""
-    said: dict[str, tuple[Any, str]] = {}
-    if facts.num_classes is not None:
-        said["K"] = facts.num_classes, f"{facts.num_classes} classes of data={facts.data}"
-    if (facts.data, method) == ("cifar10", "deep_mcvc"):
-        held = "the best bound of seeds 0 and 1; annotators held for 40 steps alone end as guessers"
-        said |= {
-            "n_views": (1, "one view: the annotators were asked one thing"),
-            "n_held": (300, held),
-            "learning_rate": (0.01, held),
-        }
-    return said
-
-
-def answers(kind: str, data: str) -> dict[str, tuple[Any, str]]:
-    """What the rule sets of simulated answers about a data set: name → value and reason."""
-    values, why = _ANSWERS.get((data, kind), ({}, ""))
-    return {name: (value, why) for name, value in values.items()}
-
-
-_ANSWERS: dict[tuple[str, str], Statement] = {
-    ("pinwheel", "tasks"): (
-        {"num_annotators": 20, "num_tasks": 20, "task_size": 10, "num_annotated": 100, "sensitivity": 0.9,
-         "specificity": 0.9},
-        "as many answers about as many items as two_coin has there",
-    ),
-    ("cifar10", "tasks"): (
-        {"num_annotators": 32, "num_tasks": 240, "num_annotated": 4000},
-        "as many as the SCDC paper's crowd gave, none of them published: 8640 placements",
-    ),
-}  # fmt: skip
+    if facts.num_classes is None:
+        return {}
+    return {"K": (facts.num_classes, f"{facts.num_classes} classes of data={facts.data}")}

@@ -77,12 +77,11 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
+        own = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
         given = {
             **(self.settings or {}),
-            "model.K": self.n_clusters,
+            **{name: value for name, value in own.items() if value is not None},
             "restarts": self.restarts,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
         }
         facts = Facts.of(features, answers, self.image_shape)
         self.recipe_ = recipe(self.name, given, facts, self.protocol)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import answers, baseline, recipe
+from semicrowd.defaults.rule import baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
@@ -114,8 +114,7 @@ def sources(given: Given) -> Resolved:
     """What can be resolved before there are data: where data and answers come from, tracking, the machine, the seed."""
     kinds = [(group, kind) for group, kind in _kinds(given.choices)
              if group not in ("model", *_GENERATIVE) and kind is not TrainingSettings]
-    said = answers(given.choices["annotations"], given.choices["data"])
-    return _filled(given, kinds, {f"annotations.{name}": told for name, told in said.items()})
+    return _filled(given, kinds, {})
 
 
 def resolved(given: Given, facts: Facts) -> Resolved:
@@ -132,7 +131,7 @@ def resolved(given: Given, facts: Facts) -> Resolved:
         origins = {name: _origin(name, given, reasons) for name in values}
         after = Resolved(given.choices, values, origins, {})
     else:
-        said = {f"model.{name}": told for name, told in baseline(model, facts).items()}
+        said = {f"model.{name}": told for name, told in baseline(facts).items()}
         kind = groups_of(given.choices)["model"]
         if "model.K" not in said and "model.K" not in given.values:
             raise UserError(f"model.K: expected a number of clusters, since data={facts.data} has no labels to count")

@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import nll_loss
+from torch.nn.functional import nll_loss, one_hot
 
 from semicrowd.expfam import gaussian
 from semicrowd.inference.bound import local_terms
@@ -53,7 +53,7 @@ def teach_bayes(
     mixture, to ``probabilities``: what sets the clusters apart gets room in x.
     """
     optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
-    probabilities = probabilities.to(data.device)
+    probabilities = among_used(probabilities.to(data.device))
     clusters = probabilities.argmax(-1)
     for epoch in range(settings.teach_epochs):
         expected = model.globals.expected().cast(data.features.dtype).detach()
@@ -76,6 +76,17 @@ def teach_bayes(
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
         say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {total / len(batches):.2f}")
+
+
+def among_used(probabilities: Float[Tensor, "R N K"]) -> Float[Tensor, "R N K"]:
+    """The probabilities of the clusters that are some item's most probable, as shares of their sum.
+
+    Under the sparse prior the mixture gives a cluster without items e^-300 of its weight. One part in a hundred of q(z)
+    there costs three nats, which networks can save only by forgetting what they see.
+    """
+    used = one_hot(probabilities.argmax(-1), probabilities.shape[-1]).any(1, keepdim=True)
+    kept = probabilities * used
+    return kept / kept.sum(-1, keepdim=True)
 
 
 @torch.no_grad()

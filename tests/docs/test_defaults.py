@@ -1,0 +1,46 @@
+"""docs/DEFAULTS.md has every statement of the rule, and none besides."""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import statements
+from semicrowd.settings.fields import shown
+
+DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
+_ROW = re.compile(r"^\|[^|]*\| (`[^|]*) \| ([^|]*) \|[^|]*\|$", re.M)
+#: Sets of settings, as ``name = value``, and the reason beside them; a bar of a cell is written with a backslash.
+ROWS = {
+    (settings, why.replace("¦", "|"))
+    for settings, why in _ROW.findall(DOC.read_text(encoding="utf-8").replace(r"\|", "¦"))
+}
+
+
+def told() -> Iterator[tuple[str, str]]:
+    """Every statement under facts and settings that differ in all that the rule looks at."""
+    shapes: tuple[dict[str, Any], ...] = (
+        {}, {"image_shape": (28, 28), "unit_interval": True}, {"image_shape": (3, 32, 32), "unit_interval": True},
+    )  # fmt: skip
+    answers: tuple[dict[str, int], ...] = ({}, {"num_answers": 100}, {"num_answers": 50_000, "num_tasks": 90})
+    given: tuple[dict[str, Any], ...] = ({}, {"nets.kind": "conv"})
+    for method, size, columns, shape, some, chosen in product(
+        ("bayes", "scdc"), (300, 60_000), (2, 784), shapes, answers, given
+    ):
+        for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
+            if "model.latent_dim" in values:
+                values |= {"model.latent_dim": "min(8, D)"}
+            yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
+
+
+@pytest.mark.parametrize("row", sorted(set(told())))
+def test_it_has_every_statement(row: tuple[str, str]) -> None:
+    assert row in ROWS
+
+
+def test_it_has_no_other() -> None:
+    assert set(told()) >= ROWS
