@@ -1,5 +1,6 @@
 """docs/DEFAULTS.md has every statement of the rule, and none besides."""
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import product
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import statements
+from semicrowd.defaults.rule import TAUGHT, statements
 from semicrowd.settings.fields import shown
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
@@ -34,6 +35,8 @@ def told() -> Iterator[tuple[str, str]]:
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
+            if values.get("start.teach_epochs") == math.ceil(TAUGHT * 100 / size):
+                values |= {"start.teach_epochs": "max(50, 100000 / N)"}
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
 
 
