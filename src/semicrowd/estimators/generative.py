@@ -77,13 +77,9 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        given = {
-            **(self.settings or {}),
-            "model.K": self.n_clusters,
-            "restarts": self.restarts,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-        }
+        parameters = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
+        given = {"restarts": self.restarts, **(self.settings or {})}
+        given |= {name: value for name, value in parameters.items() if value is not None}
         facts = Facts.of(features, answers, self.image_shape)
         self.recipe_ = recipe(self.name, given, facts, self.protocol)
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
