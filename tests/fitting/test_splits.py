@@ -96,7 +96,7 @@ def test_answers_cut_what_looks_alike() -> None:
     """Two kinds at one place: only the answers' cut gains, by what they say across it."""
     rng = np.random.default_rng(1)
     seen = np.where((KIND == 0) & (np.arange(len(KIND)) % 2 == 0), 3, KIND)
-    i, j = rng.integers(60, size=(2, 1500))
+    i, j = rng.integers(60, size=(2, 3000))
     i, j = i[i != j], j[i != j]
     annotations = PairAnnotations.from_arrays(
         i, j, np.zeros(len(i), int), (seen[i] == seen[j]).astype(int), num_items=len(KIND)
@@ -106,7 +106,7 @@ def test_answers_cut_what_looks_alike() -> None:
     found = refit(fit.model, fit.data, 1)
     proposed = cuts(fit.model, 0, _items(fit.model, fit.data, found))
     best = max(proposed, key=lambda cut: cut.gain)
-    assert best.gain > 50
+    assert best.gain > 20
     assert all(cut.gain < 0 for cut in proposed if cut is not best)
 
 

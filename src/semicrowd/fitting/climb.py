@@ -55,7 +55,8 @@ def climb(model: BayesSCDC, data: TrainingData, propose: Proposals) -> Tensor:
         anew = propose(model, data, found) if (moved & better).any() else waiting
         waiting = [anew[r] if moved[r] and better[r] else waiting[r] for r in range(len(waiting))]
         _restore(model, state, ~better)
-    accepted[best <= first] = 0
+    if accepted.any():
+        accepted[model.elbo(data, MOST_ITEMS)["total"] <= first] = 0
     _restore(model, before, accepted == 0)
     return accepted
 
