@@ -16,6 +16,7 @@ from pairs import pairs
 from scdc import scdc
 from semicrowd.errors import UserError
 from semicrowd.fitting.threads import threads_of_a_fit
+from tables import tables
 from threads import threads
 from time_to import time_to
 from training import mnist, restarts
@@ -30,6 +31,7 @@ SUBJECTS = {
     "curves": "seconds an epoch against numbers of images, answers, clusters and restarts",
     "pairs": "seconds an epoch and memory against numbers of pairs and items",
     "time_to": "seconds until a test accuracy of .84",
+    "tables": "a default fit of a table with answers, both models, and its growth with items and answers",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
 }
@@ -57,6 +59,7 @@ def main() -> None:
         "curves": partial(curves, bench, arguments.figure),
         "pairs": partial(pairs, arguments.quick),
         "time_to": partial(time_to, bench),
+        "tables": partial(tables, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
     }

@@ -59,6 +59,15 @@ def test_growth_with_pairs_and_items_has_time_and_memory() -> None:
         assert min(values) > 0
 
 
+@pytest.mark.slow
+def test_default_fits_of_tables_have_a_time_and_a_slope() -> None:
+    bars, growth = tables("tables")
+    assert [row[0] for row in bars[1:]] == ["bayes", "scdc"]
+    assert [(row[0][0], row[1]) for row in growth[1:]] == [(axis, name) for axis in "PN" for name in ("bayes", "scdc")]
+    assert all(float(row[4]) > 0 and float(row[3]) > 0 for row in bars[1:])
+    assert all(min(float(seconds) for seconds in row[3].split(",")) > 0 for row in growth[1:])
+
+
 def test_mpckmeans_stands_against_the_published_implementation() -> None:
     pytest.importorskip("active_semi_clustering")
     (rows,) = tables("mpckmeans")

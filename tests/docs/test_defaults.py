@@ -35,7 +35,7 @@ def told() -> Iterator[tuple[str, str]]:
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
-            if values.get("start.teach_epochs") == math.ceil(TAUGHT * 100 / size):
+            if size == 300 and values.get("start.teach_epochs") == math.ceil(TAUGHT * 100 / size):
                 values |= {"start.teach_epochs": "max(50, 100000 / N)"}
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
 

@@ -13,9 +13,10 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
-from semicrowd.fitting import merges
+from semicrowd.fitting import climb
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.merges import merge_moves, refit
+from semicrowd.fitting.climb import refit
+from semicrowd.fitting.merges import merge_moves
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
@@ -181,7 +182,7 @@ def test_refits_never_lower_the_conjugate_part_of_the_bound(bayes: Build, with_a
 
 
 def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merges, "REJECTIONS", 20)
+    monkeypatch.setattr(climb, "REJECTIONS", 20)
     fit = bayes(start={"epochs": 40}, restarts=2)
     fit.begin()
     model = fit.model
@@ -203,7 +204,7 @@ def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkey
 
 
 def test_a_round_that_accepts_nothing_changes_nothing(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merges, "REJECTIONS", 1)
+    monkeypatch.setattr(climb, "REJECTIONS", 1)
     fit = bayes(start={"epochs": 40}, with_answers=False)
     fit.begin()
     model = fit.model

@@ -14,8 +14,9 @@ from semicrowd.defaults.rule import recipe
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta
 from semicrowd.fitting.batches import TrainingBatches
+from semicrowd.fitting.climb import refit
 from semicrowd.fitting.generative import annotator_model
-from semicrowd.fitting.merges import merge_moves, refit
+from semicrowd.fitting.merges import merge_moves
 from semicrowd.inference.message_passing import Found
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC

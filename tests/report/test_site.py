@@ -99,7 +99,8 @@ def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: P
                 anchors.extend(value or "" for key, value in attrs if key == "id")
 
     Sections().feed(page)
-    assert anchors == [f"{paper.key}-{exhibit.key}" for paper in find_papers() for exhibit in paper.exhibits]
+    of_papers = [f"{paper.key}-{exhibit.key}" for paper in find_papers() for exhibit in paper.exhibits]
+    assert anchors == [*of_papers, "generality"]
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
     assert "<b>bold" not in page
 

@@ -77,12 +77,9 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        own = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
-        given = {
-            **(self.settings or {}),
-            **{name: value for name, value in own.items() if value is not None},
-            "restarts": self.restarts,
-        }
+        parameters = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
+        given = {"restarts": self.restarts, **(self.settings or {})}
+        given |= {name: value for name, value in parameters.items() if value is not None}
         facts = Facts.of(features, answers, self.image_shape)
         self.recipe_ = recipe(self.name, given, facts, self.protocol)
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None

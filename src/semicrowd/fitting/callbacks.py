@@ -8,6 +8,7 @@ from pytorch_lightning.callbacks import Callback
 from semicrowd.fitting.merges import merge_moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.ranks import is_first, share
+from semicrowd.fitting.splits import split_moves
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.starts.start import start_anew
 
@@ -35,7 +36,7 @@ class Move(Callback):
 
 
 class Merges(Move):
-    """Rounds of merges, of BayesSCDC."""
+    """Rounds of merges and splits, of BayesSCDC."""
 
     def is_due(self, module: ClusteringModule, done: int, epochs: int) -> bool:  # noqa: ARG002
         """Every ``merge_every`` epochs."""
@@ -46,6 +47,8 @@ class Merges(Move):
         """One round."""
         assert isinstance(module.model, BayesSCDC)
         merge_moves(module.model, module.data)
+        if module.model.settings.splits and split_moves(module.model, module.data).any():
+            merge_moves(module.model, module.data)
 
 
 class AnnotatorRefits(Move):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from scipy.optimize import minimize
 from scipy.special import betaln
 from torch import Tensor, nn
@@ -109,6 +110,20 @@ class GlobalPosterior(nn.Module):
             prior = prior[0, 0] if name == "components" else prior[0, gone]
             eta[restart, keep] += eta[restart, gone] - prior
             eta[restart, gone] = prior
+
+    @torch.no_grad()
+    def divide(self, restart: int, cluster: int, free: int, kept: Float[Tensor, "F"], gone: Float[Tensor, "F"]) -> None:
+        """Exact posteriors of the two halves of a cluster's items, from their sums of (t(x), 1, 1).
+
+        ``free``, a component without items, takes those that go.
+        """
+        for k, statistics in ((cluster, kept), (free, gone)):
+            self.eta["pi"][restart, k] = self.prior("pi")[0, k] + statistics[-1]
+            self.eta["components"][restart, k] = self.prior("components")[0, 0] + statistics
+        if self.slips:  # slips that led to the cluster led to both
+            eta, prior = self.eta["slip_kinds"], self.prior("slip_kinds")[0, cluster]
+            half = (eta[restart, cluster] - prior) / 2
+            eta[restart, cluster] = eta[restart, free] = prior + half
 
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""

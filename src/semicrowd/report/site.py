@@ -1,6 +1,6 @@
 """Renders the results as one page, twice: ``index.html`` to look at, ``REPORT.md`` to read as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import Cell, format_difference, format_value
 from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
 from semicrowd.report.runs import Collected, Run
+from semicrowd.report.studies.study import Study
 
 #: Of all papers: what there is of each table and figure.
 Results = Mapping[Paper, Mapping[Exhibit, Result]]
@@ -69,6 +70,23 @@ def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
     }
 
 
+def _study(study: Study) -> dict[str, Any]:
+    table = study.table
+    return {
+        "key": study.key,
+        "title": study.title,
+        "status": study.status,
+        "state": study.status.replace(" ", "-"),
+        "text": study.text,
+        "findings": study.findings,
+        "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in study.images],
+        "header": table.header if table else (),
+        "rows": [{"cells": row, "missing": gone} for row, gone in zip(table.rows, table.missing, strict=True)]
+        if table else [],
+        "command": study.command,
+    }  # fmt: skip
+
+
 def _runs(collected: Collected) -> list[dict[str, Any]]:
     """A row for each run; the runs of a sweep that agree in all but seed and folder share one."""
     rows = []
@@ -107,20 +125,26 @@ def progress(results: Results) -> str:
     return f"{tables}, of {sum(map(bool, done.values()))} of {len(done)} papers, have numbers of our own"
 
 
-def page(results: Results, collected: Collected) -> dict[str, Any]:
+def page(results: Results, studies: Sequence[Study], collected: Collected) -> dict[str, Any]:
     """Everything the templates show, as plain texts."""
     papers = [
         {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
         for paper, found in results.items()
     ]
-    return {"profile": collected.profile, "progress": progress(results), "papers": papers, "runs": _runs(collected)}
+    return {
+        "profile": collected.profile,
+        "progress": progress(results),
+        "papers": papers,
+        "studies": [_study(study) for study in studies],
+        "runs": _runs(collected),
+    }
 
 
 def _write_text(text: str, path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def write(results: Results, collected: Collected, folder: Path) -> None:
+def write(results: Results, studies: Sequence[Study], collected: Collected, folder: Path) -> None:
     """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("semicrowd.report"),
@@ -130,7 +154,7 @@ def write(results: Results, collected: Collected, folder: Path) -> None:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    content = page(results, collected)
+    content = page(results, studies, collected)
     for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
         text = templates.get_template(template).render(content)
         write_atomic(folder / name, partial(_write_text, text))

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from semicrowd.data import load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
+from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.cell import finished, read_row, run_cell
 from semicrowd.pipeline.generality.picture import draw
-from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Cell, cells
+from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Cell, base_of, cells
 from semicrowd.pipeline.generality.summary import summary
 from semicrowd.run.files.provenance import revision
 
@@ -53,9 +55,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "clusters, the others are. A finished fit is not run again until code that it depends on has changed.",
     )  # fmt: skip
     listed: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "A,B,…"}
+    variants = "any, kmeans_scaled, gmm_scaled; scdc[model.latent_dim=4;epochs=0]: with settings, in a table of its own"
     parser.add_argument("--data", default=None, help="data sets; all of the list", **listed)
     parser.add_argument("--regimes", default=list(REGIMES), help="of the answers", **listed)
-    parser.add_argument("--methods", default=[*OURS, *BASELINES], help="any, kmeans_scaled, gmm_scaled", **listed)
+    parser.add_argument("--methods", default=[*OURS, *BASELINES], help=variants, **listed)
     parser.add_argument("--seeds", default="0-4", type=_seeds, help="of answers and fits: 0-4 or 0,2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
     parser.add_argument("--limit", default=600.0, type=float, help="seconds for a fit")
@@ -115,29 +118,36 @@ def _note_look(options: argparse.Namespace, made: dict[str, Any]) -> None:
 
 
 def _rows(options: argparse.Namespace) -> pd.DataFrame:
-    """All finished fits on these data sets, regimes and seeds, whichever method."""
+    """All finished fits on these data sets, regimes and seeds, whichever method; of variants those asked for."""
     found = []
     for name in options.data:
         for path in sorted((options.cells / name).glob("*/*/*.json")):
             row = read_row(path)
-            if row.get("regime") in options.regimes and row.get("seed") in options.seeds:
+            method = row.get("method", "")
+            asked = method == base_of(method) or method in options.methods
+            if asked and row.get("regime") in options.regimes and row.get("seed") in options.seeds:
                 found.append(row)
     return pd.DataFrame(found)
 
 
 def _write(rows: pd.DataFrame, options: argparse.Namespace) -> None:
     prefix = "locked_" if options.locked else ""
-    table, text = summary(rows, options.data, options.regimes)
+    whole = rows["method"].map(base_of) == rows["method"]
+    table, text = summary(rows[whole], options.data, options.regimes)
+    variants = "" if whole.all() else ablation(rows, options.data, options.regimes)
     folder: Path = options.reports
-    for name, write in (
-        ("results.csv", lambda path: rows.to_csv(path, index=False)),
-        ("cells.csv", lambda path: table.to_csv(path, index=False)),
-        ("summary.md", lambda path: path.write_text(text, encoding="utf-8")),
-    ):
-        write_atomic(folder / f"{prefix}{name}", write)
+    pages = {
+        "results.csv": rows[whole].to_csv(index=False), "cells.csv": table.to_csv(index=False), "summary.md": text,
+    } | ({"ablation.md": variants} if variants else {})  # fmt: skip
+    for name, content in pages.items():
+        write_atomic(folder / f"{prefix}{name}", partial(_write_text, content))
     draw(table, options.data, options.regimes, folder / f"{prefix}difference.png")
-    print(text)
-    print(f"written: {folder}/{prefix}results.csv, cells.csv, summary.md, difference.png")
+    print("\n".join([text, *filter(None, [variants])]))
+    print(f"written: {folder}/{prefix}{', '.join(pages)}, difference.png")
+
+
+def _write_text(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -103,8 +103,8 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     """Features as the method gets them, and the method with nothing set but what the suite says."""
     features, kind = data.features, ESTIMATORS[cell.estimator]
     given: dict[str, Any] = {"random_state": cell.seed}
-    if cell.method in OURS:
-        given |= {"image_shape": data.image_shape, "trainer": TrainerSettings(threads=1)}
+    if cell.estimator in OURS:
+        given |= {"image_shape": data.image_shape, "trainer": TrainerSettings(threads=1), "settings": cell.settings}
         return features, kind(**given)
     if cell.method.endswith("_scaled"):
         features = StandardScaler().fit_transform(features)
@@ -146,7 +146,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 def fingerprint(cell: Cell) -> str:
     """Hash of the code and of all options that a cell's numbers depend on."""
-    code = _code(cell.table.loader, cell.estimator, cell.method in OURS)
+    code = _code(cell.table.loader, cell.estimator, cell.estimator in OURS)
     table, regime = dict(cell.table.options), REGIMES[cell.regime]
     options = json.dumps([cell.name, _COMPONENTS, _STARTS, table, regime.kind, regime.share, dict(regime.options)])
     return sha256(f"{code}{options}".encode()).hexdigest()[:16]

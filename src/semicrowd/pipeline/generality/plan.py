@@ -1,10 +1,15 @@
 """What the generality suite measures: data sets, regimes of answers, methods."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import yaml
+
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import recipe
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.settings.fields import nearest
@@ -150,7 +155,36 @@ class Cell:
     @property
     def estimator(self) -> str:
         """Its method's name among the estimators."""
-        return self.method.removesuffix("_scaled")
+        return base_of(self.method).removesuffix("_scaled")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a variant of one of ours sets, by dotted name."""
+        return settings_of(self.method)
+
+
+def base_of(method: str) -> str:
+    """The method that ``method`` is a variant of: ``scdc`` of ``scdc[model.latent_dim=4]``; itself without brackets."""
+    return method.partition("[")[0]
+
+
+def settings_of(method: str) -> dict[str, Any]:
+    """Dotted name → value of a variant, ``scdc[model.latent_dim=4;epochs=0]``; none without brackets.
+
+    Raises
+    ------
+    UserError
+        For brackets that hold something else, of a method that is not one of ours, and for what that cannot be set to.
+    """
+    base = base_of(method)
+    if base == method:
+        return {}
+    match = re.fullmatch(r"\w+\[([\w.]+=[^;=/]*(?:;[\w.]+=[^;=/]*)*)\]", method)
+    if match is None or base not in OURS:
+        raise UserError(f"--methods {method}: expected {' or '.join(OURS)} with [name=value;name=value]")
+    given = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in match[1].split(";"))}
+    recipe(base, given, Facts(num_items=1000, num_features=10))
+    return given
 
 
 def cells(
@@ -167,7 +201,11 @@ def cells(
         raise UserError(f"--data {shut[0]}: a locked data set, which is looked at once, at the end; with --locked")
     _check("--data", data, LOCKED if locked else DEVELOPMENT)
     _check("--regimes", regimes, REGIMES)
-    _check("--methods", methods, [*ESTIMATORS, *SCALED])
+    _check("--methods", [base_of(method) for method in methods], [*ESTIMATORS, *SCALED])
+    for method in methods:
+        settings_of(method)
+    # A variant is compared with what it varies.
+    methods = list(dict.fromkeys([*(base_of(method) for method in methods if base_of(method) in OURS), *methods]))
     tables = DEVELOPMENT | LOCKED
     for seed in seeds:
         for name in data:

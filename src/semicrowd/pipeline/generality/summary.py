@@ -12,6 +12,8 @@ from semicrowd.pipeline.generality.plan import BOUNDS, OURS
 
 #: How far below a method may be and still count as level with it: with answers, and without.
 NEAR, NEAR_ALONE = 0.02, 0.05
+#: Methods of the features alone, as everybody has them.
+PLAIN = ("kmeans", "gmm")
 _SCALED_NOTE = "features brought to mean 0 and variance 1"
 
 
@@ -24,16 +26,17 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
 
     Returns
     -------
-    table : a row for each cell and method: ``n`` seeds, mean and standard deviation of NMI, clusters, seconds; rank
-        among the methods of the cell (1 is best); the best baseline, and of ours the difference to it, to k-means and
-        to answers + LR with their standard errors
+    table : a row for each cell and method: ``n`` seeds and which, mean and standard deviation of NMI, clusters,
+        seconds; rank among the methods of the cell (1 is best); the best baseline, and of ours the difference to it,
+        to k-means, to answers + LR and to the better of k-means and GMM, with their standard errors
     text : Markdown
     """
     table = cell_table(rows)
     order = {name: k for k, name in enumerate([*data, *regimes])}
     table = table.sort_values(["data", "regime"], key=lambda names: names.map(order), kind="stable")
     return table.reset_index(drop=True), "\n\n".join([
-        "# Generality", _head(rows), "## Shares of the cells", _verdicts(table), "## Mean rank", _ranks(table),
+        "# Generality", _head(rows), "## The bars", "\n".join(f"- {line}" for line in bars(table)),
+        "## Shares of the cells", _verdicts(table), "## Mean rank", _ranks(table),
         "## NMI of all items", _main_table(table), "## Number of clusters and seconds", _side_table(table),
     ]) + "\n"  # fmt: skip
 
@@ -48,15 +51,17 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
         rank = (-means).rank(method="average", na_option="bottom")
         others = means.drop(labels=[m for m in OURS if m in means]).dropna()
         best = str(others.idxmax()) if len(others) else ""
+        plain = str(means.reindex(PLAIN).fillna(-np.inf).idxmax())
         for method, fits in cell.groupby("method", sort=False):
             row = {
-                "data": data, "regime": regime, "method": method, "n": len(fits), "nmi": means[method],
+                "data": data, "regime": regime, "method": method, "n": len(fits),
+                "seeds": " ".join(map(str, sorted(fits["seed"]))), "nmi": means[method],
                 "nmi_sd": scores[method].std(), "clusters": fits["clusters"].mean(), "classes": fits["classes"].iloc[0],
                 "seconds": fits["seconds"].mean(), "rank": rank[method], "best_baseline": best,
                 "status": "; ".join(sorted(set(fits["status"]) - {"done"})),
             }  # fmt: skip
             if method in OURS:
-                for name, other in (("best", best), ("kmeans", "kmeans"), ("lr", "crowd_logistic")):
+                for name, other in (("best", best), ("kmeans", "kmeans"), ("lr", "crowd_logistic"), ("plain", plain)):
                     row |= _difference(scores, str(method), other, name)
             found.append(row)
     return pd.DataFrame(found)
@@ -71,12 +76,18 @@ def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[s
     return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(error)}
 
 
-def _head(rows: pd.DataFrame) -> str:
+def provenance(rows: pd.DataFrame) -> str:
+    """How many fits, when, of which seeds and code."""
     when = f"{rows['date'].min()[:10]} to {rows['date'].max()[:10]}" if len(rows) else ""
     commits = ", ".join(f"{c[:10]} ({k} fits)" for c, k in rows["commit"].fillna("unknown").value_counts().items())
+    dirty = "; with changes that are in no commit" if rows["dirty"].fillna(True).any() else ""
+    seeds = ", ".join(map(str, sorted(rows["seed"].unique())))
+    return f"{len(rows)} fits, {when}, seeds {seeds}; commit {commits}{dirty}."
+
+
+def _head(rows: pd.DataFrame) -> str:
     lines = [
-        f"{len(rows)} fits, {when}, seeds {', '.join(map(str, sorted(rows['seed'].unique())))}; commit {commits}"
-        + ("; with changes that are in no commit" if rows["dirty"].fillna(True).any() else "") + ".",
+        provenance(rows),
         f"{' and '.join(OURS)} get the features and the answers alone, with default settings; the others are told the "
         "true number of clusters, too. NMI is of all items. Differences are paired by seed, ± their standard error; "
         "the best baseline of a cell is the one with the highest mean, so it is chosen with hindsight.",
@@ -85,6 +96,37 @@ def _head(rows: pd.DataFrame) -> str:
     lines += [f"{name}: {why}." for name, why in BOUNDS.items() if there & {name, f"{name}_scaled"}]
     lines += [f"{name}: {_SCALED_NOTE}." for name in sorted(there) if name.endswith("_scaled")]
     return "\n\n".join(lines)
+
+
+def bars(table: pd.DataFrame) -> list[str]:
+    """What a default for all data has to reach, and how far each of ours is: one sentence a bar."""
+    told, alone = table[table["regime"] != "none"], table[table["regime"] == "none"]
+    ranks = mean_ranks(told)
+    lines = []
+    for method in OURS:
+        mine, mine_alone = (part[part["method"] == method] for part in (told, alone))
+        if "to_best" in mine and len(mine):
+            lines += [
+                f"{method}: within {NEAR:g} NMI of the best baseline, or above it, in {_share(mine, 'to_best', NEAR)} "
+                "cells with answers (bar: 90 %)",
+                f"{method}: more than {NEAR:g} below k-means in {_below(mine, 'to_kmeans')} and below answers + LR in "
+                f"{_below(mine, 'to_lr')} cells with answers (bar: never)",
+            ]  # fmt: skip
+        if method in ranks:
+            place = int((ranks < ranks[method]).sum()) + 1
+            of_all = f"place {place} of {len(ranks)} methods (bar: 1)"
+            lines.append(f"{method}: mean rank {ranks[method]:.2f} with answers, {of_all}")
+        if "to_plain" in mine_alone and len(mine_alone):
+            lines.append(f"{method}: without answers within {NEAR_ALONE:g} of the better of k-means and GMM in "
+                         f"{_share(mine_alone, 'to_plain', NEAR_ALONE)} cells (bar: 80 %)")
+    return lines
+
+
+def _below(cells: pd.DataFrame, column: str) -> str:
+    if column not in cells:
+        return "0 of 0"
+    counted = cells[cells[column].notna() | cells["nmi"].isna()]
+    return f"{len(counted) - int((counted[column] >= -NEAR).sum())} of {len(counted)}"
 
 
 def _verdicts(table: pd.DataFrame) -> str:
@@ -100,10 +142,10 @@ def _verdicts(table: pd.DataFrame) -> str:
         worst = told["to_best"].min()
         lines.append([
             method, str(len(told)), _share(told, "to_best", NEAR), _share(told, "to_kmeans", NEAR),
-            _share(told, "to_lr", NEAR), "" if np.isnan(worst) else _signed(worst),
+            _share(told, "to_lr", NEAR), "" if np.isnan(worst) else signed(worst),
             _share(alone, "to_best", NEAR_ALONE),
         ])  # fmt: skip
-    return _markdown(header, lines)
+    return markdown(header, lines)
 
 
 def _share(cells: pd.DataFrame, column: str, near: float) -> str:
@@ -115,14 +157,20 @@ def _share(cells: pd.DataFrame, column: str, near: float) -> str:
     return f"{level} of {len(counted)} ({100 * level / len(counted):.0f} %)" if len(counted) else ""
 
 
+def mean_ranks(table: pd.DataFrame) -> pd.Series:
+    """Of each method, over the cells in which all of them have a score."""
+    return table.pivot(index=["data", "regime"], columns="method", values="rank").dropna().mean().dropna()
+
+
 def _ranks(table: pd.DataFrame) -> str:
     """Over the cells in which every method of the column has a score."""
     columns = {}
     for name, part in (("with answers", table[table["regime"] != "none"]), ("none", table[table["regime"] == "none"])):
-        ranks = part.pivot(index=["data", "regime"], columns="method", values="rank").dropna()
-        columns[f"{name} ({len(ranks)} cells)"] = ranks.mean()
-    frame = pd.DataFrame(columns).sort_values(next(iter(columns)))
-    return _markdown(["method", *frame.columns],
+        cells = part.pivot(index=["data", "regime"], columns="method", values="rank").dropna()
+        columns[f"{name} ({len(cells)} cells)"] = mean_ranks(part)
+    frame = pd.DataFrame(columns)
+    frame = frame.sort_values(frame.columns[0])
+    return markdown(["method", *frame.columns],
                      [[str(m), *("" if np.isnan(x) else f"{x:.2f}" for x in row)] for m, row in zip(
                          frame.index, frame.to_numpy(), strict=True)])  # fmt: skip
 
@@ -138,9 +186,9 @@ def _main_table(table: pd.DataFrame) -> str:
             line.append(_mean(by_method.loc[method], bold=method == best) if method in by_method.index else "")
         for method in ours:
             there = method in by_method.index and "to_best" in by_method
-            line.append(_with_error(by_method.loc[method]) if there else "")
+            line.append(_to_best(by_method.loc[method]) if there else "")
         lines.append(line)
-    return _markdown(["data", "regime", *methods, *(f"{m} − best" for m in ours)], lines)
+    return markdown(["data", "regime", *methods, *(f"{m} − best" for m in ours)], lines)
 
 
 def _side_table(table: pd.DataFrame) -> str:
@@ -153,7 +201,7 @@ def _side_table(table: pd.DataFrame) -> str:
             values = [by_method[column].get(name, np.nan) for name in names]
             line += ["" if np.isnan(x) else form.format(x) for x in values]
         lines.append(line)
-    return _markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: s" for m in methods)], lines)
+    return markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: s" for m in methods)], lines)
 
 
 def _methods(table: pd.DataFrame) -> list[str]:
@@ -168,20 +216,25 @@ def _mean(row: pd.Series, *, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
-def _with_error(row: pd.Series) -> str:
-    if np.isnan(row["to_best"]):
-        return ""
-    return _signed(row["to_best"]) + ("" if np.isnan(row["to_best_se"]) else f" ± {_score(row['to_best_se'])}")
+def _to_best(row: pd.Series) -> str:
+    return "" if np.isnan(row["to_best"]) else with_error(row["to_best"], row["to_best_se"])
+
+
+def with_error(value: float, error: float) -> str:
+    """A difference with its sign and its standard error, where there is one."""
+    return signed(value) + ("" if np.isnan(error) else f" ± {_score(error)}")
 
 
 def _score(x: float) -> str:
     return f"{x:.3f}".replace("0.", ".", 1) if x < 1 else f"{x:.3f}"
 
 
-def _signed(x: float) -> str:
+def signed(x: float) -> str:
+    """A difference with its sign."""
     return ("+" if x >= 0 else "−") + _score(abs(x))
 
 
-def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table."""
     rows = [f"| {' | '.join(cells)} |" for cells in ([*header], *lines)]
     return "\n".join([rows[0], "|" + "-|" * len(header), *rows[1:]])

@@ -1,0 +1,77 @@
+"""A cluster cut in two: which of its items go to which half, and what the mixture and the answers gain by it."""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from sklearn.cluster import KMeans
+from torch import Tensor
+
+from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.inference.mixture import evidence_of_clusters
+
+#: Least items of a half.
+LEAST_ITEMS = 2
+#: Starts of 2-means, from the same stream for all clusters: what is proposed depends on the items alone.
+_STARTS = 3
+#: Of an eigenvalue of a cluster's covariance to the largest: a narrower direction counts as one of this width.
+_NARROW = 1e-3
+
+
+def cut_by_means(means: Float[np.ndarray, "n d"], *, whitened: bool) -> Bool[np.ndarray, "n"]:
+    """2-means of a cluster's latent means.
+
+    As they are it cuts across the widest direction; whitened, where every direction is as wide as every other, across
+    the one in which the items form two heaps most clearly.
+    """
+    points = means.astype(np.float64) - means.mean(0)
+    if whitened:
+        values, vectors = np.linalg.eigh(np.cov(points.T, bias=True).reshape(means.shape[1], -1))
+        points = points @ vectors / np.sqrt(np.maximum(values, max(_NARROW * values.max(), 1e-300)))
+    return KMeans(2, n_init=_STARTS, random_state=0).fit_predict(points).astype(bool)
+
+
+def cut_by_answers(
+    means: Float[np.ndarray, "n d"],
+    i: Int[np.ndarray, "P"],
+    j: Int[np.ndarray, "P"],
+    weight: Float[np.ndarray, "P"],
+) -> Bool[np.ndarray, "n"] | None:
+    """2-means of the signed spectral embedding of the answers within a cluster; None where they see one kind.
+
+    Items without answers go to the half whose mean is nearer.
+
+    Parameters
+    ----------
+    i, j, weight : the answers between the n items, and the log odds w of each that they are of one kind
+    """
+    known, place = np.unique(np.concatenate([i, j]), return_inverse=True)
+    if not (weight < 0).any() or len(known) < 2 * LEAST_ITEMS:
+        return None
+    embedding = signed_embedding(*place.reshape(2, -1), weight, len(known), 2)
+    half = KMeans(2, n_init=_STARTS, random_state=0).fit_predict(embedding).astype(bool)
+    if half.all() or not half.any():
+        return None
+    of_halves = np.stack([means[known[half == side]].mean(0) for side in (False, True)])
+    whole = np.square(means[:, None] - of_halves).sum(-1).argmin(1).astype(bool)
+    whole[known] = half
+    return whole
+
+
+def cut_gain(
+    statistics: Float[Tensor, "n F"],
+    half: Bool[np.ndarray, "n"],
+    prior: Float[Tensor, "F"],
+    ends: tuple[Int[np.ndarray, "P"], Int[np.ndarray, "P"]],
+    weight: Float[np.ndarray, "P"],
+) -> float:
+    """What a cut gains in nats: in the evidence of the items, less the log odds of the answers across it.
+
+    Parameters
+    ----------
+    statistics : (E t(x), 1, 1) of the cluster's items, each times its share in it
+    ends : the two items of each answer within the cluster
+    """
+    side = torch.from_numpy(half).to(statistics.device)
+    halves = torch.stack([statistics[~side].sum(0), statistics[side].sum(0)])
+    evidence = evidence_of_clusters(halves, prior).sum() - evidence_of_clusters(halves.sum(0), prior)
+    return float(evidence) - float(weight[half[ends[0]] != half[ends[1]]].sum())

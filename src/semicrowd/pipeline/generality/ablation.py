@@ -1,0 +1,57 @@
+"""What a piece of a method is worth: variants of ours against the default, paired by seed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.pipeline.generality.plan import base_of
+from semicrowd.pipeline.generality.summary import markdown, provenance, signed, with_error
+
+
+def ablation(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> str:
+    """Page of all variants.
+
+    Parameters
+    ----------
+    rows : a fit each, those of the methods that are varied among them
+    data, regimes : their order on the page
+    """
+    scores = rows[rows["status"] == "done"].pivot(index=["data", "regime", "seed"], columns="method", values="nmi")
+    order = {name: place for place, name in enumerate([*data, *regimes])}
+    variants = [name for name in scores if base_of(name) != name and base_of(name) in scores]
+    kept = rows[rows["method"].isin({*variants, *map(base_of, variants)})]
+    differences = pd.DataFrame({name: scores[name] - scores[base_of(name)] for name in variants})
+    by_cell = differences.groupby(["data", "regime"])
+    cells = sorted(by_cell.groups, key=lambda cell: [order[part] for part in cell])
+    lines = [[name, *_overall(differences[name])] for name in variants]
+    table = [
+        [*cell, *(_paired(by_cell.get_group(cell)[name].dropna().to_numpy()) for name in variants)] for cell in cells
+    ]
+    return "\n\n".join([
+        "# Ablations",
+        provenance(kept),
+        "NMI of all items, variant less default, paired by seed, ± the standard error over seeds. Over all cells: the "
+        "mean over the cells of each seed that has them all, then over seeds; a cell counts as better or worse where "
+        "the difference is beyond two standard errors.",
+        markdown(["variant", "all cells", "seeds", "cells", "better", "worse"], lines),
+        markdown(["data", "regime", *variants], table),
+    ]) + "\n"  # fmt: skip
+
+
+def _overall(differences: pd.Series) -> list[str]:
+    """Mean over cells and seeds, numbers of seeds and cells, and of the cells that are better and worse."""
+    table = differences.dropna().unstack("seed")
+    whole = table.dropna(axis=1)
+    beyond = table.mean(axis=1) / (table.std(axis=1) / np.sqrt(table.notna().sum(axis=1)))
+    return [
+        _paired(whole.mean().to_numpy()), str(whole.shape[1]), str(len(table)),
+        str(int((beyond > 2).sum())), str(int((beyond < -2).sum())),
+    ]  # fmt: skip
+
+
+def _paired(differences: np.ndarray) -> str:
+    if not len(differences):
+        return "not measured"
+    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.nan
+    return with_error(float(differences.mean()), float(error)) if len(differences) > 1 else signed(differences[0])

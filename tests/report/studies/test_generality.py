@@ -1,0 +1,81 @@
+"""The generality suite on the report's page: what is measured, what is not, and the bars."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from semicrowd.pipeline.generality.plan import DEVELOPMENT, LOCKED, OURS, REGIMES, cells
+from semicrowd.report.build import build
+from semicrowd.report.studies.generality import NOT_MEASURED, studies
+
+from ..conftest import collected
+
+MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
+
+
+def write(folder: Path, name: str, scores: dict[tuple[str, str, str], list[float | None]]) -> None:
+    rows = [
+        {"data": data, "regime": regime, "method": method, "seed": seed, "nmi": nmi, "clusters": 4, "classes": 3,
+         "status": "done" if nmi is not None else "ValueError: a | b", "seconds": 1.0, **MADE}
+        for (data, regime, method), fits in scores.items() for seed, nmi in enumerate(fits)
+    ]  # fmt: skip
+    (folder / "generality").mkdir(exist_ok=True)
+    pd.DataFrame(rows).to_csv(folder / "generality" / name, index=False)
+
+
+def test_without_results_every_cell_is_there_and_says_what_to_do(tmp_path: Path) -> None:
+    (study,) = studies(tmp_path)
+    assert study.status == "not measured yet"
+    assert study.findings == (NOT_MEASURED,)
+    assert study.table is not None
+    plan = list(cells(list(DEVELOPMENT), list(REGIMES), OURS, [0], locked=False))
+    assert [row[:3] for row in study.table.rows] == [(cell.data, cell.regime, cell.method) for cell in plan]
+    assert all(study.table.missing)
+    build(collected(), tmp_path)
+    for name in ("index.html", "REPORT.md"):
+        text = (tmp_path / name).read_text()
+        assert text.count("not measured yet: make generality") == len(plan) + 1
+        assert not any(locked in text for locked in LOCKED)
+
+
+def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_path: Path) -> None:
+    write(tmp_path, "results.csv", {
+        ("iris", "pairs90", "bayes"): [0.9, 0.8], ("iris", "pairs90", "scdc"): [0.7, None],
+        ("iris", "pairs90", "kmeans"): [0.7, 0.7], ("iris", "pairs90", "crowd_logistic"): [0.9, 0.83],
+        ("iris", "none", "scdc"): [0.66], ("iris", "none", "kmeans"): [0.7], ("iris", "none", "gmm"): [0.5],
+    })  # fmt: skip
+    (tmp_path / "generality" / "difference.png").write_bytes(b"")
+    (study,) = studies(tmp_path)
+    assert study.status == "partly done"
+    assert study.table is not None
+    rows = {row[:3]: row[3:] for row in study.table.rows}
+    assert rows["iris", "pairs90", "bayes"] == (
+        "0.850 ± 0.071", "2", "0 1", "4", "3", "crowd_logistic", "0.865 ± 0.049", "−.015 ± .015", "yes", "",
+    )  # fmt: skip
+    failed = rows["iris", "pairs90", "scdc"]
+    assert (failed[0], failed[-2:]) == ("–", ("no", "ValueError: a | b"))
+    # Without answers .05 below the better of k-means and GMM is near enough.
+    assert rows["iris", "none", "scdc"][-3:] == ("−.040", "yes", "")
+    assert rows["wine", "pairs90", "bayes"][-1] == NOT_MEASURED
+    assert any(line.startswith("bayes: within 0.02") and "in 1 of 1" in line for line in study.findings)
+    build(collected(), tmp_path)
+    text = (tmp_path / "REPORT.md").read_text()
+    assert r"ValueError: a \| b |" in text
+    assert "(generality/difference.png)" in text
+    assert "told the true number K" in text
+
+
+def test_locked_sets_have_a_section_once_they_have_been_looked_at(tmp_path: Path) -> None:
+    write(tmp_path, "locked_results.csv", {("lung", "none", "bayes"): [0.5], ("lung", "none", "kmeans"): [0.4]})
+    developed, locked = studies(tmp_path)
+    assert developed.status == "not measured yet"
+    assert (locked.key, locked.status) == ("generality-locked", "partly done")
+    assert locked.table is not None
+    assert {row[0] for row in locked.table.rows} == set(LOCKED)
+
+
+@pytest.mark.parametrize("name", ["index.html", "REPORT.md"])
+def test_the_contents_name_it(name: str, tmp_path: Path) -> None:
+    build(collected(), tmp_path)
+    assert "beside the papers" in (tmp_path / name).read_text()
