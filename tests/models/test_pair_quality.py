@@ -9,7 +9,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import misplaced
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.pair_quality import judged, pair_counts, posterior, witness
+from semicrowd.models.pair_quality import judged, pair_counts, witness, witnessed
 
 KINDS, SIZE, CROWD = 8, 24, 30
 
@@ -60,7 +60,7 @@ def test_intervals_hold_what_the_answers_are_drawn_from(
         same = torch.from_numpy((kinds[answers.i] == kinds[answers.j]).astype(float))
         for side, (counts, unit) in enumerate(pair_counts(same, answers.index.whole, CROWD)):
             for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
-                shape = posterior(counts, each)
+                shape = witnessed(counts, each)
                 low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])
                 total[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
     assert ((held >= 0.8) & (held <= 0.97)).all()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.global_posterior import USUAL_QUALITY, common_beta
+from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY, common_beta
 
 
 def judged(
@@ -33,8 +33,8 @@ def judged(
     shapes, rates, num_annotators = [], [], believed.sensitivity.shape[1]
     for z in probabilities.double():
         of_sides = pair_counts((z[answers.i] * z[answers.j]).sum(-1), answers, num_annotators)
-        shapes.append([posterior(counts, unit) for counts, unit in of_sides])
-        rates.append([_mean(posterior(counts, np.ones_like(unit))) for counts, unit in of_sides])
+        shapes.append([witnessed(counts, unit) for counts, unit in of_sides])
+        rates.append([usual_rate(counts) for counts, _ in of_sides])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -72,11 +72,16 @@ def witness(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: 
     return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
 
 
-def posterior(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M"]) -> Float[np.ndarray, "M 2"]:
-    """Beta shapes of a rate from right and wrong answers over their units, under the prior that a crowd shares."""
-    few = counts / unit[:, None]
-    return few + common_beta(few, USUAL_QUALITY)
+def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M"]) -> Float[np.ndarray, "M 2"]:
+    """Beta shapes of a rate from right and wrong answers over their units, under Jeffreys' prior.
+
+    Nothing is taken from the crowd: who is worse than the others is not known to be like them, and a misplacement that
+    everybody else's items explain is not seen at all.
+    """
+    return counts / unit[:, None] + JEFFREYS
 
 
-def _mean(shape: np.ndarray) -> np.ndarray:
-    return shape[..., 0] / shape.sum(-1)
+def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
+    """Posterior mean of a rate from right and wrong answers, under the prior that a crowd shares."""
+    shape = counts + common_beta(counts, USUAL_QUALITY)
+    return shape[:, 0] / shape.sum(-1)
