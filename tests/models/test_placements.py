@@ -209,12 +209,12 @@ def test_placements_need_tasks(answers: PairAnnotations) -> None:
         annotator_model(replace(settings, sampler="pairs"), answers)
 
 
-def test_the_paper_has_two_coins(answers: PairAnnotations) -> None:
+def test_the_paper_has_two_coins_and_tasks_have_placements(answers: PairAnnotations) -> None:
     facts = Facts.of(np.zeros((90, 3), np.float32), answers, None, None, None)
-    for protocol in ("paper", "semicrowd"):
+    for protocol, expected in (("paper", "two_coin"), ("semicrowd", "auto")):
         settings = recipe("bayes", {}, facts, protocol).model
         assert isinstance(settings, BayesSettings)
-        assert settings.answers == "two_coin"
+        assert settings.answers == expected
 
 
 def test_simulated_tasks_have_placements(labels: np.ndarray) -> None:

@@ -19,9 +19,14 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.answer_classifier import Annotators, AnswerClassifiers, average_of_learners, held_out, train_on_answers
+from semicrowd.starts.answer_classifier import (
+    Annotators,
+    AnswerClassifiers,
+    average_of_learners,
+    held_out,
+    train_on_answers,
+)
 from semicrowd.starts.epochs import Say
-
 
 #: Annotators and ln q(z | o) of the annotated items → q(z) with their answers.
 Place = Callable[[Annotators, Tensor], Tensor]

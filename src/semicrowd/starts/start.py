@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from semicrowd.inference.mixture import partition_posterior
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.message_passing import infer_placed
+from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import BayesSCDC, placement_graph
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
@@ -22,7 +22,6 @@ from semicrowd.starts.epochs import Say
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_statistics, train_vae
-
 
 #: Turns of who the items are, then what their annotators are like.
 PLACED = 10
