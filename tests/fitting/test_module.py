@@ -82,7 +82,7 @@ def test_samples_of_scdc_come_from_their_cluster(scdc: Callable[..., SmallFit[SC
             assert (error < 5 * math.sqrt(2 / number)).all()
 
 
-def test_point_estimates_of_scdc_have_no_interval_before_all_answers_are_looked_at(scdc: Callable[..., SmallFit[SCDC]]) -> None:
+def test_point_estimates_of_scdc_have_no_interval_of_their_own(scdc: Callable[..., SmallFit[SCDC]]) -> None:
     model = scdc(initial_quality="paper", restarts=2).model
     workers = model.workers()
     assert workers is not None
