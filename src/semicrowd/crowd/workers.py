@@ -31,10 +31,8 @@ class WorkerPosterior:
 
         They hold what is reported.
         """
-        return tuple(
-            _beta_interval(shape, mean, level)
-            for shape, mean in zip((self.sensitivity, self.specificity), self.mean(), strict=True)
-        )
+        sensitivity, specificity = self.mean()
+        return _beta_interval(self.sensitivity, sensitivity, level), _beta_interval(self.specificity, specificity, level)
 
 
 def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
