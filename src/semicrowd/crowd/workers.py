@@ -31,8 +31,8 @@ class WorkerPosterior:
 
         They hold what is reported.
         """
-        sensitivity, specificity = self.mean()
-        return _beta_interval(self.sensitivity, sensitivity, level), _beta_interval(self.specificity, specificity, level)
+        rates = self.mean()
+        return _beta_interval(self.sensitivity, rates[0], level), _beta_interval(self.specificity, rates[1], level)
 
 
 def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
