@@ -10,7 +10,7 @@ from semicrowd.crowd.batch import Placements
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.inference.bound import surrogate_bound
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import infer_local, infer_z
+from semicrowd.inference.message_passing import infer_local, infer_placed, infer_z
 from semicrowd.inference.placements import (
     Belief,
     PlacementGraph,
@@ -278,3 +278,32 @@ def test_one_hearing_of_the_belief_is_its_own_bound() -> None:
     total += (evidence.weight[0] * (marginals[placements.i] * marginals[placements.j]).sum(-1)).sum()
     torch.testing.assert_close(perceived(now.z, hearing(heard, graph.statistics), graph).kind[0], marginals)
     torch.testing.assert_close(belief_bound(now, unary, graph).sum() + evidence.offset.sum(), total)
+
+
+def test_nobody_slips_in_the_first_sweeps() -> None:
+    """Before slips begin, the items of one task are where two sweeps of eq. 14 lead."""
+    placements, expected = placed(TASKS["one task"]), beliefs(0.2)
+    draw = torch.Generator().manual_seed(7)
+    weight = torch.randn(1, len(placements.i), generator=draw, dtype=torch.float64)
+    evidence = PairEvidence(weight, torch.zeros_like(weight))
+    graph = graph_of(placements, evidence, slip_statistics(expected, placements))
+    pairs = PairGraph(N, placements.i, placements.j, weight, torch.zeros(N, dtype=torch.long), 1)
+    potentials = recognition(1, N, 2).double()
+    surely = infer_local(potentials, expected, graph, max_sweeps=0)
+    torch.testing.assert_close(surely.log_z, infer_local(potentials, expected, pairs, 2, 0.0).log_z)
+    again = infer_local(potentials, expected, graph, 0, start=surely.found)
+    torch.testing.assert_close(again.log_z, surely.log_z)
+
+
+def test_placed_items_are_where_their_tasks_and_features_agree() -> None:
+    """A fixed point of the factors, whose bound is that of steps from features alone, and from which nothing leads."""
+    unary, graph, evidence, placements = problem("two tasks", seed=8)
+    found = infer_placed(unary, graph)
+    assert found.heard is not None
+    now = first_belief(found.log_z, graph, found.heard)
+    torch.testing.assert_close(now.heard, now.incoming, rtol=0, atol=0.05)
+    target = (unary + graph.to_items(hearing(now.heard, graph.statistics).message)).log_softmax(-1)
+    torch.testing.assert_close(found.log_z.exp(), target.exp(), rtol=0, atol=0.01)
+    bounds = climbed((unary, graph, evidence, placements), 100)[1]
+    assert float(belief_bound(now, unary, graph).sum() + evidence.offset.sum()) > bounds[-1] - 0.01
+    torch.testing.assert_close(infer_placed(unary, graph, found).log_z.exp(), found.log_z.exp(), rtol=0, atol=0.01)

@@ -10,25 +10,32 @@ from scipy import stats
 class WorkerPosterior:
     """Beta posteriors of M annotators' sensitivity and specificity: shape parameters [R, M, 2].
 
-    Point estimates (SCDC) are Beta(∞, ∞)-like: ``exact`` then holds and intervals have no width.
+    Attributes
+    ----------
+    sensitivity, specificity : shapes, NaN where nothing tells how sure one may be
+    point : [2, R, M], what is reported of both in place of the posteriors' means, or None
     """
 
     sensitivity: np.ndarray
     specificity: np.ndarray
-    exact: bool = False
+    point: np.ndarray | None = None
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior means of sensitivity and specificity, [R, M] each."""
+        """Sensitivity and specificity, [R, M] each: posterior means or ``point``."""
+        if self.point is not None:
+            return self.point[0], self.point[1]
         return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))
 
     def interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end."""
-        sensitivity, specificity = self.mean()
-        if self.exact:
-            return np.stack([sensitivity] * 2, -1), np.stack([specificity] * 2, -1)
-        return _beta_interval(self.sensitivity, level), _beta_interval(self.specificity, level)
+        """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end.
+
+        They hold what is reported.
+        """
+        rates = self.mean()
+        return _beta_interval(self.sensitivity, rates[0], level), _beta_interval(self.specificity, rates[1], level)
 
 
-def _beta_interval(shape: np.ndarray, level: float) -> np.ndarray:
+def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    return stats.beta.ppf(tails, shape[..., :1], shape[..., 1:])
+    low, high = np.moveaxis(stats.beta.ppf(tails, shape[..., :1], shape[..., 1:]), -1, 0)
+    return np.stack([np.minimum(low, mean), np.maximum(high, mean)], -1)

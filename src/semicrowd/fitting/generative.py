@@ -14,6 +14,7 @@ from semicrowd.fitting.ranks import is_first
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.fitting.training import check_trainer, train
 from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.pair_quality import judged
 from semicrowd.models.state import MODELS
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
@@ -117,15 +118,17 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
     best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
     posterior = model.posterior(data.features)
     features = assignment(posterior.probabilities[best])
-    final = features
+    final, workers = features, model.workers()
     if data.annotations is not None:
         with_answers = model.annotated_posterior(data.features, data.annotations)
         final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
+        assert workers is not None
+        workers = judged(workers, model.places, with_answers.probabilities, data.annotations.index.whole)
     return Result(
         num_clusters=model.num_clusters,
         final=final,
         features=features,
-        workers=model.workers(),
+        workers=workers,
         latent_mean=posterior.latent_mean[best].numpy(),
         restarts=Restarts(elbo, best, posterior.probabilities.argmax(-1).numpy()),
     )

@@ -5,6 +5,7 @@ cannot-links (two nodes, w = −4), so each connected component takes a step of 
 η_z ← (1 − γ) η_z + γ η_z*, and halves it whenever the surrogate bound (eq. 10) would fall.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -32,6 +33,9 @@ from semicrowd.inference.statistics import ExpectedGlobals
 _ROUNDING = 1e-6
 #: Change of a probability before the first sweep.
 _NEVER = torch.tensor(torch.inf)
+#: First sweeps over tasks, in which nobody slips: features that are sure of themselves would else explain away what
+#: several items of a task say together, and slips once believed stay so.
+_SURE = 2
 
 
 #: Answers each on its own, or those of tasks.
@@ -130,9 +134,12 @@ def infer_local(
     recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
     expected : expected global statistics, in the dtype of ``recognition``
     graph : answers over the first ``graph.num_nodes`` of the B items
-    start : to start from; ln q(z) of :func:`initial_z` if not given
+    start : to start from; ln q(z) of :func:`initial_z` if not given. Where it has not heard what items of a task say of
+        each other, nobody slips in the first sweeps
     """
     with torch.no_grad():
+        if isinstance(graph, PlacementGraph) and (start is None or start.heard is None):
+            start = _without_slips(recognition, expected, graph, start)
         state = _first(recognition, expected, graph, start)
         for _ in range(max_sweeps):
             state = _sweep(state, recognition, expected, graph)
@@ -147,6 +154,15 @@ def infer_local(
         target = torch.cat([target[:, : graph.num_nodes] + messages, target[:, graph.num_nodes :]], 1)
     log_z = (state.log_z + target - target.detach()).log_softmax(-1)
     return LocalPosterior(eta_x, t_x, root, log_z, None if state.belief is None else state.belief.heard)
+
+
+def _without_slips(recognition: Tensor, expected: ExpectedGlobals, graph: PlacementGraph, start: Found | None) -> Found:
+    sure = replace(graph, statistics=graph.statistics.never())
+    state = _first(recognition, expected, sure, start)
+    for _ in range(_SURE):
+        state = _sweep(state, recognition, expected, sure)
+    assert state.belief is not None
+    return Found(state.log_z, state.belief.heard)
 
 
 def _messages(state: _Sweep, graph: Graph) -> Tensor:
@@ -241,6 +257,27 @@ def infer_z(
         if state.change <= tolerance:
             break
     return state.log_z
+
+
+@torch.no_grad()
+def infer_placed(
+    unary: Float[Tensor, "R n K"],
+    graph: PlacementGraph,
+    start: Found | None = None,
+    max_sweeps: int = 200,
+    tolerance: float = 1e-4,
+) -> Found:
+    """The same with what every placement has heard; without a ``start`` nobody slips in the first sweeps."""
+    first, found = replace(graph, statistics=graph.statistics.never()), start or Found(unary.log_softmax(-1))
+    for now, sweeps in ((graph, max_sweeps),) if start else ((first, _SURE), (graph, max_sweeps)):
+        state = _with_graph(found.log_z, now, found.heard)
+        for _ in range(sweeps):
+            state = _update_z(state, unary, now)
+            if state.change <= tolerance:
+                break
+        assert state.belief is not None
+        found = Found(state.log_z, state.belief.heard)
+    return found
 
 
 def _largest_change(new: Tensor, old: Tensor) -> Tensor:

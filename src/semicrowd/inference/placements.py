@@ -43,6 +43,14 @@ class SlipStatistics(NamedTuple):
     kinds: Tensor
     alone: Tensor
 
+    def never(self) -> "SlipStatistics":
+        """The same of annotators who hardly ever slip."""
+        return self._replace(slips=torch.full_like(self.slips, RARE))
+
+
+#: Logarithm of the chance of a slip that no task is ever explained by.
+RARE = -60.0
+
 
 def slip_statistics(expected: ExpectedGlobals, placements: Placements) -> SlipStatistics:
     """Of the placements, under q(ε) and q(ρ)."""

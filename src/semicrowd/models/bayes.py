@@ -28,7 +28,6 @@ from semicrowd.inference.placements import (
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel, StepBound
 from semicrowd.models.global_posterior import GlobalPosterior
-from semicrowd.models.pair_quality import pair_quality
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
@@ -137,7 +136,7 @@ class BayesSCDC(GenerativeModel):
     ) -> tuple[LocalPosterior, Graph | None]:
         """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
         if self.places and part.answers is not None:
-            graph: Graph | None = _placement_graph(part, expected)
+            graph: Graph | None = placement_graph(part, expected)
         else:
             evidence, _ = self._evidence(part, expected)
             graph = None if evidence is None else _graph(part, evidence)
@@ -253,17 +252,17 @@ class BayesSCDC(GenerativeModel):
         """q(α), q(β), q(ε), q(ρ) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
         part = next(data.parts(self.num_restarts))
         local, graph = self.infer(part, REFIT_SWEEPS)
-        for name, eta in self.annotator_targets(part, local, graph).items():
+        self.update_annotators(part, local.found, graph)
+
+    @torch.no_grad()
+    def update_annotators(self, part: Part, found: Found, graph: Graph | None) -> None:
+        """The same from what is known of the items of a part."""
+        for name, eta in self.annotator_targets(part, found, graph).items():
             self.globals.eta[name].copy_(eta)
         if self.settings.annotators == "empirical":
             self.globals.fit_annotator_priors()
-        if isinstance(graph, PlacementGraph) and part.answers is not None:
-            answers, z = part.answers, local.probabilities.double()
-            for r in range(self.num_restarts):
-                same = (z[r, answers.i] * z[r, answers.j]).sum(-1)
-                self.globals.pair_quality[:, r] = torch.stack(pair_quality(same, answers, self.num_annotators))
 
-    def annotator_targets(self, part: Part, local: LocalPosterior, graph: Graph | None) -> dict[str, Tensor]:
+    def annotator_targets(self, part: Part, local: LocalPosterior | Found, graph: Graph | None) -> dict[str, Tensor]:
         """η̂ of what is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
         names = [name for name in self.globals.families if name not in ("pi", "components")]
         targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in names}
@@ -273,13 +272,13 @@ class BayesSCDC(GenerativeModel):
         if isinstance(graph, PlacementGraph):
             assert local.heard is not None
             assert answers.placements is not None
-            seen = perceived(local.probabilities, hearing(local.heard, graph.statistics), graph)
+            seen = perceived(local.log_z.exp(), hearing(local.heard, graph.statistics), graph)
             same = graph.answers.agreement(seen.kind)
             slips, kinds = slip_counts(seen, answers.placements.worker, self.num_annotators)
             targets["slips"] += slips
             targets["slip_kinds"] += kinds
         else:
-            same = graph.agreement(local.probabilities[:, : graph.num_nodes])[:, : len(answers.label)]
+            same = graph.agreement(local.log_z[:, : graph.num_nodes].exp())[:, : len(answers.label)]
         found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
         every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
         sensitivity, specificity = (targets[name] for name in ANNOTATORS)
@@ -287,12 +286,10 @@ class BayesSCDC(GenerativeModel):
         return targets | dict(zip(ANNOTATORS, quality, strict=True))
 
     def workers(self) -> WorkerPosterior | None:
-        """Beta posteriors of the annotators; where they slip, of their answers about pairs, slips included."""
+        """Beta posteriors of the annotators; where they slip, of what they perceive."""
         if not self.num_annotators:
             return None
         shapes = [beta.to_standard(self.globals.eta[name].detach()) for name in ANNOTATORS]
-        if self.places and self.globals.pair_quality.isfinite().all():  # once all answers have been looked at
-            shapes = list(self.globals.pair_quality)
         sensitivity, specificity = (shape.cpu().numpy() for shape in shapes)
         return WorkerPosterior(sensitivity, specificity)
 
@@ -367,7 +364,7 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
     return graph_of(part.answers, evidence)
 
 
-def _placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph:
+def placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph:
     """The graph of a part's placements and of the links to its views."""
     answers = part.answers
     assert answers is not None

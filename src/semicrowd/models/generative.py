@@ -82,6 +82,11 @@ class GenerativeModel(nn.Module, ABC):
         set_precision(self, nets.precision)
 
     @property
+    def places(self) -> bool:
+        """Whether the annotators place items in tasks, and may misplace one."""
+        return False
+
+    @property
     def num_clusters(self) -> int:
         """K."""
         return self.settings.K

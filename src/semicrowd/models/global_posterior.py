@@ -53,13 +53,7 @@ class GlobalPosterior(nn.Module):
     num_annotators : M, 0 without annotations
     generators : one for each restart's random initial values
     slips : whether annotators slip
-
-    Attributes
-    ----------
-    pair_quality : [2, R, M, 2] Beta shapes of sensitivity and specificity with slips, NaN until they are known
     """
-
-    pair_quality: Tensor
 
     def __init__(
         self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator], slips: bool = False
@@ -90,7 +84,6 @@ class GlobalPosterior(nn.Module):
             self.register_buffer("prior_slips", few.expand(R, 1, 2).clone())
             even = dirichlet.to_natural(torch.ones(R, K + 1, dtype=torch.float64))
             self.eta["slip_kinds"] = nn.Parameter(even)
-            self.register_buffer("pair_quality", torch.full((2, R, M, 2), torch.nan, dtype=torch.float64))
             self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
 
     @property

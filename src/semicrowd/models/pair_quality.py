@@ -1,45 +1,87 @@
-"""What the answers of annotators who place items are worth, pair by pair, slips included (docs/DEVIATIONS.md).
+"""What an annotator's answers about pairs are worth, judged by who the items are, and how sure one may be of it.
 
-Under placements α and β speak of what an annotator perceives; a slip moves many of his answers at once, some of them
-together. What they are worth follows from the answers and from who the items are.
+The answers of a task are no independent witnesses: one misplaced item makes all its answers wrong together. Of slips
+that come one by one, each of which makes d answers wrong, the number of wrong answers has the variance d times that of
+as many independent ones, d²/d in the mean where d differs. So the answers count over that number: a Beta posterior of
+what is left is as wide as that of placements (docs/DEVIATIONS.md, answers that come in tasks).
 """
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.models.global_posterior import USUAL_QUALITY, common_beta
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY, common_beta
 
 
-def pair_quality(
+def judged(
+    believed: WorkerPosterior, slips: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch
+) -> WorkerPosterior:
+    """What is reported of the annotators, given all answers and who the items are.
+
+    Parameters
+    ----------
+    believed : by the model; its means are reported where ``slips`` are no part of it, and all of it where it counts
+        answers that do not come in tasks
+    slips : whether the annotators slip: their rates are then those of pairs, slips included
+    probabilities : q(z) of the answers' items, with their answers
+    """
+    if answers.placements is None and believed.point is None:
+        return believed
+    shapes, rates, num_annotators = [], [], believed.sensitivity.shape[1]
+    for z in probabilities.double():
+        of_sides = pair_counts((z[answers.i] * z[answers.j]).sum(-1), answers, num_annotators)
+        shapes.append([witnessed(counts, unit) for counts, unit in of_sides])
+        rates.append([usual_rate(counts) for counts, _ in of_sides])
+    sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
+    point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
+    return WorkerPosterior(sensitivity, specificity, point)
+
+
+def pair_counts(
     same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int
-) -> tuple[Float[Tensor, "M 2"], Float[Tensor, "M 2"]]:
-    """Beta shapes of every annotator's sensitivity and specificity, of one restart.
-
-    The mean is that of a Beta posterior from the expected counts of pairs, under a prior fitted to the crowd. Its
-    width is that of the counts over d, the items of its own kind that a placement is compared with on average: one
-    misplaced item makes about d answers about pairs of one kind wrong, and as many about others.
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of pairs of one kind, then of two: every annotator's right and wrong answers [M, 2], and how many fail together.
 
     Parameters
     ----------
     same : q(z_i = z_j) of every answered pair, float64
-    answers : with placements
     """
-    assert answers.placements is not None
-    yes = answers.label.to(same)
-
-    def of_each(values: Tensor) -> Tensor:
-        return values.new_zeros(num_annotators).index_add(0, answers.worker, values)
-
-    placed = torch.bincount(answers.placements.worker, minlength=num_annotators)
-    together = (2 * of_each(same) / placed).clamp(min=1)
-    shapes = []
+    yes, each = answers.label.to(same), []
+    unit = witness(same, answers, num_annotators).numpy()
     for chance, right in ((same, yes), (1 - same, 1 - yes)):
-        counts = torch.stack([of_each(chance * right), of_each(chance * (1 - right))], -1)
-        few = counts / together[:, None]
-        posterior, narrow = (
-            one + torch.from_numpy(common_beta(one.cpu().numpy(), USUAL_QUALITY)).to(one) for one in (counts, few)
-        )
-        shapes.append(posterior / posterior.sum(-1, keepdim=True) * narrow.sum(-1, keepdim=True))
-    return shapes[0], shapes[1]
+        counts = torch.stack([chance * right, chance * (1 - right)], -1)
+        each.append((same.new_zeros(num_annotators, 2).index_add(0, answers.worker, counts).numpy(), unit))
+    return each
+
+
+def witness(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int) -> Float[Tensor, "M"]:
+    """Answers of every annotator that fail together: d²/d in the mean over his placements, 1 of answers on their own.
+
+    d of a placement is the number of items of its own kind that it is compared with. A slip makes as many answers
+    about pairs of one kind wrong, and, to a group of another, as many about pairs of two as there are items in that.
+    """
+    placements = answers.placements
+    if placements is None:
+        return same.new_ones(num_annotators)
+    mates = same.new_zeros(len(placements.item)).index_add(0, placements.i, same).index_add(0, placements.j, same)
+    moments = torch.stack([mates, mates.square()], -1)
+    once, twice = same.new_zeros(num_annotators, 2).index_add(0, placements.worker, moments).unbind(-1)
+    return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
+
+
+def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M"]) -> Float[np.ndarray, "M 2"]:
+    """Beta shapes of a rate from right and wrong answers over their units, under Jeffreys' prior.
+
+    Nothing is taken from the crowd: who is worse than the others is not known to be like them, and a misplacement that
+    everybody else's items explain is not seen at all.
+    """
+    return counts / unit[:, None] + JEFFREYS
+
+
+def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
+    """Posterior mean of a rate from right and wrong answers, under the prior that a crowd shares."""
+    shape = counts + common_beta(counts, USUAL_QUALITY)
+    return shape[:, 0] / shape.sum(-1)

@@ -198,12 +198,12 @@ class SCDC(GenerativeModel):
         return {**totals, "total": total}
 
     def workers(self) -> WorkerPosterior | None:
-        """Point estimates of the annotators, as means of exact Beta shapes."""
+        """Point estimates of the annotators; how sure they are is told by the answers (:mod:`.pair_quality`)."""
         if not self.num_annotators:
             return None
         quality = self.logits_quality.detach().sigmoid().cpu().double().numpy()
-        shapes = np.stack([quality, 1 - quality], -1)
-        return WorkerPosterior(shapes[:, 0], shapes[:, 1], exact=True)
+        unknown = np.full((*quality[:, 0].shape, 2), np.nan)
+        return WorkerPosterior(unknown, unknown, quality.swapaxes(0, 1))
 
     def cluster_weights(self) -> Float[Tensor, "R K"]:
         """π."""

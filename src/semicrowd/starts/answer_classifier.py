@@ -44,6 +44,8 @@ STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
+#: Parts of the items that networks leave out in turn, and the least probability that they give together.
+FOLDS, LEAST = 5, 1e-6
 #: Probability of an item's spectral cluster while it is learned.
 CONFIDENCE = 0.9
 
@@ -125,25 +127,54 @@ def average_of_learners(
 
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
-    restarts, candidates = len(target), networks
-    generators = [torch_stream(seed, "learners/networks", r, c) for r in range(restarts) for c in range(candidates)]
+    net = _learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed, "learners")
+    with torch.no_grad():
+        means = [net(o).exp().unflatten(0, (-1, networks)).mean(1) for o in features.split(_PIECE)]
+    return torch.cat(means, 1)
+
+
+def held_out(
+    features: Float[Tensor, "n D"], target: Float[Tensor, "R n K"], hidden: Sequence[int], networks: int, seed: int
+) -> Float[Tensor, "R n K"]:
+    """ln q(z | o) of items, each by new networks that have learned ``target`` of others.
+
+    A network knows by heart what it has been told of an item, wrong or not; what it makes of an item that it has not
+    been told of is no echo. ``networks`` for each restart leave out a fifth of the items each.
+    """
+    networks = max(networks, FOLDS)
+    fold = torch.from_numpy(stream(seed, "held_out/folds").permutation(len(features)) % FOLDS)
+    learned = (fold != torch.arange(networks)[:, None] % FOLDS)[..., None].repeat(len(target), 1, 1)
+    each = target.repeat_interleave(networks, 0) * learned
+    net = _learners(features, each, hidden, networks, seed, "held_out")
+    with torch.no_grad():
+        others = (net(features).exp() * ~learned).unflatten(0, (-1, networks)).sum(1)
+    return others.clamp(min=LEAST).log().log_softmax(-1)
+
+
+def _learners(
+    features: Float[Tensor, "n D"],
+    target: Float[Tensor, "C n K"],
+    hidden: Sequence[int],
+    networks: int,
+    seed: int,
+    name: str,
+) -> Classifier:
+    """New networks, each with its own target, ``networks`` of them for each restart."""
+    generators = [torch_stream(seed, f"{name}/networks", *divmod(c, networks)) for c in range(len(target))]
     net = Classifier(features.shape[1], hidden, target.shape[-1], generators, head_gain=1.0)
-    noise, each = torch_stream(seed, "learners/noise"), target.repeat_interleave(candidates, 0)
-    optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    noise, optimizer = torch_stream(seed, f"{name}/noise"), torch.optim.Adam(net.parameters(), fused=True)
     for step in range(STEPS):
-        rows = torch.randperm(len(items), generator=noise)[:_LEARNED] if len(items) > _LEARNED else slice(None)
-        seen = features[items[rows]]
+        rows = torch.randperm(len(features), generator=noise)[:_LEARNED] if len(features) > _LEARNED else slice(None)
+        seen = features[rows]
         draws = torch.randn(1, *seen.shape, generator=noise)
-        weight = len(items) / len(seen)
-        loss = -weight * (each[:, rows] * net(seen + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
+        weight = len(features) / len(seen)
+        loss = -weight * (target[:, rows] * net(seen + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
         optimizer.zero_grad()
         loss.backward()
         for group in optimizer.param_groups:
             group["lr"] = cosine(RATE, step, STEPS)
         optimizer.step()
-    with torch.no_grad():
-        means = [net(o).exp().unflatten(0, (restarts, candidates)).mean(1) for o in features.split(_PIECE)]
-    return torch.cat(means, 1)
+    return net
 
 
 def _prior(reverse: np.ndarray, candidates: int) -> Prior:

@@ -1,5 +1,6 @@
 """The start from answers: what classifiers trained on them make of all items."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,17 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.answer_classifier import Annotators, AnswerClassifiers, average_of_learners, train_on_answers
+from semicrowd.starts.answer_classifier import (
+    Annotators,
+    AnswerClassifiers,
+    average_of_learners,
+    held_out,
+    train_on_answers,
+)
 from semicrowd.starts.epochs import Say
+
+#: Annotators and ln q(z | o) of the annotated items → q(z) with their answers.
+Place = Callable[[Annotators, Tensor], Tensor]
 
 
 class AnswerStart(NamedTuple):
@@ -57,18 +67,25 @@ def answer_start(
     settings: StartSettings,
     restarts: int,
     say: Say,
+    place: Place | None = None,
 ) -> AnswerStart:
     """Clusters of the annotated items by a classifier and messages, of the others by networks that learn those.
 
     The classifier has been pulled by every answer: where a hundred items have a hundred answers each, it fits them at
     any price. The networks for the others learn each annotated item's q(z) once, and their average decides.
+
+    Where annotators misplace items, ``place`` decides on the annotated ones, from what networks that have not been told
+    of an item make of it: the others would agree with every misplacement.
     """
     annotators, known, _ = annotated_start(data, annotations, model, settings, restarts, say)
     items = annotations.index.whole.items
+    features, networks = data.features.cpu(), settings.networks
+    if place is not None:
+        say("start: items and their placements")
+        known = place(annotators, held_out(features[items], known, model.hidden, networks, data.seed))
     if len(items) == data.num_items:
         return AnswerStart(annotators, known)
-    features = data.features.cpu()
-    probabilities = average_of_learners(features, items, known, model.hidden, settings.networks, data.seed)
+    probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)
     probabilities[:, items] = known
     return AnswerStart(annotators, probabilities)
 

@@ -1,17 +1,22 @@
 """Where a model begins: some epochs as a plain VAE, clusters, then the mixture and the networks of these clusters."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.mixture import partition_posterior
-from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.bayes import BayesSCDC, placement_graph
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
-from semicrowd.models.training_data import TrainingData, pieces
+from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
+from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import answer_start
 from semicrowd.starts.epochs import Say
 from semicrowd.starts.partition import Cells, best_partition
@@ -20,7 +25,9 @@ from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_statistics, train_vae
 
 #: Starts that need answers.
-FROM_ANSWERS = {"answers": answer_start, "portfolio": portfolio_start}
+FROM_ANSWERS = ("answers", "portfolio")
+#: Turns of who the items are, then what their annotators are like.
+PLACED = 10
 
 
 def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say) -> None:
@@ -30,10 +37,7 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
     train_vae(model, data, settings, say)
     t_x = latent_statistics(model, data.features)
     if settings.kind in FROM_ANSWERS and data.annotations is not None:
-        made = FROM_ANSWERS[settings.kind]
-        found = made(data, data.annotations, model.settings, settings, model.num_restarts, say)
-        model.set_annotators(*found.annotators)
-        _begin_with(model, data, settings, t_x, found.probabilities, say)
+        _begin_with(model, data, settings, t_x, _from_answers(model, data, data.annotations, settings, say), say)
         return
     say("start: partitions of the latent means")
     views = _views(data, settings)
@@ -41,6 +45,36 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
     cells = Cells(model, data, settings, t_x, t_views)
     clusters = [best_partition(cells, restart) for restart in range(model.num_restarts)]
     _begin_with(model, data, settings, t_x, torch.from_numpy(np.stack(clusters)), say)
+
+
+def _from_answers(
+    model: GenerativeModel, data: TrainingData, annotations: PairAnnotations, settings: StartSettings, say: Say
+) -> Float[Tensor, "R N K"]:
+    """q(z) of all items by one of :data:`FROM_ANSWERS`; the annotators of ``model`` are set."""
+    given = data, annotations, model.settings, settings, model.num_restarts, say
+    if settings.kind == "portfolio":
+        found = portfolio_start(*given)
+    elif isinstance(model, BayesSCDC) and model.places:
+        return answer_start(*given, partial(placed, model, annotations)).probabilities
+    else:
+        found = answer_start(*given)
+    model.set_annotators(*found.annotators)
+    return found.probabilities
+
+
+def placed(
+    model: BayesSCDC, annotations: PairAnnotations, annotators: Annotators, unary: Float[Tensor, "R n K"]
+) -> Float[Tensor, "R n K"]:
+    """q(z) of the annotated items and the annotators of ``model`` by coordinate ascent, given ln q(z | o)."""
+    model.set_annotators(*annotators)
+    unary, found = unary.to(model.device), None
+    part = Part(unary, None, annotations.index.whole.to(model.device), 1.0)
+    for _ in range(PLACED):
+        graph = placement_graph(part, model.globals.expected().cast(unary.dtype))
+        found = infer_placed(unary, graph, found)
+        model.update_annotators(part, found, graph)
+    assert found is not None
+    return found.log_z.exp().cpu()
 
 
 def start_anew(model: GenerativeModel, data: TrainingData, settings: StartSettings, turn: int, progress: float) -> None:

@@ -1,0 +1,115 @@
+"""Intervals of annotators who misplace items hold the rates that their tasks are drawn from, by simulation."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from semicrowd.crowd import simulate
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.groupings import misplaced
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.models.pair_quality import judged, pair_counts, witness, witnessed
+
+KINDS, SIZE, CROWD = 8, 24, 30
+
+
+def grouped(rng: np.random.Generator, slip: float, num_tasks: int) -> tuple[np.ndarray, ...]:
+    """Pairs of ``num_tasks`` tasks, each of items of its own: i, j, answer, task, and the items' kinds."""
+    kinds = rng.integers(KINDS, size=(num_tasks, SIZE))
+    i, j = np.triu_indices(SIZE, 1)
+    answers = []
+    for of_task in kinds:
+        group = misplaced(of_task, of_task, slip, rng)
+        answers.append(group[i] == group[j])
+    offset = SIZE * np.arange(num_tasks)[:, None]
+    task = np.repeat(np.arange(num_tasks), len(i))
+    return (offset + i).ravel(), (offset + j).ravel(), np.concatenate(answers), task, kinds.ravel()
+
+
+def rates(i: np.ndarray, j: np.ndarray, answer: np.ndarray, _: np.ndarray, kinds: np.ndarray) -> tuple[float, float]:
+    same = kinds[i] == kinds[j]
+    return float(answer[same].mean()), float(1 - answer[~same].mean())
+
+
+def crowd(rng: np.random.Generator) -> tuple[PairAnnotations, np.ndarray, np.ndarray]:
+    """Answers of :data:`CROWD` annotators who slip now and then, all items' kinds, and the long-run rates [2, M]."""
+    slips, rows, kinds, truth, items, tasks = rng.beta(1.5, 30, CROWD), [], [], [], 0, 0
+    for m, slip in enumerate(slips):
+        i, j, answer, task, of_items = grouped(rng, slip, int(rng.integers(1, 5)))
+        rows.append(np.stack([i + items, j + items, np.full(len(i), m), answer, task + tasks]))
+        kinds.append(of_items)
+        items, tasks = items + len(of_items), tasks + int(task.max()) + 1
+        truth.append(rates(*grouped(rng, slip, 100)))
+    i, j, worker, label, task = np.concatenate(rows, 1)
+    answers = PairAnnotations.from_arrays(i, j, worker, label, task=task, num_items=items)
+    return answers, np.concatenate(kinds), np.array(truth).T
+
+
+@pytest.fixture(scope="module")
+def crowds() -> list[tuple[PairAnnotations, np.ndarray, np.ndarray]]:
+    return [crowd(np.random.default_rng(seed)) for seed in range(4)]
+
+
+def test_intervals_hold_what_the_answers_are_drawn_from(
+    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
+) -> None:
+    """Of 120 annotators, 90 % intervals: .80 to .97; counted pair by pair they would hold less than two thirds."""
+    held, of_pairs = np.zeros(2), np.zeros(2)
+    for answers, kinds, truth in crowds:
+        same = torch.from_numpy((kinds[answers.i] == kinds[answers.j]).astype(float))
+        for side, (counts, unit) in enumerate(pair_counts(same, answers.index.whole, CROWD)):
+            for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
+                shape = witnessed(counts, each)
+                low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])
+                total[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
+    assert ((held >= 0.8) & (held <= 0.97)).all()
+    assert (of_pairs < 2 / 3).all()
+
+
+def test_a_witness_is_the_number_of_answers_that_fail_together() -> None:
+    """Two kinds, five and three items in a task: of eight placements five have four mates and three have two."""
+    kinds = np.array([0] * 5 + [1] * 3)
+    i, j = np.triu_indices(8, 1)
+    same = torch.from_numpy((kinds[i] == kinds[j]).astype(float))
+    answers = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], task=0 * i, num_items=8)
+    found = witness(same, answers.index.whole, 1)
+    assert found.tolist() == pytest.approx([(5 * 16 + 3 * 4) / (5 * 4 + 3 * 2)])
+    alone = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], num_items=8)
+    assert witness(same, alone.index.whole, 1).tolist() == [1]
+
+
+def test_who_has_made_no_error_yet_may_still_make_one(
+    crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
+) -> None:
+    """Reported rates are those of the answers, and the interval of a rate of 1 begins below .999."""
+    answers, kinds, _ = crowds[0]
+    z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
+    believed = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
+    found = judged(believed, True, z, answers.index.whole)
+    for mean, interval, true in zip(found.mean(), found.interval(), answers.empirical_quality(kinds), strict=True):
+        np.testing.assert_allclose(mean[0], true, atol=0.05)
+        assert (interval[..., 0] <= mean).all()
+        assert (interval[..., 1] >= mean).all()
+        assert interval[0, true == 1, 0].max() < 0.999
+
+
+def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
+    """A model without posteriors of its annotators reports its own points, in intervals that the answers give."""
+    labels = np.random.default_rng(0).integers(3, size=60)
+    answers = simulate.two_coin(
+        labels, np.random.default_rng(1), num_annotators=5, pairs_per_annotator=200, num_annotated=60,
+        sensitivity=0.8, specificity=0.9,
+    )  # fmt: skip
+    z = torch.nn.functional.one_hot(torch.from_numpy(labels), 3)[None].float()
+    point, nothing = np.full((2, 1, 5), 0.85), np.full((1, 5, 2), np.nan)
+    believed = WorkerPosterior(nothing, nothing, point)
+    assert np.isnan(believed.interval()[0]).all()
+    found = judged(believed, False, z, answers.index.whole)
+    np.testing.assert_array_equal(found.mean(), point)
+    truth = answers.empirical_quality(labels)
+    for interval, true in zip(found.interval(), truth, strict=True):
+        assert ((interval[0, :, 0] < true) & (true < interval[0, :, 1])).all()
+        assert (np.diff(interval[0]) > 0.02).all()
+    posteriors = WorkerPosterior(np.ones((1, 5, 2)), np.ones((1, 5, 2)))
+    assert judged(posteriors, False, z, answers.index.whole) is posteriors
