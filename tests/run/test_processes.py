@@ -63,7 +63,6 @@ def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after", [0.4, 1.0, 2.5])
 def test_ctrl_c_while_it_begins_prints_no_traceback(start: Callable[..., "Popen[str]"], after: float) -> None:
     process = start("hydra.run.dir=run", "epochs=2000")

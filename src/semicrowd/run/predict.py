@@ -63,6 +63,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned
     from semicrowd.run.files.results import ASSIGNMENT_HEADER, assignment_rows, write_assignments
+    from semicrowd.run.interrupts import raise_again
 
     features = load_dataset("table", Path(), path=str(features_file)).features
     estimator = load(run / MODEL)
@@ -81,6 +82,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         except UserError as error:
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
+    raise_again()
     if output is not None:
         write_assignments(output, assignment, annotated)
         return

@@ -21,6 +21,7 @@ from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import brief, show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
+from semicrowd.run.interrupts import raise_again
 from semicrowd.run.settings import check_given, sources
 
 _REPORTS = ".jobs"
@@ -199,6 +200,7 @@ class Sweep:
 
         ancestor = existing_ancestor(self.folder)
         settings = sources(next(iter(self.given.values()))).content
+        raise_again()
         with open_sweep(settings, self.folder, {"command": command()}) as tracker:
             shutil.rmtree(self.folder / _REPORTS, ignore_errors=True)
             for job in self.jobs:
