@@ -16,7 +16,7 @@ from semicrowd.crowd.signed_graph import signed_embedding
 from semicrowd.crowd.two_coin import quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import CrowdLogisticParameters, CrowdOnlyParameters
 
@@ -48,7 +48,7 @@ class Quality(NamedTuple):
         return WorkerPosterior(self.sensitivity_shape[None], self.specificity_shape[None])
 
 
-class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
+class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
     """Spectral clustering of the answers as a signed graph; the features are ignored.
 
     An answer "same" is an edge of weight +1, "different" of −1. The bottom of the spectrum of the normalised signed
@@ -66,18 +66,14 @@ class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
     evidence_ : log probability of the answers
     """
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         if len(answers.annotated) < self.n_clusters:
             raise UserError(
                 f"pairs: {len(answers.annotated)} annotated items; expected n_clusters={self.n_clusters} at least"
             )
-        return OneShot(lambda: self._cluster(len(features), answers))
-
-    def _cluster(self, num_items: int, answers: PairAnnotations) -> Result:
         self.annotated_ = answers.annotated
         clusters, quality = self._best_round(answers)
-        labels = np.full(num_items, np.bincount(clusters).argmax())
+        labels = np.full(len(features), np.bincount(clusters).argmax())
         labels[self.annotated_] = clusters
         self.sensitivity_shape_, self.specificity_shape_, self.evidence_ = quality
         self.sensitivity_, self.specificity_ = quality.sensitivity, quality.specificity
@@ -111,7 +107,7 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     return Quality(shapes[0], shapes[1], evidence)
 
 
-class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
+class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
     """:class:`SignedSpectral`, and a logistic regression from the features to its clusters for all other items.
 
     The regression is multinomial, on standardised features; the strength of its ridge penalty is chosen by five-fold
@@ -130,11 +126,8 @@ class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
         features = self._new_items(X)
         return self.classifier_.predict(features)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         self.crowd_ = SignedSpectral(**{**self.get_params(), "random_state": self.seed_}).fit(features, answers)
-        return OneShot(lambda: self._classify(features))
-
-    def _classify(self, features: np.ndarray) -> Result:
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
         known, found = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = found.cluster[known]
