@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.image import imread
 
 from semicrowd.errors import UserError
-from semicrowd.evaluation.scores import WorkerTable
 from semicrowd.figures import RunFigureData, run_figures
 from semicrowd.fitting.snapshots import Snapshots
 
@@ -37,9 +37,8 @@ def planar() -> RunFigureData:
 def images() -> RunFigureData:
     """A run on images without labels, with annotators, one restart, a latent line."""
     rng = np.random.default_rng(0)
-    half = np.full(2, 0.5)
-    interval = np.tile([0.4, 0.6], (2, 1))
-    nan = np.full(2, np.nan)
+    rates = {f"{name}{end}": 0.5 for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")}
+    truth = {"true_sensitivity": np.nan, "true_specificity": np.nan}
     return replace(
         planar(),
         features=rng.random((60, 12)),
@@ -47,8 +46,8 @@ def images() -> RunFigureData:
         latent_mean=rng.normal(size=(60, 1)),
         samples=rng.random((4, 10, 12)),
         image_shape=(3, 4),
-        workers=WorkerTable(("ann", "bob"), np.full(2, 9), half, interval, half, interval, nan, nan),
-        restarts={"elbo": np.zeros(1), "clusters_used": np.full(1, 3), "oracle_acc": nan[:1]},
+        workers=pd.DataFrame({"annotator": ["ann", "bob"], "pairs": 9, **rates, "weight": 0.0, **truth}),
+        restarts={"elbo": np.zeros(1), "clusters_used": np.full(1, 3), "oracle_acc": np.full(1, np.nan)},
         best=0,
     )
 

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.evaluation.scores import Evaluation, WorkerTable
+from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.result import Assignment
 
@@ -50,20 +51,9 @@ def write_assignments(path: Path, assignment: Assignment, annotated: np.ndarray)
     write_csv(path, ASSIGNMENT_HEADER, assignment_rows(assignment, annotated))
 
 
-def _write_workers(path: Path, workers: WorkerTable) -> None:
-    header = (
-        "annotator", "pairs", "sensitivity", "sensitivity_low", "sensitivity_high",
-        "specificity", "specificity_low", "specificity_high", "weight", "true_sensitivity", "true_specificity",
-    )  # fmt: skip
-    columns = (
-        workers.sensitivity, *workers.sensitivity_interval.T, workers.specificity, *workers.specificity_interval.T,
-        workers.weight, workers.true_sensitivity, workers.true_specificity,
-    )  # fmt: skip
-    rows = [
-        (name, int(pairs), *(round(float(value), 6) for value in values))
-        for name, pairs, *values in zip(workers.name, workers.pairs, *columns, strict=True)
-    ]
-    write_csv(path, header, rows)
+def _write_workers(path: Path, workers: pd.DataFrame) -> None:
+    rows = workers.itertuples(index=False)
+    write_csv(path, list(workers), [(name, pairs, *(round(v, 6) for v in values)) for name, pairs, *values in rows])
 
 
 def _write_restarts(folder: Path, result: Evaluation) -> None:
