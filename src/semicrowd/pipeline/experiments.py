@@ -44,10 +44,8 @@ class Job:
 
     Attributes
     ----------
-    seed
-        Of the run and of its answers.
-    point
-        Where in the experiment's sweep it is: option of the answers → value; empty without a sweep.
+    seed : of the run and of its answers
+    point : where in the experiment's sweep it is: option of the answers → value; empty without a sweep
     """
 
     seed: int
@@ -65,14 +63,10 @@ class Answers:
 
     Attributes
     ----------
-    kind
-        ``two_coin``, ``quota``, ``tasks`` or ``crowd``.
-    options
-        Of that kind, as ``conf/annotations`` has them; the others keep their defaults.
-    fallback
-        What to simulate where these cannot be had.
-    shared
-        Name of the set, where several experiments share these answers.
+    kind : ``two_coin``, ``quota``, ``tasks`` or ``crowd``
+    options : of that kind, as ``conf/annotations`` has them; the others keep their defaults
+    fallback : what to simulate where these cannot be had
+    shared : name of the set, where several experiments share these answers
     """
 
     kind: str
@@ -92,18 +86,13 @@ class Experiment:
 
     Attributes
     ----------
-    overrides
-        Arguments of ``src/train.py``, without seed, answers and run directory.
-    seeds
-        One run each, at every point of the sweep.
-    answers
-        What the answers stage writes, None for an experiment without.
-    sweep
-        Option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
+    overrides : arguments of ``src/train.py``, without seed, answers and run directory
+    seeds : one run each, at every point of the sweep
+    answers : what the answers stage writes, None for an experiment without
+    sweep : option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
         stage and one process for all runs: for runs that take less time than a start of Python. None: a stage for each
-        seed.
-    needs
-        Data sets without which there is nothing to run.
+        seed
+    needs : data sets without which there is nothing to run
     """
 
     name: str

@@ -11,18 +11,12 @@ class Setting:
 
     Attributes
     ----------
-    key
-        Where a run's resolved configuration has it, as ``model.K``.
-    label
-        What it is.
-    paper
-        The paper's value.
-    with_answers
-        True for a setting that matters only to a run with answers.
-    said
-        How to print the paper's value, where the value itself is an option's name.
-    model
-        The only model that has it; empty for a setting of all.
+    key : where a run's resolved configuration has it, as ``model.K``
+    label : what it is
+    paper : the paper's value
+    with_answers : True for a setting that matters only to a run with answers
+    said : how to print the paper's value, where the value itself is an option's name
+    model : the only model that has it; empty for a setting of all
     """
 
     key: str
@@ -39,12 +33,10 @@ class Protocol:
 
     Attributes
     ----------
-    runs
-        How many runs stand behind a number.
-    settings
-        Of the models named in ``models``. Another method is held to the notes alone: the paper does not say how it ran.
-    notes
-        Differences that no setting tells.
+    runs : how many runs stand behind a number
+    settings : of the models named in ``models``. Another method is held to the notes alone: the paper does not say how
+        it ran
+    notes : differences that no setting tells
     """
 
     runs: int = 1
@@ -57,12 +49,9 @@ class Protocol:
 
         Parameters
         ----------
-        config
-            Resolved configuration of a run.
-        with_answers
-            Whether the run had answers.
-        runs
-            How many runs stand behind our number.
+        config : resolved configuration of a run
+        with_answers : whether the run had answers
+        runs : how many runs stand behind our number
 
         Raises
         ------
