@@ -86,7 +86,7 @@ class Experiment:
 
     Attributes
     ----------
-    overrides : arguments of ``src/train.py``, without seed, answers and run directory
+    settings : of ``src/train.py``, without seed, answers and run directory
     seeds : one run each, at every point of the sweep
     answers : what the answers stage writes, None for an experiment without
     sweep : option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
@@ -96,15 +96,16 @@ class Experiment:
     """
 
     name: str
-    overrides: tuple[str, ...]
+    settings: Mapping[str, Any]
     seeds: tuple[int, ...]
     answers: Answers | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
     sweep: Mapping[str, Sequence[Any]] | None = None
 
-    def option(self, key: str) -> str | None:
-        """Value of the override ``key=value``; None where it is left at its default."""
-        return dict(override.split("=", maxsplit=1) for override in self.overrides).get(key)
+    @property
+    def overrides(self) -> list[str]:
+        """The settings as arguments."""
+        return arguments(self.settings)
 
     def command(self) -> str:
         """The same runs by hand; the answers are then drawn or read by the run itself."""
@@ -187,7 +188,7 @@ def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any])
     said = {**group, **entries[entry]}
     return Experiment(
         name=name,
-        overrides=tuple(arguments(said["settings"])),
+        settings=dict(said["settings"]),
         seeds=tuple(said["seeds"]),
         answers=_answers(said.get("answers") if shared is None else sets[shared], shared),
         needs=tuple(said.get("needs", ())),
