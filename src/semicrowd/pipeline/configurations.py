@@ -20,7 +20,7 @@ from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load
 from semicrowd.pipeline.features import MAKERS
 from semicrowd.run.commandline.mistakes import is_mistake
 from semicrowd.run.settings import resolve
-from semicrowd.settings.fields import described
+from semicrowd.settings.fields import described, plain
 from semicrowd.settings.groups import TOP, groups_of
 
 #: What never changes a number, and what differs between the runs of one experiment.
@@ -84,11 +84,7 @@ def _answers_name(experiment: Experiment) -> str:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    return {one.spelled: _plain(one.default) for one in described(kind)}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return {one.spelled: plain(one.default) for one in described(kind)}
 
 
 def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from semicrowd.settings.fields import dotted
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -61,21 +63,15 @@ class Protocol:
         found = []
         if runs != self.runs:
             found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {self.runs})")
-        model = config["model"]["name"]
+        ours = dotted(config)
+        model = ours["model.name"]
         for setting in self.settings if model in self.models else ():
             if (setting.with_answers and not with_answers) or setting.model not in ("", model):
                 continue
-            ours = _lookup(config, setting.key)
-            if ours != setting.paper:
-                found.append(f"{setting.label}: {_say(ours)} (paper: {setting.said or _say(setting.paper)})")
+            value = ours[setting.key]
+            if value != setting.paper:
+                found.append(f"{setting.label}: {_say(value)} (paper: {setting.said or _say(setting.paper)})")
         return [*found, *self.notes]
-
-
-def _lookup(config: Mapping[str, Any], key: str) -> Any:
-    value: Any = config
-    for part in key.split("."):
-        value = value[part]
-    return value
 
 
 def _say(value: Any) -> str:

@@ -199,6 +199,19 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def plain(value: Any) -> Any:
+    """A value as YAML has it: a tuple is a list."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def dotted(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their dotted names: ``{"model": {"K": 4}}`` is ``{"model.K": 4}``."""
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= dotted(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
 def _settings(settings: type) -> list[Field[Any]]:
     found = [f for f in fields(settings) if "rule" in f.metadata]
     assert all(f.default is not MISSING for f in found)

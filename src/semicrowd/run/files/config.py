@@ -8,7 +8,7 @@ import yaml
 
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
-from semicrowd.settings.fields import shown
+from semicrowd.settings.fields import dotted, shown
 
 CONFIG = "config.yaml"
 #: Its part that says what was given.
@@ -60,18 +60,8 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) ->
     UserError
         Naming the first setting that differs and both values.
     """
-    old, new = _decisive(_flat(before)), _decisive(_flat(now))
+    old, new = _decisive(dotted(before)), _decisive(dotted(now))
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
             raise UserError(f"{path}: resume=true, but the run was started with {key}={shown(old.get(key))}, "
                             f"not {shown(new.get(key))}")
-
-
-def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
