@@ -1,6 +1,6 @@
 """What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,29 +23,6 @@ from semicrowd.settings.baselines import CrowdLogisticParameters, CrowdOnlyParam
 #: Beta prior of sensitivity and specificity; MCVC's.
 _PRIOR = (10.0, 1.0)
 _FOLDS = 5
-
-
-class Quality(NamedTuple):
-    """Annotators judged by a partition: their Beta posteriors' shapes [M, 2], the log probability of all answers."""
-
-    sensitivity_shape: np.ndarray
-    specificity_shape: np.ndarray
-    evidence: float
-
-    @property
-    def sensitivity(self) -> np.ndarray:
-        """Posterior means, [M]."""
-        return self.sensitivity_shape[:, 0] / self.sensitivity_shape.sum(-1)
-
-    @property
-    def specificity(self) -> np.ndarray:
-        """Posterior means, [M]."""
-        return self.specificity_shape[:, 0] / self.specificity_shape.sum(-1)
-
-    @property
-    def posterior(self) -> WorkerPosterior:
-        """With the axis of restarts."""
-        return WorkerPosterior(self.sensitivity_shape[None], self.specificity_shape[None])
 
 
 class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
@@ -72,15 +49,15 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
                 f"pairs: {len(answers.annotated)} annotated items; expected n_clusters={self.n_clusters} at least"
             )
         self.annotated_ = answers.annotated
-        clusters, quality = self._best_round(answers)
+        clusters, quality, self.evidence_ = self._best_round(answers)
         labels = np.full(len(features), np.bincount(clusters).argmax())
         labels[self.annotated_] = clusters
-        self.sensitivity_shape_, self.specificity_shape_, self.evidence_ = quality
-        self.sensitivity_, self.specificity_ = quality.sensitivity, quality.specificity
+        self.sensitivity_shape_, self.specificity_shape_ = quality.sensitivity[0], quality.specificity[0]
+        self.sensitivity_, self.specificity_ = (rates[0] for rates in quality.mean())
         final = Assignment.hard(labels)
-        return self._found(final, final, quality.posterior)
+        return self._found(final, final, quality)
 
-    def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, Quality]:
+    def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, WorkerPosterior, float]:
         i, j = pairs.index.i, pairs.index.j
         weight = 2.0 * pairs.label - 1
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
@@ -88,15 +65,18 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
         for _ in range(self.n_reweightings + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
             clusters = kmeans.fit_predict(embedding).astype(np.int64)
-            quality = judge(pairs, clusters[i] == clusters[j])
-            rounds.append((clusters, quality))
-            alpha, beta = quality.sensitivity[pairs.worker], quality.specificity[pairs.worker]
+            quality, evidence = judge(pairs, clusters[i] == clusters[j])
+            rounds.append((clusters, quality, evidence))
+            alpha, beta = (rates[0, pairs.worker] for rates in quality.mean())
             weight = np.where(pairs.label == 1, np.log(alpha / (1 - beta)), np.log((1 - alpha) / beta))
-        return max(rounds, key=lambda found: found[1].evidence)
+        return max(rounds, key=lambda found: found[2])
 
 
-def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
-    """The annotators' quality if ``same`` [P] is the truth about the pairs, under a Beta(10, 1) prior."""
+def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, float]:
+    """The annotators' quality if ``same`` [P] is the truth about the pairs, and the log probability of all answers.
+
+    The prior is Beta(10, 1); the posterior has an axis of one restart.
+    """
     cell = 2 * pairs.worker + pairs.label
     together = np.bincount(cell[same], minlength=2 * pairs.num_annotators).reshape(-1, 2)
     prior = torch.tensor(_PRIOR, dtype=torch.float64)
@@ -104,7 +84,7 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     posterior = quality_posterior(prior, prior, *counts)
     shapes = [shape.numpy() for shape in posterior]
     evidence = sum(float((betaln(*shape.T) - betaln(*_PRIOR)).sum()) for shape in shapes)
-    return Quality(shapes[0], shapes[1], evidence)
+    return WorkerPosterior(shapes[0][None], shapes[1][None]), evidence
 
 
 class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
