@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
@@ -94,8 +94,7 @@ def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, A
         if not is_mistake(error):
             raise
         content = {"error": str(error)}
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    write_atomic(path, partial(Path.write_text, data=text))
+    write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def main(arguments: list[str] | None = None) -> None:

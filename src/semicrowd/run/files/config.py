@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.settings.fields import dotted, shown
 
 CONFIG = "config.yaml"
@@ -20,7 +20,7 @@ _FREE = ("resume", "figures", "trainer", "logger", GIVEN)
 def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Write the settings, nested, and those that were given, dotted."""
     text = yaml.safe_dump({**content, GIVEN: dict(given)}, sort_keys=False, allow_unicode=True)
-    write_atomic(run_dir / CONFIG, lambda temporary: temporary.write_text(text))
+    write_text(run_dir / CONFIG, text)
 
 
 def read_config(path: Path) -> dict[str, Any]:

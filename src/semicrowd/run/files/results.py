@@ -8,7 +8,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import write_atomic, write_csv
+from semicrowd.files import write_arrays, write_csv
 from semicrowd.fitting.result import Assignment
 
 #: Largest N for which every restart's clusters are kept.
@@ -64,9 +64,4 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     restarts, items = result.found.restarts.clusters.shape
     if restarts > 1 and items <= _MOST_ITEMS:
         clusters = result.found.restarts.clusters.astype(np.int16)
-
-        def write(temporary: Path) -> None:
-            with temporary.open("wb") as file:
-                np.savez_compressed(file, clusters=clusters)
-
-        write_atomic(folder / "restart_assignments.npz", write)
+        write_arrays(folder / "restart_assignments.npz", {"clusters": clusters})
