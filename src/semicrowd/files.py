@@ -18,23 +18,23 @@ from semicrowd.errors import UserError
 
 #: The fitted estimator of a run, which semicrowd.load reads.
 MODEL = "model.pt"
-#: What a run writes, in the order in which a new run removes it: the result first.
-RUN_FILES = (
-    "metrics.json",
-    "assignments.csv",
-    "test_assignments.csv",
-    "workers.csv",
-    "restarts.csv",
-    "restart_assignments.npz",
-    "snapshots.npz",
-    "annotations.csv",
-    "curves.csv",
-    MODEL,
-    "checkpoints",
-    "figures",
-    "provenance.json",
-    "config.yaml",
-)
+#: What a run writes, in the order in which a new run removes it, the result first → whether the tracker keeps it too.
+RUN_FILES = {
+    "metrics.json": False,
+    "assignments.csv": True,
+    "test_assignments.csv": True,
+    "workers.csv": True,
+    "restarts.csv": True,
+    "restart_assignments.npz": False,
+    "snapshots.npz": False,
+    "annotations.csv": True,
+    "curves.csv": True,
+    MODEL: False,
+    "checkpoints": False,
+    "figures": True,
+    "provenance.json": True,
+    "config.yaml": True,
+}
 STATUS = "status.json"
 
 

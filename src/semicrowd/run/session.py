@@ -8,7 +8,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.scores import Evaluation, score
-from semicrowd.files import MODEL
+from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.estimator import assigned
@@ -35,19 +35,6 @@ METRICS = (
     "restart/best",
     "restart/oracle_acc",
 )
-#: What the tracker keeps of a run directory.
-ARTIFACTS = (
-    "config.yaml",
-    "provenance.json",
-    "annotations.csv",
-    "assignments.csv",
-    "test_assignments.csv",
-    "workers.csv",
-    "restarts.csv",
-    "curves.csv",
-    "figures",
-)
-
 
 @dataclass(frozen=True)
 class Session:
@@ -77,7 +64,8 @@ class Session:
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor)
-        self.tracker.finish(metrics, [self.run_dir / name for name in ARTIFACTS if (self.run_dir / name).exists()])
+        kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
+        self.tracker.finish(metrics, [path for path in kept if path.exists()])
         return metrics
 
     def _test(self) -> Assignment | None:
