@@ -172,10 +172,11 @@ def launcher(given: Given) -> Launch | None:
     return launch
 
 
+@dataclass(frozen=True)
 class Sweep:
     """All jobs of a command, in the sweep's folder.
 
-    Parameters
+    Attributes
     ----------
     jobs : all of them
     given : what those that can be run are given
@@ -184,15 +185,11 @@ class Sweep:
     launch : runs jobs, several at once; None: one after the other in this process
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        given: Mapping[Job, Given],
-        mistakes: Mapping[Job, UserError],
-        folder: Path,
-        launch: Launch | None,
-    ) -> None:
-        self.jobs, self.given, self.mistakes, self.folder, self.launch = jobs, given, mistakes, folder, launch
+    jobs: Sequence[Job]
+    given: Mapping[Job, Given]
+    mistakes: Mapping[Job, UserError]
+    folder: Path
+    launch: Launch | None
 
     def run(self) -> None:
         """Run the jobs and print the table of all of them; raises as :func:`run_sweep`."""
