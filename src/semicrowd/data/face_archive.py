@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from PIL import Image
 
+from semicrowd.files import write_arrays
+
 #: The classes, in the order of the label.
 POSES = ("straight", "left", "right", "up")
 #: Rows × columns of a quarter-scale image.
@@ -36,7 +38,7 @@ def faces_of_archive(archive: zipfile.ZipFile, names: Sequence[str], folder: Pat
     """
     table = read_faces(archive)
     order = np.concatenate(np.split(np.arange(len(table["images"])), _BLOCK_STARTS)[::-1])
-    np.savez_compressed(folder / names[0], **{name: column[order] for name, column in table.items()})
+    write_arrays(folder / names[0], {name: column[order] for name, column in table.items()})
 
 
 def read_faces(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
