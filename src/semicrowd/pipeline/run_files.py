@@ -9,7 +9,7 @@ import pandas as pd
 
 def read_table(path: Path) -> pd.DataFrame:
     """A csv file of a run directory; every float as it was written, NaN where a cell is empty."""
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path)
 
 
 def read_clusters(directory: Path) -> np.ndarray:
