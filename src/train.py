@@ -2,10 +2,10 @@
 
 import sys
 
-if __name__ == "__main__":
-    try:
-        from semicrowd.run.main import main
+from semicrowd.run.interrupts import end_at_once
 
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:  # while the modules are imported
-        sys.exit(130)
+if __name__ == "__main__":
+    end_at_once()
+    from semicrowd.run.main import main
+
+    sys.exit(main(sys.argv[1:]))

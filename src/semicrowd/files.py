@@ -8,32 +8,33 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from semicrowd.errors import UserError
 
 #: The fitted estimator of a run, which semicrowd.load reads.
 MODEL = "model.pt"
-#: What a run writes, in the order in which a new run removes it: the result first.
-RUN_FILES = (
-    "metrics.json",
-    "assignments.csv",
-    "test_assignments.csv",
-    "workers.csv",
-    "restarts.csv",
-    "restart_assignments.npz",
-    "snapshots.npz",
-    "annotations.csv",
-    "curves.csv",
-    MODEL,
-    "checkpoints",
-    "figures",
-    "provenance.json",
-    "config.yaml",
-)
+#: What a run writes, in the order in which a new run removes it, the result first → whether the tracker keeps it too.
+RUN_FILES = {
+    "metrics.json": False,
+    "assignments.csv": True,
+    "test_assignments.csv": True,
+    "workers.csv": True,
+    "restarts.csv": True,
+    "restart_assignments.npz": False,
+    "snapshots.npz": False,
+    "annotations.csv": True,
+    "curves.csv": True,
+    MODEL: False,
+    "checkpoints": False,
+    "figures": True,
+    "provenance.json": True,
+    "config.yaml": True,
+}
 STATUS = "status.json"
 
 
@@ -59,10 +60,24 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text, utf-8 with its line ends as they are."""
+    write_atomic(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays by their names, as npz."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+    write_atomic(path, write)
+
+
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON object, its keys in the order given; a value that is not a number has no place in it."""
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    write_atomic(path, lambda temporary: temporary.write_text(text))
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -124,9 +139,7 @@ class RunDirectory:
                 raise UserError(f"{self.path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def _close(self) -> None:

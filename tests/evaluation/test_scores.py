@@ -82,9 +82,9 @@ def test_a_method_without_restarts_has_no_scores_of_them_and_a_test_split_its_ow
 def test_workers_are_those_of_the_best_restart_and_unknown_truth_is_left_out() -> None:
     result = score(FOUND, data(), answers())
     assert result.workers is not None
-    assert result.workers.sensitivity == pytest.approx([0.8, 0.75])
-    assert result.workers.pairs.tolist() == [1, 1]
-    assert result.workers.weight[0] == pytest.approx(np.log(0.8 / 0.2) + np.log(0.75 / 0.25))
+    assert result.workers["sensitivity"].tolist() == pytest.approx([0.8, 0.75])
+    assert result.workers["pairs"].tolist() == [1, 1]
+    assert result.workers["weight"][0] == pytest.approx(np.log(0.8 / 0.2) + np.log(0.75 / 0.25))
     assert result.scores["workers/sensitivity_mae"] == pytest.approx(0.1)
     assert result.scores["workers/specificity_mae"] == pytest.approx((0.05 + 0.1) / 2)
 

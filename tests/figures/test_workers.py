@@ -1,49 +1,52 @@
 """Annotators: what is drawn is the table."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.container import ErrorbarContainer
+from scipy.special import logit
 from sklearn.metrics import mean_absolute_error
 
-from semicrowd.evaluation.scores import WorkerTable
 from semicrowd.figures.workers import workers
 
 
-def table(truth: bool = True, count: int = 6) -> WorkerTable:
+def table(truth: bool = True, count: int = 6) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     sensitivity, specificity = rng.uniform(0.6, 0.95, count), rng.uniform(0.6, 0.95, count)
     unknown = np.full(count, np.nan)
     true_sensitivity = np.clip(sensitivity + 0.03, 0, 1)
     true_sensitivity[2] = 1.0  # never wrong
-    return WorkerTable(
-        name=tuple(f"w{m}" for m in range(count)),
-        pairs=np.full(count, 49),
-        sensitivity=sensitivity,
-        sensitivity_interval=np.stack([sensitivity - 0.05, sensitivity + 0.02], -1),
-        specificity=specificity,
-        specificity_interval=np.stack([specificity - 0.01, specificity + 0.04], -1),
-        true_sensitivity=true_sensitivity if truth else unknown,
-        true_specificity=specificity - 0.01 if truth else unknown,
-    )
+    return pd.DataFrame({
+        "annotator": [f"w{m}" for m in range(count)],
+        "pairs": 49,
+        "sensitivity": sensitivity,
+        "sensitivity_low": sensitivity - 0.05,
+        "sensitivity_high": sensitivity + 0.02,
+        "specificity": specificity,
+        "specificity_low": specificity - 0.01,
+        "specificity_high": specificity + 0.04,
+        "weight": logit(sensitivity) + logit(specificity),
+        "true_sensitivity": true_sensitivity if truth else unknown,
+        "true_specificity": specificity - 0.01 if truth else unknown,
+    })
 
 
 def test_estimates_intervals_and_truth_stand_in_their_column() -> None:
     data = table()
     axes = workers(data, "title").axes
     names = [label.get_text() for label in axes[2].get_xticklabels()]
-    order = [data.name.index(name) for name in names]
-    assert sorted(order) == list(range(6))
-    assert (np.diff(data.weight[order]) <= 0).all()
-    for panel, estimate, interval, truth in (
-        (axes[0], data.sensitivity, data.sensitivity_interval, data.true_sensitivity),
-        (axes[1], data.specificity, data.specificity_interval, data.true_specificity),
-    ):
+    assert sorted(names) == [f"w{m}" for m in range(6)]
+    ordered = data.set_index("annotator").loc[names]
+    assert (np.diff(ordered["weight"]) <= 0).all()
+    for panel, name in zip(axes, ("sensitivity", "specificity"), strict=False):
+        estimate, truth = ordered[name].to_numpy(), ordered[f"true_{name}"].to_numpy()
+        interval = ordered[[f"{name}_low", f"{name}_high"]].to_numpy()
         container = panel.containers[0]
         assert isinstance(container, ErrorbarContainer)
         points, _, (bars,) = container
-        np.testing.assert_allclose(points.get_ydata(), estimate[order])
-        np.testing.assert_allclose([bar[:, 1] for bar in bars.get_segments()], interval[order])
+        np.testing.assert_allclose(points.get_ydata(), estimate)
+        np.testing.assert_allclose([bar[:, 1] for bar in bars.get_segments()], interval)
         diamonds = np.asarray(panel.collections[-1].get_offsets())
-        np.testing.assert_allclose(diamonds, np.stack([np.arange(6), truth[order]], -1))
+        np.testing.assert_allclose(diamonds, np.stack([np.arange(6), truth], -1))
         assert f"mean absolute error {mean_absolute_error(truth, estimate):.3f}" in panel.get_title()
 
 
@@ -51,7 +54,7 @@ def test_infinite_weight_is_marked_at_the_edge() -> None:
     data = table()
     panel = workers(data, "title").axes[2]
     named = {str(collection.get_label()): np.asarray(collection.get_offsets()) for collection in panel.collections}
-    position = int(np.flatnonzero(np.argsort(-data.weight) == 2)[0])
+    position = int(np.flatnonzero(np.argsort(-data["weight"].to_numpy()) == 2)[0])
     np.testing.assert_allclose(named["truth is infinite: never wrong"], [[position, 0.97]])
     assert len(named["truth"]) == 5
     assert len(named["estimate"]) == 6
@@ -59,11 +62,11 @@ def test_infinite_weight_is_marked_at_the_edge() -> None:
 
 def test_a_truth_of_minus_infinity_is_marked_at_the_lower_edge_and_an_undefined_one_nowhere() -> None:
     data = table()
-    data.true_sensitivity[:3] = 0.0, 1.0, 0.0
-    data.true_specificity[:3] = 0.1, 0.0, 0.0  # turned round and once always right; always "same"; always wrong
+    data.loc[:2, "true_sensitivity"] = 0.0, 1.0, 0.0
+    data.loc[:2, "true_specificity"] = 0.1, 0.0, 0.0  # turned round and once always right; always "same"; always wrong
     panel = workers(data, "title").axes[2]
     named = {str(collection.get_label()): np.asarray(collection.get_offsets()) for collection in panel.collections}
-    positions = np.argsort(np.argsort(-data.weight))
+    positions = np.argsort(np.argsort(-data["weight"].to_numpy()))
     below = sorted([positions[0], positions[2]])
     np.testing.assert_allclose(named["truth is minus infinity: never right"], [[x, 0.03] for x in below])
     assert sorted(named["truth"][:, 0]) == sorted(positions[3:])

@@ -12,7 +12,8 @@ CROWD = Answers("crowd", {"num_tasks": 10}, Answers("tasks", {"num_tasks": 10, "
 
 
 def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
-    return Experiment("some", ("data=mnist", *overrides), (0, 1), answers)
+    settings = dict(override.split("=") for override in ("data=mnist", *overrides))
+    return Experiment("some", settings, (0, 1), answers)
 
 
 def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
@@ -38,7 +39,7 @@ def test_answers_depend_on_their_options_and_on_no_setting_of_the_model() -> Non
 def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(tmp_path: Path) -> None:
     shared = Answers("quota", shared="set")
     sweeps = [
-        Experiment(f"set_{model}", ("data=pinwheel", f"model={model}"), (0, 1), shared, sweep={"num_annotated": of})
+        Experiment(f"set_{model}", {"data": "pinwheel", "model": model}, (0, 1), shared, sweep={"num_annotated": of})
         for model, of in (("mcvc", [7]), ("itml", [7, 9]))
     ]
     write_configurations(sweeps, tmp_path)
@@ -53,7 +54,7 @@ def test_shared_answers_have_one_file_and_a_sweep_names_its_runs(tmp_path: Path)
 
 
 def test_each_has_its_files_and_a_broken_one_leaves_the_others_alone(tmp_path: Path) -> None:
-    broken = Experiment("broken", ("data=mnist", "model=bias"), (0,), Answers("crowd", {"number": 3}))
+    broken = Experiment("broken", {"data": "mnist", "model": "bias"}, (0,), Answers("crowd", {"number": 3}))
     write_configurations([mnist("model=scdc"), broken], tmp_path)
 
     def read(name: str) -> Any:

@@ -98,7 +98,7 @@ def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
     assert select_profile("more", params, tmp_path)
     plan = load_plan(params)
     assert list(plan.experiments) == ["one", "other", "spare", "alone"]
-    assert plan.experiment("other").overrides == ("data=mnist", "epochs=3")
+    assert plan.experiment("other").overrides == ["data=mnist", "epochs=3"]
     assert plan.experiment("one") == replace(load_plan(tmp_path / "tiny.yaml").experiment("one"), seeds=(1,))
     assert plan.experiment("alone").seeds == (7,)
     assert drift(params, tmp_path) == ""
@@ -116,7 +116,7 @@ def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_na
         one = plan.experiment(name)
         assert (one.seeds, one.needs) == ((0, 2), ("mnist",))
     assert (plan.experiment("alone").seeds, plan.experiment("alone").needs) == ((3,), ())
-    assert plan.experiment("one").option("data") == "mnist"
+    assert plan.experiment("one").settings["data"] == "mnist"
     with pytest.raises(UserError, match="'two' is not in profile tiny: it has one, other, alone"):
         plan.experiment("two")
 
@@ -196,13 +196,13 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
     for name, experiment in plan_of(profile, tmp_path).experiments.items():
         answers = experiment.answers.overrides() if experiment.answers else []
         settings = settings_of([*experiment.overrides, *answers])
-        assert settings["data"]["name"] == experiment.option("data")
+        assert settings["data"]["name"] == experiment.settings["data"]
         assert (settings["annotations"]["name"] == "none") == (experiment.answers is None)
         of_the_paper = "_paper" in name or (profile == "paper" and "pinwheel" in name)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
-        if experiment.option("data") != "pinwheel":
-            assert experiment.needs == (experiment.option("data"),)
+        if experiment.settings["data"] != "pinwheel":
+            assert experiment.needs == (experiment.settings["data"],)
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]
             options = experiment.answers.options

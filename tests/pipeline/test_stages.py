@@ -15,7 +15,7 @@ from semicrowd.pipeline import answers, experiment, fetch
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Answers, Experiment, Job
 
-OVERRIDES = ("data=pinwheel", "model=bayes", "restarts=1", "epochs=1", "logger=none")
+SETTINGS = {"data": "pinwheel", "model": "bayes", "restarts": 1, "epochs": 1, "logger": "none"}
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
 
 def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> None:
     two_coin = Answers("two_coin")
-    wanted = Experiment("some", OVERRIDES, (3,), two_coin)
+    wanted = Experiment("some", SETTINGS, (3,), two_coin)
     answers.make_answers(wanted, Job(3))
     path = wanted.annotation_dir(Job(3)) / "answers.csv"
     read = csv_file.read(path, 500)
@@ -72,14 +72,14 @@ def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> 
 
 def test_options_of_answers_reach_them(project: Path) -> None:
     options = {"num_annotators": 3, "specificity": [0.7, 1, 0.8]}
-    wanted = Experiment("some", OVERRIDES, (0,), Answers("two_coin", options))
+    wanted = Experiment("some", SETTINGS, (0,), Answers("two_coin", options))
     answers.make_answers(wanted, Job(0))
     read = csv_file.read(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
     np.testing.assert_array_equal(read.true_specificity, [0.7, 1, 0.8])
 
 
 def test_an_experiment_without_answers_says_so(project: Path) -> None:
-    without = Experiment("some", (*OVERRIDES, "annotations=none"), (0,))
+    without = Experiment("some", SETTINGS | {"annotations": "none"}, (0,))
     assert answers.make_answers(without, Job(0)) == {"kind": "none"}
     assert [path.name for path in without.annotation_dir(Job(0)).iterdir()] == ["about.json"]
 
@@ -87,7 +87,7 @@ def test_an_experiment_without_answers_says_so(project: Path) -> None:
 def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path) -> None:
     write_status(pinwheel_crowd="put them there")
     instead = Answers("tasks", {"num_tasks": 7, "num_annotators": 5, "sensitivity": 0.95})
-    wanted = Experiment("some", OVERRIDES, (0,), Answers("crowd", {"num_tasks": 7}, instead))
+    wanted = Experiment("some", SETTINGS, (0,), Answers("crowd", {"num_tasks": 7}, instead))
     about = answers.make_answers(wanted, Job(0))
     assert about == {"kind": "tasks", "instead_of": "crowd", "because": "put them there"}
     read = csv_file.read(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
@@ -101,7 +101,7 @@ def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path)
 
 def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> None:
     write_status(mnist="put the files into data/mnist")
-    wanted = Experiment("some", ("data=mnist",), (0,), Answers("crowd", {}, Answers("tasks")), needs=("mnist",))
+    wanted = Experiment("some", {"data": "mnist"}, (0,), Answers("crowd", {}, Answers("tasks")), needs=("mnist",))
     assert answers.make_answers(wanted, Job(0))["unavailable"] == "put the files into data/mnist"
     assert experiment.run(wanted, 0) == 0
     status = read_json(wanted.run_dir(Job(0)) / "status.json")
@@ -109,7 +109,7 @@ def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> N
 
 
 def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    broken = Experiment("some", (*OVERRIDES, "annotations=none", "model.K=1"), (0,))
+    broken = Experiment("some", SETTINGS | {"annotations": "none", "model.K": 1}, (0,))
     assert experiment.run(broken, 0) == 2
     status = read_json(broken.run_dir(Job(0)) / "status.json")
     assert status["status"] == "failed"
@@ -119,9 +119,9 @@ def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest
 
 @pytest.mark.usefixtures("project")
 def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
-    plain = Experiment("a", ("data=pinwheel",), (0,))
+    plain = Experiment("a", {"data": "pinwheel"}, (0,))
     assert experiment.arguments_of(plain, Job(0)) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
-    answered = Experiment("b", ("data=pinwheel",), (2,), Answers("two_coin"))
+    answered = Experiment("b", {"data": "pinwheel"}, (2,), Answers("two_coin"))
     assert experiment.arguments_of(answered, Job(2)) == [
         "data=pinwheel",
         "seed=2",
@@ -135,9 +135,9 @@ def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
 def sweep(project: Path) -> Experiment:
     """k-means with two seeds and two sets of answers, which are there."""
     (project / "conf").symlink_to(Path(__file__).parents[2] / "conf")
-    overrides = ("data=pinwheel", "model=kmeans", "model.K=5", "logger=none")
+    settings = {"data": "pinwheel", "model": "kmeans", "model.K": 5, "logger": "none"}
     shared = Answers("quota", {"num_annotated": 30}, shared="set")
-    wanted = Experiment("set_kmeans", overrides, (0, 2), shared, sweep={"pairs_per_annotator": [20]})
+    wanted = Experiment("set_kmeans", settings, (0, 2), shared, sweep={"pairs_per_annotator": [20]})
     for job in wanted.jobs:
         answers.make_answers(wanted, job)
     write_configurations([wanted])
@@ -172,7 +172,7 @@ def test_a_sweep_runs_all_its_jobs_with_their_answers_and_goes_on_where_it_was_s
 
 
 def test_a_sweep_that_cannot_start_says_why_in_every_run(sweep: Experiment) -> None:
-    broken = replace(sweep, overrides=(*sweep.overrides, "model.K=1"))
+    broken = replace(sweep, settings={**sweep.settings, "model.K": 1})
     assert experiment.run(broken) != 0
     for job in broken.jobs:
         status = read_json(broken.run_dir(job) / "status.json")

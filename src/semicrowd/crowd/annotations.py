@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from semicrowd.crowd.index import AnswerIndex
@@ -194,12 +195,8 @@ def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str)
 def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tuple[str, ...]:
     """Notes on answers that one annotator gave twice about one pair."""
     low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
-    pair = low * num_items + high
-    order = np.lexsort((pair, arrays["worker"]))
-    worker, pair, label = arrays["worker"][order], pair[order], arrays["label"][order]
-    first = np.r_[True, (np.diff(worker) != 0) | (np.diff(pair) != 0)]
-    group = np.cumsum(first) - 1
-    size, ones = np.bincount(group), np.bincount(group, weights=label)
+    answers = pd.DataFrame({"worker": arrays["worker"], "pair": low * num_items + high, "label": arrays["label"]})
+    size, ones = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).to_numpy().T
     contradictory = (ones > 0) & (ones < size)
     duplicates = int((size - 1)[~contradictory].sum())
     notes = []

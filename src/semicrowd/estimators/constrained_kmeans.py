@@ -12,14 +12,14 @@ from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.estimators.link_graph import Costs, LinkGraph
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
 from semicrowd.settings.baselines import ConstrainedKMeansParameters
 
 
-class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
+class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
     """Majority vote over the annotators, then PCKMeans.
 
     Minimises Σ_i |x_i − μ_{z_i}|² + penalty · s² Σ_{violated links} w_ij over assignments and centres, where s² is the
@@ -43,11 +43,8 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, CrowdClusterer):
     def _nearest(self, features: np.ndarray) -> np.ndarray:
         return np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
-        return OneShot(lambda: self._cluster(features, majority_vote(answers, self.weighting)))
-
-    def _cluster(self, features: np.ndarray, links: Links) -> Result:
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        links = majority_vote(answers, self.weighting)
         self._prepare(features, links)
         best: tuple[Any, ...] | None = None
         for start in range(self.n_init):

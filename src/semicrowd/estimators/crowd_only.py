@@ -1,6 +1,6 @@
 """What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from semicrowd.crowd.signed_graph import signed_embedding
 from semicrowd.crowd.two_coin import quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import CrowdLogisticParameters, CrowdOnlyParameters
 
@@ -25,30 +25,7 @@ _PRIOR = (10.0, 1.0)
 _FOLDS = 5
 
 
-class Quality(NamedTuple):
-    """Annotators judged by a partition: their Beta posteriors' shapes [M, 2], the log probability of all answers."""
-
-    sensitivity_shape: np.ndarray
-    specificity_shape: np.ndarray
-    evidence: float
-
-    @property
-    def sensitivity(self) -> np.ndarray:
-        """Posterior means, [M]."""
-        return self.sensitivity_shape[:, 0] / self.sensitivity_shape.sum(-1)
-
-    @property
-    def specificity(self) -> np.ndarray:
-        """Posterior means, [M]."""
-        return self.specificity_shape[:, 0] / self.specificity_shape.sum(-1)
-
-    @property
-    def posterior(self) -> WorkerPosterior:
-        """With the axis of restarts."""
-        return WorkerPosterior(self.sensitivity_shape[None], self.specificity_shape[None])
-
-
-class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
+class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
     """Spectral clustering of the answers as a signed graph; the features are ignored.
 
     An answer "same" is an edge of weight +1, "different" of −1. The bottom of the spectrum of the normalised signed
@@ -66,25 +43,21 @@ class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
     evidence_ : log probability of the answers
     """
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         if len(answers.annotated) < self.n_clusters:
             raise UserError(
                 f"pairs: {len(answers.annotated)} annotated items; expected n_clusters={self.n_clusters} at least"
             )
-        return OneShot(lambda: self._cluster(len(features), answers))
-
-    def _cluster(self, num_items: int, answers: PairAnnotations) -> Result:
         self.annotated_ = answers.annotated
-        clusters, quality = self._best_round(answers)
-        labels = np.full(num_items, np.bincount(clusters).argmax())
+        clusters, quality, self.evidence_ = self._best_round(answers)
+        labels = np.full(len(features), np.bincount(clusters).argmax())
         labels[self.annotated_] = clusters
-        self.sensitivity_shape_, self.specificity_shape_, self.evidence_ = quality
-        self.sensitivity_, self.specificity_ = quality.sensitivity, quality.specificity
+        self.sensitivity_shape_, self.specificity_shape_ = quality.sensitivity[0], quality.specificity[0]
+        self.sensitivity_, self.specificity_ = (rates[0] for rates in quality.mean())
         final = Assignment.hard(labels)
-        return self._found(final, final, quality.posterior)
+        return self._found(final, final, quality)
 
-    def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, Quality]:
+    def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, WorkerPosterior, float]:
         i, j = pairs.index.i, pairs.index.j
         weight = 2.0 * pairs.label - 1
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
@@ -92,15 +65,18 @@ class SignedSpectral(CrowdOnlyParameters, CrowdClusterer):
         for _ in range(self.n_reweightings + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
             clusters = kmeans.fit_predict(embedding).astype(np.int64)
-            quality = judge(pairs, clusters[i] == clusters[j])
-            rounds.append((clusters, quality))
-            alpha, beta = quality.sensitivity[pairs.worker], quality.specificity[pairs.worker]
+            quality, evidence = judge(pairs, clusters[i] == clusters[j])
+            rounds.append((clusters, quality, evidence))
+            alpha, beta = (rates[0, pairs.worker] for rates in quality.mean())
             weight = np.where(pairs.label == 1, np.log(alpha / (1 - beta)), np.log((1 - alpha) / beta))
-        return max(rounds, key=lambda found: found[1].evidence)
+        return max(rounds, key=lambda found: found[2])
 
 
-def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
-    """The annotators' quality if ``same`` [P] is the truth about the pairs, under a Beta(10, 1) prior."""
+def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, float]:
+    """The annotators' quality if ``same`` [P] is the truth about the pairs, and the log probability of all answers.
+
+    The prior is Beta(10, 1); the posterior has an axis of one restart.
+    """
     cell = 2 * pairs.worker + pairs.label
     together = np.bincount(cell[same], minlength=2 * pairs.num_annotators).reshape(-1, 2)
     prior = torch.tensor(_PRIOR, dtype=torch.float64)
@@ -108,10 +84,10 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> Quality:
     posterior = quality_posterior(prior, prior, *counts)
     shapes = [shape.numpy() for shape in posterior]
     evidence = sum(float((betaln(*shape.T) - betaln(*_PRIOR)).sum()) for shape in shapes)
-    return Quality(shapes[0], shapes[1], evidence)
+    return WorkerPosterior(shapes[0][None], shapes[1][None]), evidence
 
 
-class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
+class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
     """:class:`SignedSpectral`, and a logistic regression from the features to its clusters for all other items.
 
     The regression is multinomial, on standardised features; the strength of its ridge penalty is chosen by five-fold
@@ -130,11 +106,8 @@ class CrowdLogistic(CrowdLogisticParameters, CrowdClusterer):
         features = self._new_items(X)
         return self.classifier_.predict(features)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         self.crowd_ = SignedSpectral(**{**self.get_params(), "random_state": self.seed_}).fit(features, answers)
-        return OneShot(lambda: self._classify(features))
-
-    def _classify(self, features: np.ndarray) -> Result:
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
         known, found = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = found.cluster[known]

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
@@ -23,7 +23,7 @@ RESOLUTION = 1000
 MATRICES = 3
 
 
-class CSPA(CSPAParameters, CrowdClusterer):
+class CSPA(CSPAParameters, OneShotClusterer):
     """Every annotator's answers make a clustering; the graph of how often two items meet in them is cut into K parts.
 
     The weight of a pair is the share of annotators who put it together among those whose clustering has both items.
@@ -52,13 +52,9 @@ class CSPA(CSPAParameters, CrowdClusterer):
     def _nearest(self, features: np.ndarray) -> np.ndarray:
         return np.asarray(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         clustered = len(features) if self.clusterings == "constrained_kmeans" else len(answers.annotated)
         check_memory("cspa", "co-associations", clustered, MATRICES)
-        return OneShot(lambda: self._cluster(features, answers))
-
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         rng = stream(self.seed_, "cspa")
         each = [_answers_of(answers, worker) for worker in range(answers.num_annotators)]
         clusterings = np.array([self._clustering(features, mine, rng) for mine in each])

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
@@ -35,7 +35,7 @@ class _Solver(_BaseITML):
         return X, y
 
 
-class ITML(ITMLParameters, CrowdClusterer):
+class ITML(ITMLParameters, OneShotClusterer):
     """Majority vote over the annotators, a Mahalanobis metric by ITML, k-means in that metric.
 
     metric-learn's own bounds are percentiles of distances but are compared with squared distances; here they are
@@ -59,13 +59,9 @@ class ITML(ITMLParameters, CrowdClusterer):
     def _nearest(self, features: np.ndarray) -> np.ndarray:
         return np.asarray(self._kmeans.predict(features @ self._root.T), np.int64)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
-        return OneShot(lambda: self._cluster(features, majority_vote(answers)))
-
-    def _cluster(self, features: np.ndarray, links: Links) -> Result:
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         rng = stream(self.seed_, "itml")
-        difference, must = _differences(features, links)
+        difference, must = _differences(features, majority_vote(answers))
         bounds = np.percentile(_squared_distances(features, rng), PERCENTILES)
         self.gamma_ = self._choose_gamma(difference, must, bounds, rng) if self.gamma is None else self.gamma
         self._root = self._learn(difference, must, bounds, self.gamma_)

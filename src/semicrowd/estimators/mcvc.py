@@ -16,7 +16,9 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
+from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
 from semicrowd.nets.mlp import MLP, choose_restarts
@@ -64,10 +66,10 @@ class MCVC(MCVCParameters, CrowdClusterer):
         """Clusters [N] of items from their features alone."""
         return self.predict_proba(X, view).argmax(-1)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> Method:
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         assert answers is not None
         self.scaler_ = StandardScaler().fit(features)
-        return _Fit(self, features, answers)
+        return iterate(_Fit(self, features, answers), monitor)
 
     def _standardised(self, features: np.ndarray) -> Tensor:
         return torch.from_numpy(self.scaler_.transform(features).astype(np.float32))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links
 from semicrowd.errors import UserError
 from semicrowd.estimators import persistence
@@ -69,8 +70,8 @@ class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):
     objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
-    def _cluster(self, features: np.ndarray, links: Links) -> Result:
-        found = super()._cluster(features, links)
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
+        found = super()._cluster(features, answers)
         self.metrics_ = self._metric.root.mT @ self._metric.root
         return found
 

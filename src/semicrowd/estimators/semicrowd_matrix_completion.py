@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
@@ -24,7 +24,7 @@ PENALTY, RELAXATION = 0.1, 1.6
 MATRICES, COMPLETION = 4, 11
 
 
-class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
+class SemiCrowd(SemiCrowdParameters, OneShotClusterer):
     """Similarity of the annotated items by robust matrix completion, metric by regression, spectral clustering.
 
     1. Similarity of a pair: the share of its answers that say "same".
@@ -55,13 +55,9 @@ class SemiCrowd(SemiCrowdParameters, CrowdClusterer):
     def _nearest(self, features: np.ndarray) -> np.ndarray:
         return np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1)
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:
-        assert answers is not None
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         check_memory("semicrowd", "similarities", len(features), MATRICES)
         check_memory("semicrowd", "answers", len(answers.annotated), COMPLETION)
-        return OneShot(lambda: self._cluster(features, answers))
-
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         items = answers.annotated
         similarity, observed = filtered_similarity(answers, self.lower, self.upper)
         weight = self.sparsity / np.sqrt(observed.mean() * len(items))

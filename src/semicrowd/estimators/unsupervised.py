@@ -1,17 +1,18 @@
 """Clustering from the features alone, for scale: k-means and a Gaussian mixture that take answers and ignore them."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn import cluster, mixture
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import CrowdClusterer, OneShot
+from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import KMeansParameters, MixtureParameters
 
 
-class _FeaturesOnly(CrowdClusterer):
+class _FeaturesOnly(OneShotClusterer):
     """A scikit-learn clustering of the features."""
 
     requires_answers = False
@@ -21,10 +22,7 @@ class _FeaturesOnly(CrowdClusterer):
         """Clusters [N] of items."""
         return self._assign(self._new_items(X)).cluster
 
-    def _method(self, features: np.ndarray, answers: PairAnnotations | None) -> OneShot:  # noqa: ARG002 - ignored
-        return OneShot(lambda: self._cluster(features))
-
-    def _cluster(self, features: np.ndarray) -> Result:
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         self.model_ = self._model().fit(features)
         found = self._assign(features)
         return self._found(found, found)
@@ -32,9 +30,9 @@ class _FeaturesOnly(CrowdClusterer):
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(self.model_.predict(features))
 
+    @abstractmethod
     def _model(self) -> Any:
         """The scikit-learn estimator, not fitted."""
-        raise NotImplementedError
 
 
 class KMeansOnly(KMeansParameters, _FeaturesOnly):

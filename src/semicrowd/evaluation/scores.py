@@ -3,33 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.metrics import cluster_counts, clustering_scores, worker_rank, worker_recovery
-
-
-@dataclass(frozen=True)
-class WorkerTable:
-    """Estimates of M annotators under the best restart, [M] each; truth is NaN where it is not known."""
-
-    name: tuple[str, ...]
-    pairs: np.ndarray
-    sensitivity: np.ndarray
-    sensitivity_interval: np.ndarray  # [M, 2], 90 %
-    specificity: np.ndarray
-    specificity_interval: np.ndarray  # [M, 2], 90 %
-    true_sensitivity: np.ndarray
-    true_specificity: np.ndarray
-
-    @property
-    def weight(self) -> np.ndarray:
-        """logit α + logit β, [M] in nats: what one "same" and one "different" of an annotator say together."""
-        ends = 1e-12
-        alpha, beta = (np.clip(x, ends, 1 - ends) for x in (self.sensitivity, self.specificity))
-        return np.log(alpha / (1 - alpha)) + np.log(beta / (1 - beta))
 
 
 @dataclass(frozen=True)
@@ -40,14 +20,14 @@ class Evaluation:
     ----------
     found : the result of the fit
     test : items of the test split; None without one, and of a method that takes no new items
-    workers : workers.csv, None of a method that does not judge the annotators
+    workers : workers.csv, truth NaN where it is not known; None of a method that does not judge the annotators
     scores : metrics.json, but for times
     restart_scores : columns of restarts.csv, [R] each; none of a method that keeps no scores of its restarts
     """
 
     found: Result
     test: Assignment | None
-    workers: WorkerTable | None
+    workers: pd.DataFrame | None
     scores: dict[str, float | int]
     restart_scores: dict[str, np.ndarray]
 
@@ -85,7 +65,10 @@ def score(
         labels = None if data.labels is None else data.labels[items]
         scores |= _scores("annotated", labels, found.final.cluster[items])
         if found.workers is not None:
-            workers = _worker_table(found.workers, answers, found.best)
+            workers = worker_frame(found.workers, found.best, answers)
+            for name in ("true_sensitivity", "true_specificity"):
+                truth = getattr(answers, name)
+                workers[name] = np.nan if truth is None else truth
             scores |= _recovery(workers)
     return Evaluation(found, test, workers, scores, restart_scores)
 
@@ -106,29 +89,10 @@ def _score_restarts(restarts: Restarts, labels: np.ndarray | None, num_clusters:
     return scores
 
 
-def _worker_table(estimates: WorkerPosterior, annotations: PairAnnotations, best: int) -> WorkerTable:
-    sensitivity, specificity = estimates.mean()
-    sensitivity_interval, specificity_interval = estimates.interval(0.9)
-    unknown = np.full(annotations.num_annotators, np.nan)
-    truth = annotations.true_sensitivity, annotations.true_specificity
-    return WorkerTable(
-        name=annotations.worker_names,
-        pairs=np.bincount(annotations.worker, minlength=annotations.num_annotators),
-        sensitivity=np.asarray(sensitivity[best]),
-        sensitivity_interval=np.asarray(sensitivity_interval[best]),
-        specificity=np.asarray(specificity[best]),
-        specificity_interval=np.asarray(specificity_interval[best]),
-        true_sensitivity=unknown if truth[0] is None else truth[0],
-        true_specificity=unknown if truth[1] is None else truth[1],
-    )
-
-
-def _recovery(workers: WorkerTable) -> dict[str, float]:
+def _recovery(workers: pd.DataFrame) -> dict[str, float]:
     scores = {}
-    for name, estimated, true in (
-        ("sensitivity", workers.sensitivity, workers.true_sensitivity),
-        ("specificity", workers.specificity, workers.true_specificity),
-    ):
+    for name in ("sensitivity", "specificity"):
+        estimated, true = (workers[column].to_numpy() for column in (name, f"true_{name}"))
         if np.isfinite(true).any():
             scores[f"workers/{name}_mae"] = worker_recovery(estimated, true)
         rank = worker_rank(estimated, true)

@@ -1,8 +1,7 @@
 """Estimates of the annotators' quality, with intervals, and the truth where it is known."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Transform
@@ -10,46 +9,47 @@ from scipy.special import logit
 
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, tidy
 
-if TYPE_CHECKING:
-    from semicrowd.evaluation.scores import WorkerTable
-
 #: Most annotators named on the axis.
 _MOST_NAMES = 60
 
 
-def workers(table: "WorkerTable", title: str) -> Figure:
-    """Sensitivity, specificity and weight of every annotator, one column each; bars are 90 % intervals."""
+def workers(table: pd.DataFrame, title: str) -> Figure:
+    """Sensitivity, specificity and weight of every annotator, one column each; bars are 90 % intervals.
+
+    Parameters
+    ----------
+    table : as :func:`semicrowd.crowd.workers.worker_frame`, with true_sensitivity and true_specificity
+    title : of the figure
+    """
+    table = table.sort_values("weight", ascending=False, kind="stable")
     # An annotator who is never wrong, or never right, has infinite weight; one who always gives the same answer none.
     with np.errstate(divide="ignore", invalid="ignore"):
-        true_weight = logit(table.true_sensitivity) + logit(table.true_specificity)
-    order = np.argsort(-table.weight, kind="stable")
-    columns = np.arange(len(order))
-    figure = new_figure(min(max(8.0, 0.22 * len(order) + 4), 18.0), 9, title)
+        true_weight = (logit(table["true_sensitivity"]) + logit(table["true_specificity"])).to_numpy()
+    columns = np.arange(len(table))
+    figure = new_figure(min(max(8.0, 0.22 * len(table) + 4), 18.0), 9, title)
     axes = figure.subplots(3, 1, sharex=True)
-    _quality(axes[0], "sensitivity", table.sensitivity, table.sensitivity_interval, table.true_sensitivity, order)
-    _quality(axes[1], "specificity", table.specificity, table.specificity_interval, table.true_specificity, order)
+    _quality(axes[0], "sensitivity", table)
+    _quality(axes[1], "specificity", table)
     axes[2].axhline(0, color=MUTED, lw=1, ls="--")
-    axes[2].scatter(columns, table.weight[order], s=22, color=MAIN, label="estimate")
-    _truth(axes[2], true_weight[order])
-    tidy(axes[2], "weight: logit(sensitivity) + logit(specificity); 0 says nothing", _axis(len(order)), "weight (nats)")
+    axes[2].scatter(columns, table["weight"], s=22, color=MAIN, label="estimate")
+    _truth(axes[2], true_weight)
+    tidy(axes[2], "weight: logit(sensitivity) + logit(specificity); 0 says nothing", _axis(len(table)), "weight (nats)")
     _legend(axes[2])
-    if len(order) <= _MOST_NAMES:
-        names = [table.name[m] for m in order]
-        axes[2].set_xticks(columns, names, fontsize=8, rotation=90 if len(order) > 12 else 0)
-    axes[2].set_xlim(-0.8, len(order) - 0.2)
+    if len(table) <= _MOST_NAMES:
+        axes[2].set_xticks(columns, list(table["annotator"]), fontsize=8, rotation=90 if len(table) > 12 else 0)
+    axes[2].set_xlim(-0.8, len(table) - 0.2)
     return figure
 
 
-def _quality(
-    axes: Axes, name: str, estimate: np.ndarray, interval: np.ndarray, truth: np.ndarray, order: np.ndarray
-) -> None:
-    columns, truth = np.arange(len(order)), truth[order]
-    estimate, interval = estimate[order], interval[order]
+def _quality(axes: Axes, name: str, table: pd.DataFrame) -> None:
+    columns = np.arange(len(table))
+    names = (name, f"{name}_low", f"{name}_high", f"true_{name}")
+    estimate, low, high, truth = (table[column].to_numpy() for column in names)
     axes.errorbar(
-        columns, estimate, np.abs(interval.T - estimate), fmt="o", ms=4.5, lw=1.4, color=MAIN,
+        columns, estimate, np.abs([low - estimate, high - estimate]), fmt="o", ms=4.5, lw=1.4, color=MAIN,
         label="estimate and 90 % interval",
     )  # fmt: skip
-    title = f"{name} of {len(order)} annotators"
+    title = f"{name} of {len(table)} annotators"
     if not np.isnan(truth).all():
         _truth(axes, truth)
         title += f": mean absolute error {np.nanmean(np.abs(estimate - truth)):.3f}"

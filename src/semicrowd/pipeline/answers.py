@@ -37,7 +37,7 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
     if missing:
         about |= {"unavailable": missing[0]}
     elif wanted is not None:
-        if wanted.fallback and (message := why_missing(f"{experiment.option('data')}_{wanted.kind}")):
+        if wanted.fallback and (message := why_missing(f"{experiment.settings['data']}_{wanted.kind}")):
             about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
             wanted = wanted.fallback
         csv_file.write_with_truth(_draw(experiment, wanted, job), path)

@@ -13,14 +13,14 @@ from typing import Any
 
 import yaml
 
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.pipeline.features import MAKERS
 from semicrowd.run.commandline.mistakes import is_mistake
 from semicrowd.run.settings import resolve
-from semicrowd.settings.fields import described
+from semicrowd.settings.fields import described, plain
 from semicrowd.settings.groups import TOP, groups_of
 
 #: What never changes a number, and what differs between the runs of one experiment.
@@ -84,11 +84,7 @@ def _answers_name(experiment: Experiment) -> str:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    return {one.spelled: _plain(one.default) for one in described(kind)}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return {one.spelled: plain(one.default) for one in described(kind)}
 
 
 def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, Any]) -> None:
@@ -98,8 +94,7 @@ def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, A
         if not is_mistake(error):
             raise
         content = {"error": str(error)}
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    write_atomic(path, partial(Path.write_text, data=text))
+    write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,7 +4,6 @@ A run depends on these and on no others. A new data set or method changes no oth
 them import what they name when it is asked for, and do not count themselves.
 """
 
-import argparse
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -98,16 +97,3 @@ def _names(node: ast.AST, package: str) -> list[str]:
 @cache
 def _sha256(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """``python -m semicrowd.pipeline.dependencies <method> <data set>``: the files behind such a run."""
-    parser = argparse.ArgumentParser(description="list the package's files that decide a run's numbers")
-    parser.add_argument("method", choices=ESTIMATORS)
-    parser.add_argument("data", choices=LOADERS)
-    options = parser.parse_args(arguments)
-    print("\n".join(sorted(files_behind(run_modules(options.method, options.data)))))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,12 +4,11 @@ import argparse
 import shutil
 import subprocess
 import sys
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from semicrowd.errors import UserError
-from semicrowd.files import read_status, write_atomic, write_json
+from semicrowd.files import read_status, write_json, write_text
 from semicrowd.pipeline.experiments import ANNOTATIONS, CONFIGURATIONS, PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
 
@@ -93,7 +92,7 @@ def _forget_other_inputs(experiment: Experiment) -> None:
             pass
         except OSError as error:  # what stayed would pass for made of the new inputs
             raise UserError(f"{folder}: cannot be deleted: {error.strerror}") from error
-        write_atomic(note, partial(Path.write_text, data=made_of))
+        write_text(note, made_of)
 
 
 def inputs_of(experiment: Experiment) -> str:

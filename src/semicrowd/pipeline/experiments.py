@@ -44,10 +44,8 @@ class Job:
 
     Attributes
     ----------
-    seed
-        Of the run and of its answers.
-    point
-        Where in the experiment's sweep it is: option of the answers → value; empty without a sweep.
+    seed : of the run and of its answers
+    point : where in the experiment's sweep it is: option of the answers → value; empty without a sweep
     """
 
     seed: int
@@ -65,14 +63,10 @@ class Answers:
 
     Attributes
     ----------
-    kind
-        ``two_coin``, ``quota``, ``tasks`` or ``crowd``.
-    options
-        Of that kind, as ``conf/annotations`` has them; the others keep their defaults.
-    fallback
-        What to simulate where these cannot be had.
-    shared
-        Name of the set, where several experiments share these answers.
+    kind : ``two_coin``, ``quota``, ``tasks`` or ``crowd``
+    options : of that kind, as ``conf/annotations`` has them; the others keep their defaults
+    fallback : what to simulate where these cannot be had
+    shared : name of the set, where several experiments share these answers
     """
 
     kind: str
@@ -92,30 +86,26 @@ class Experiment:
 
     Attributes
     ----------
-    overrides
-        Arguments of ``src/train.py``, without seed, answers and run directory.
-    seeds
-        One run each, at every point of the sweep.
-    answers
-        What the answers stage writes, None for an experiment without.
-    sweep
-        Option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
+    settings : of ``src/train.py``, without seed, answers and run directory
+    seeds : one run each, at every point of the sweep
+    answers : what the answers stage writes, None for an experiment without
+    sweep : option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
         stage and one process for all runs: for runs that take less time than a start of Python. None: a stage for each
-        seed.
-    needs
-        Data sets without which there is nothing to run.
+        seed
+    needs : data sets without which there is nothing to run
     """
 
     name: str
-    overrides: tuple[str, ...]
+    settings: Mapping[str, Any]
     seeds: tuple[int, ...]
     answers: Answers | None = None
     needs: tuple[str, ...] = field(default_factory=tuple)
     sweep: Mapping[str, Sequence[Any]] | None = None
 
-    def option(self, key: str) -> str | None:
-        """Value of the override ``key=value``; None where it is left at its default."""
-        return dict(override.split("=", maxsplit=1) for override in self.overrides).get(key)
+    @property
+    def overrides(self) -> list[str]:
+        """The settings as arguments."""
+        return arguments(self.settings)
 
     def command(self) -> str:
         """The same runs by hand; the answers are then drawn or read by the run itself."""
@@ -198,7 +188,7 @@ def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any])
     said = {**group, **entries[entry]}
     return Experiment(
         name=name,
-        overrides=tuple(arguments(said["settings"])),
+        settings=dict(said["settings"]),
         seeds=tuple(said["seeds"]),
         answers=_answers(said.get("answers") if shared is None else sets[shared], shared),
         needs=tuple(said.get("needs", ())),

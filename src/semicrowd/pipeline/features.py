@@ -4,11 +4,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, kept_axes, kept_components, place
-from semicrowd.files import write_atomic
+from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
 
@@ -24,7 +22,9 @@ def make_face_features(root: Path) -> list[Path]:
         return []
     pixels, _ = faces.read_faces(root)
     content = {place(folder, COMPONENTS, scaling): kept_components(pixels, COMPONENTS, scaling) for scaling in SCALINGS}
-    return [_write(path, arrays) for path, arrays in content.items()]
+    for path, arrays in content.items():
+        write_arrays(path, arrays)
+    return list(content)
 
 
 def make_cifar10_features(root: Path) -> list[Path]:
@@ -33,21 +33,13 @@ def make_cifar10_features(root: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("cifar10"):
         return []
-    content = kept_axes(cifar10.read_training_pixels(root), cifar10.COMPONENTS)
-    return [_write(axes_place(folder, cifar10.COMPONENTS), content)]
+    path = axes_place(folder, cifar10.COMPONENTS)
+    write_arrays(path, kept_axes(cifar10.read_training_pixels(root), cifar10.COMPONENTS))
+    return [path]
 
 
 #: Data set → what writes its components.
 MAKERS: dict[str, Callable[[Path], list[Path]]] = {"face": make_face_features, "cifar10": make_cifar10_features}
-
-
-def _write(path: Path, content: dict[str, np.ndarray]) -> Path:
-    def save(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **content)  # type: ignore[arg-type]
-
-    write_atomic(path, save)
-    return path
 
 
 def main(arguments: list[str] | None = None) -> None:

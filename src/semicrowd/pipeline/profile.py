@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import PARAMS, load_plan
 
 PROFILES = Path("conf/profile")
@@ -42,7 +42,7 @@ def select_profile(name: str, params: Path = PARAMS, profiles: Path = PROFILES) 
         text = f"# Profile {name!r}: {source} with its base filled in. The pipeline reads this file.\n{whole}"
     if params.is_file() and params.read_text(encoding="utf-8") == text:
         return False
-    write_atomic(params, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_text(params, text)
     return True
 
 

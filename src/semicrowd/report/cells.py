@@ -12,14 +12,10 @@ class PaperValue:
 
     Attributes
     ----------
-    cell
-        Row or panel, in the paper's words as far as possible.
-    quantity
-        ``accuracy``, ``nmi``, ``clusters`` or ``seconds_per_epoch``.
-    value
-        The number: a fraction (a paper may print per cent), a count or seconds.
-    sd
-        Standard deviation over runs, where the paper prints one.
+    cell : row or panel, in the paper's words as far as possible
+    quantity : ``accuracy``, ``nmi``, ``clusters`` or ``seconds_per_epoch``
+    value : the number: a fraction (a paper may print per cent), a count or seconds
+    sd : standard deviation over runs, where the paper prints one
     """
 
     cell: str
@@ -34,10 +30,8 @@ class Summary:
 
     Attributes
     ----------
-    mean, sd
-        In the unit of the metric; ``sd`` is the sample standard deviation, None for a single run.
-    seeds
-        Seeds of the runs, in their order.
+    mean, sd : in the unit of the metric; ``sd`` is the sample standard deviation, None for a single run
+    seeds : seeds of the runs, in their order
     """
 
     mean: float
@@ -75,17 +69,12 @@ class Cell:
 
     Attributes
     ----------
-    cell, quantity
-        Which row or panel, and what is measured.
-    paper
-        The printed number; None for a number of ours that the paper does not give.
-    ours
-        None while there is no finished run.
-    remark
-        Why ours is missing ("not yet done", "data not available here: …", "failed: …"), or that the answers behind it
-        are *simulated*; empty otherwise.
-    deviations
-        How our protocol differs from the paper's.
+    cell, quantity : which row or panel, and what is measured
+    paper : the printed number; None for a number of ours that the paper does not give
+    ours : None while there is no finished run
+    remark : why ours is missing ("not yet done", "data not available here: …", "failed: …"), or that the answers behind
+        it are *simulated*; empty otherwise
+    deviations : how our protocol differs from the paper's
     """
 
     cell: str

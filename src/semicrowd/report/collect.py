@@ -1,7 +1,6 @@
 """Gathers the runs of the selected profile into one file, ``reports/runs.json``, from which the report is made."""
 
 import argparse
-import csv
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ import yaml
 
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
+from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.runs import Collected, Run
 
 RUNS = Path("reports/runs.json")
@@ -30,9 +30,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def _read_columns(path: Path) -> dict[str, list[float]]:
     if not path.is_file():  # of a method without restarts
         return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else ()) if rows[0][name]}
+    return read_table(path).dropna(axis="columns", how="all").astype(float).to_dict("list")
 
 
 def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:

@@ -17,10 +17,8 @@ class Image:
 
     Attributes
     ----------
-    path
-        Of its file, relative to the report's folder.
-    caption
-        What it shows; also its text for those who cannot see it.
+    path : of its file, relative to the report's folder
+    caption : what it shows; also its text for those who cannot see it
     """
 
     path: Path
@@ -33,12 +31,9 @@ class Result:
 
     Attributes
     ----------
-    text
-        How to read it: which runs, which metric stands beside the paper's.
-    images
-        Figures, in their order.
-    commands
-        Commands that give the runs again.
+    text : how to read it: which runs, which metric stands beside the paper's
+    images : figures, in their order
+    commands : commands that give the runs again
     """
 
     cells: tuple[Cell, ...] = ()
@@ -67,20 +62,13 @@ class Exhibit:
 
     Attributes
     ----------
-    key
-        Its anchor within the paper.
-    label
-        As the paper numbers it.
-    title
-        What it shows, in our words.
-    computed
-        False for diagrams and lists of settings: there is no result to reproduce.
-    values
-        The numbers that the paper prints.
-    protocol
-        How the paper got them.
-    fill
-        Makes its result from the runs, and its images in the folder of the report; None while nobody has done it.
+    key : its anchor within the paper
+    label : as the paper numbers it
+    title : what it shows, in our words
+    computed : False for diagrams and lists of settings: there is no result to reproduce
+    values : the numbers that the paper prints
+    protocol : how the paper got them
+    fill : makes its result from the runs, and its images in the folder of the report; None while nobody has done it
     """
 
     key: str
@@ -117,8 +105,7 @@ class Paper:
 
     Attributes
     ----------
-    key
-        Name of its folder.
+    key : name of its folder
     """
 
     key: str

@@ -76,13 +76,10 @@ def cells_of_experiment(
 
     Parameters
     ----------
-    cell
-        The paper's name of the row; its numbers stand beside ours. Without any of that name, there is none beside.
-    measures
-        quantity → how it is read off a run. Quantities that the paper does not print get a cell without its number.
-        Where nothing has run, there are the quantities that the paper prints, or the first.
-    label
-        Name of the row here, where it is not the paper's.
+    cell : the paper's name of the row; its numbers stand beside ours. Without any of that name, there is none beside
+    measures : quantity → how it is read off a run. Quantities that the paper does not print get a cell without its
+        number. Where nothing has run, there are the quantities that the paper prints, or the first
+    label : name of the row here, where it is not the paper's
     """
     runs = collected.finished(experiment)
     remarks = remarks_on(collected, experiment)

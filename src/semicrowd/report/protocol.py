@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from semicrowd.settings.fields import dotted
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -11,18 +13,12 @@ class Setting:
 
     Attributes
     ----------
-    key
-        Where a run's resolved configuration has it, as ``model.K``.
-    label
-        What it is.
-    paper
-        The paper's value.
-    with_answers
-        True for a setting that matters only to a run with answers.
-    said
-        How to print the paper's value, where the value itself is an option's name.
-    model
-        The only model that has it; empty for a setting of all.
+    key : where a run's resolved configuration has it, as ``model.K``
+    label : what it is
+    paper : the paper's value
+    with_answers : True for a setting that matters only to a run with answers
+    said : how to print the paper's value, where the value itself is an option's name
+    model : the only model that has it; empty for a setting of all
     """
 
     key: str
@@ -39,12 +35,10 @@ class Protocol:
 
     Attributes
     ----------
-    runs
-        How many runs stand behind a number.
-    settings
-        Of the models named in ``models``. Another method is held to the notes alone: the paper does not say how it ran.
-    notes
-        Differences that no setting tells.
+    runs : how many runs stand behind a number
+    settings : of the models named in ``models``. Another method is held to the notes alone: the paper does not say how
+        it ran
+    notes : differences that no setting tells
     """
 
     runs: int = 1
@@ -57,12 +51,9 @@ class Protocol:
 
         Parameters
         ----------
-        config
-            Resolved configuration of a run.
-        with_answers
-            Whether the run had answers.
-        runs
-            How many runs stand behind our number.
+        config : resolved configuration of a run
+        with_answers : whether the run had answers
+        runs : how many runs stand behind our number
 
         Raises
         ------
@@ -72,21 +63,15 @@ class Protocol:
         found = []
         if runs != self.runs:
             found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {self.runs})")
-        model = config["model"]["name"]
+        ours = dotted(config)
+        model = ours["model.name"]
         for setting in self.settings if model in self.models else ():
             if (setting.with_answers and not with_answers) or setting.model not in ("", model):
                 continue
-            ours = _lookup(config, setting.key)
-            if ours != setting.paper:
-                found.append(f"{setting.label}: {_say(ours)} (paper: {setting.said or _say(setting.paper)})")
+            value = ours[setting.key]
+            if value != setting.paper:
+                found.append(f"{setting.label}: {_say(value)} (paper: {setting.said or _say(setting.paper)})")
         return [*found, *self.notes]
-
-
-def _lookup(config: Mapping[str, Any], key: str) -> Any:
-    value: Any = config
-    for part in key.split("."):
-        value = value[part]
-    return value
 
 
 def _say(value: Any) -> str:

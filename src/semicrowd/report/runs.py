@@ -10,24 +10,16 @@ class Run:
 
     Attributes
     ----------
-    directory
-        Run directory, relative to the project.
-    status
-        ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the data
-        cannot be had here); ``missing`` (never started).
-    message
-        The error, or how to get the data; empty for a finished run.
-    metrics
-        ``metrics.json``; empty unless finished.
-    config
-        The resolved configuration; empty where the run has not got that far.
-    restarts
-        Columns of ``restarts.csv``, one number for each start.
-    answers
-        What is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace real
-        ones); empty for a run without.
-    point
-        Where in its experiment's sweep the run is: option of the answers → value.
+    directory : run directory, relative to the project
+    status : ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the
+        data cannot be had here); ``missing`` (never started)
+    message : the error, or how to get the data; empty for a finished run
+    metrics : ``metrics.json``; empty unless finished
+    config : the resolved configuration; empty where the run has not got that far
+    restarts : columns of ``restarts.csv``, one number for each start
+    answers : what is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace
+        real ones); empty for a run without
+    point : where in its experiment's sweep the run is: option of the answers → value
     """
 
     seed: int

@@ -1,13 +1,12 @@
 """Renders the results as one page, twice: ``index.html`` to look at, ``REPORT.md`` to read as text."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import Cell, format_difference, format_value
 from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
@@ -140,10 +139,6 @@ def page(results: Results, studies: Sequence[Study], collected: Collected) -> di
     }
 
 
-def _write_text(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
 def write(results: Results, studies: Sequence[Study], collected: Collected, folder: Path) -> None:
     """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
     templates = jinja2.Environment(
@@ -157,4 +152,4 @@ def write(results: Results, studies: Sequence[Study], collected: Collected, fold
     content = page(results, studies, collected)
     for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
         text = templates.get_template(template).render(content)
-        write_atomic(folder / name, partial(_write_text, text))
+        write_text(folder / name, text)

@@ -1,6 +1,6 @@
 """The configuration that Hydra composes: choices, and the settings that somebody has given, all others null."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import described
+from semicrowd.settings.fields import described, dotted
 from semicrowd.settings.groups import CHOSEN, FIXED, TOP, choice_of, groups_of, names_of, nothing_given
 
 CONF = Path(__file__).resolve().parents[3] / "conf"
@@ -164,16 +164,7 @@ class _Sources:
 def _keys_of_file(path: Path) -> set[str]:
     """Dotted settings and groups that a configuration file sets."""
     content = yaml.safe_load(path.read_text()) or {}
-    package = path.parent.name if path.parent.name in CHOSEN else ""
+    package = f"{path.parent.name}." if path.parent.name in CHOSEN else ""
     entries = [entry for entry in content.pop("defaults", []) if isinstance(entry, dict)]
     chosen = [key.removeprefix("override ").lstrip("/") for one in entries for key, name in one.items() if name]
-    return {*chosen, *_dotted(content, package)}
-
-
-def _dotted(content: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    for key, value in content.items():
-        name = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, dict):
-            yield from _dotted(value, name)
-        else:
-            yield name
+    return {*chosen, *dotted(content, package)}

@@ -11,6 +11,7 @@ from semicrowd.files import RunDirectory, read_status, write_json
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
 from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.interrupts import raise_again
 from semicrowd.run.settings import check_given, given_in_vain
 
 Metrics = dict[str, float | int]
@@ -55,6 +56,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
     origin = provenance(data, answers)
+    raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
         if not resume:

@@ -1,7 +1,6 @@
 """``python src/predict.py``: clusters of new items from a finished run."""
 
 import argparse
-import csv
 import inspect
 import sys
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.errors import UserError
-from semicrowd.files import MODEL, read_status
+from semicrowd.files import MODEL, read_status, write_text
 
 _EPILOG = """\
 examples:
@@ -62,7 +61,8 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.data import load_dataset
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned
-    from semicrowd.run.files.results import ASSIGNMENT_HEADER, assignment_rows, write_assignments
+    from semicrowd.run.files.results import assignment_csv
+    from semicrowd.run.interrupts import raise_again
 
     features = load_dataset("table", Path(), path=str(features_file)).features
     estimator = load(run / MODEL)
@@ -81,9 +81,9 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         except UserError as error:
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
-    if output is not None:
-        write_assignments(output, assignment, annotated)
-        return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(ASSIGNMENT_HEADER)
-    writer.writerows(assignment_rows(assignment, annotated))
+    raise_again()
+    text = assignment_csv(assignment, annotated)
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(output, text)

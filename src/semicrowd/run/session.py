@@ -4,13 +4,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.scores import Evaluation, score
-from semicrowd.files import MODEL
+from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.estimator import assigned
@@ -37,19 +35,6 @@ METRICS = (
     "restart/best",
     "restart/oracle_acc",
 )
-#: What the tracker keeps of a run directory.
-ARTIFACTS = (
-    "config.yaml",
-    "provenance.json",
-    "annotations.csv",
-    "assignments.csv",
-    "test_assignments.csv",
-    "workers.csv",
-    "restarts.csv",
-    "curves.csv",
-    "figures",
-)
-
 
 @dataclass(frozen=True)
 class Session:
@@ -79,7 +64,8 @@ class Session:
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor)
-        self.tracker.finish(metrics, [self.run_dir / name for name in ARTIFACTS if (self.run_dir / name).exists()])
+        kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
+        self.tracker.finish(metrics, [path for path in kept if path.exists()])
         return metrics
 
     def _test(self) -> Assignment | None:
@@ -90,28 +76,11 @@ class Session:
 
     def _draw(self, result: Evaluation, monitor: Monitor) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
-        from semicrowd.figures import RunFigureData, run_figures
-        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS
+        from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
-        found, data = result.found, self.data
-        weights, samples = np.bincount(found.final.cluster, minlength=found.num_clusters) / data.num_items, None
+        generated = None
         if self.settings.choices["model"] in MODELS:
-            number = SAMPLES_POINTS if data.image_shape is None else SAMPLES_IMAGE
-            samples = self.estimator.generate(number, self.settings.values["seed"])
-            weights = self.estimator.cluster_weights_
-        figures = RunFigureData(
-            title=run_name(self.settings.content),
-            features=data.features,
-            labels=data.labels,
-            clusters=found.final.cluster,
-            latent_mean=found.latent_mean if found.latent_mean is not None else np.zeros((data.num_items, 0)),
-            samples=samples,
-            weights=weights,
-            image_shape=data.image_shape,
-            workers=result.workers,
-            curves=monitor.rows,
-            restarts=result.restart_scores,
-            best=found.best,
-            snapshots=monitor.kept,
-        )
-        run_figures(figures, self.run_dir / "figures")
+            number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
+            generated = self.estimator.generate(number, self.settings.values["seed"]), self.estimator.cluster_weights_
+        title = run_name(self.settings.content)
+        run_figures(self.run_dir / "figures", title, self.data, result, monitor.rows, generated, monitor.kept)

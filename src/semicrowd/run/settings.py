@@ -9,7 +9,7 @@ from semicrowd.defaults.rule import baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
-from semicrowd.settings.fields import Settings, check, described, shown
+from semicrowd.settings.fields import Settings, check, described, plain, shown
 from semicrowd.settings.groups import MODELS, TOP, groups_of
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainingSettings
@@ -44,10 +44,10 @@ class Resolved:
     @property
     def content(self) -> dict[str, Any]:
         """As config.yaml has it: nested, plain values."""
-        nested: dict[str, Any] = {name: _plain(value) for name, value in self.group("").items()} | self.extra
+        nested: dict[str, Any] = {name: plain(value) for name, value in self.group("").items()} | self.extra
         for group in groups_of(self.choices):
             named = {"name": self.choices[group]} if group in self.choices else {}
-            settings = named | {name: _plain(value) for name, value in self.group(group).items()}
+            settings = named | {name: plain(value) for name, value in self.group(group).items()}
             if settings:
                 nested[group] = settings
         return nested
@@ -200,7 +200,3 @@ def _origin(name: str, given: Given, reasons: Mapping[str, str]) -> str:
     if name in given.values:
         return given.origins.get(name, "argument")
     return f"rule: {reasons[name]}" if name in reasons else DEFAULT
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -21,6 +21,7 @@ from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import brief, show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
+from semicrowd.run.interrupts import raise_again
 from semicrowd.run.settings import check_given, sources
 
 _REPORTS = ".jobs"
@@ -171,10 +172,11 @@ def launcher(given: Given) -> Launch | None:
     return launch
 
 
+@dataclass(frozen=True)
 class Sweep:
     """All jobs of a command, in the sweep's folder.
 
-    Parameters
+    Attributes
     ----------
     jobs : all of them
     given : what those that can be run are given
@@ -183,15 +185,11 @@ class Sweep:
     launch : runs jobs, several at once; None: one after the other in this process
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        given: Mapping[Job, Given],
-        mistakes: Mapping[Job, UserError],
-        folder: Path,
-        launch: Launch | None,
-    ) -> None:
-        self.jobs, self.given, self.mistakes, self.folder, self.launch = jobs, given, mistakes, folder, launch
+    jobs: Sequence[Job]
+    given: Mapping[Job, Given]
+    mistakes: Mapping[Job, UserError]
+    folder: Path
+    launch: Launch | None
 
     def run(self) -> None:
         """Run the jobs and print the table of all of them; raises as :func:`run_sweep`."""
@@ -199,6 +197,7 @@ class Sweep:
 
         ancestor = existing_ancestor(self.folder)
         settings = sources(next(iter(self.given.values()))).content
+        raise_again()
         with open_sweep(settings, self.folder, {"command": command()}) as tracker:
             shutil.rmtree(self.folder / _REPORTS, ignore_errors=True)
             for job in self.jobs:

@@ -5,7 +5,7 @@ A rule takes a value and says what was expected instead, or None where the value
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -101,25 +101,23 @@ class Description:
 
     name: str
     default: Any
-    help: str
     spelled: str
+    help: str
     rule: Rule
     optional: bool
 
 
 def described(settings: type) -> list[Description]:
-    """The settings of a dataclass, in their order."""
+    """The settings of a dataclass, in their order; each has a default."""
     spelling = getattr(settings, "spelling", {})
-    return [
-        Description(f.name, f.default, f.metadata["help"], spelling.get(f.name, f.name), f.metadata["rule"],
-                    f.metadata["optional"])
-        for f in _settings(settings)
-    ]
+    found = [f for f in fields(settings) if "rule" in f.metadata]
+    assert all(f.default is not MISSING for f in found)
+    return [Description(f.name, f.default, spelled=spelling.get(f.name, f.name), **f.metadata) for f in found]
 
 
 def names(settings: type) -> list[str]:
     """Names of the settings of a dataclass."""
-    return [f.name for f in _settings(settings)]
+    return [one.name for one in described(settings)]
 
 
 def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
@@ -141,20 +139,18 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
     UserError
         Naming the setting, its value and what was expected, or the setting that is most like an unknown one.
     """
-    known = {f.name: f for f in _settings(settings)}
-    spelling = getattr(settings, "spelling", {}) if where else {}
+    known = {one.name: one for one in described(settings)}
+    spelled = {name: one.spelled if where else name for name, one in known.items()}
     prefix = f"{where}." if where else ""
     for name, value in values.items():
         if name not in known:
-            there = [spelling.get(one, one) for one in known]
-            raise UserError(
-                f"{prefix}{name}: no such setting{nearest(name, there, prefix)}; there are {', '.join(there) or 'none'}"
-            )
-        if value is None and known[name].metadata["optional"]:
+            near, there = nearest(name, spelled.values(), prefix), ", ".join(spelled.values())
+            raise UserError(f"{prefix}{name}: no such setting{near}; there are {there or 'none'}")
+        if value is None and known[name].optional:
             continue
-        expected = known[name].metadata["rule"](value)
+        expected = known[name].rule(value)
         if expected is not None:
-            raise UserError(f"{prefix}{spelling.get(name, name)}={shown(value)}: expected {expected}")
+            raise UserError(f"{prefix}{spelled[name]}={shown(value)}: expected {expected}")
 
 
 class Settings:
@@ -167,11 +163,11 @@ class Settings:
     group = ""
 
     def __post_init__(self) -> None:
-        for f in _settings(type(self)):
-            value = getattr(self, f.name)
+        for name in names(type(self)):
+            value = getattr(self, name)
             if isinstance(value, Sequence) and not isinstance(value, str | tuple):
-                object.__setattr__(self, f.name, tuple(value))
-        check(type(self), {f.name: getattr(self, f.name) for f in _settings(type(self))}, self.group)
+                object.__setattr__(self, name, tuple(value))
+        check(type(self), {name: getattr(self, name) for name in names(type(self))}, self.group)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -182,7 +178,7 @@ class Settings:
         UserError
             As :func:`check`.
         """
-        optional = {f.name for f in _settings(cls) if f.metadata["optional"]}
+        optional = {one.name for one in described(cls) if one.optional}
         given = {name: value for name, value in values.items() if value is not None or name in optional}
         check(cls, given, cls.group)
         return cls(**given)
@@ -199,10 +195,17 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _settings(settings: type) -> list[Field[Any]]:
-    found = [f for f in fields(settings) if "rule" in f.metadata]
-    assert all(f.default is not MISSING for f in found)
-    return found
+def plain(value: Any) -> Any:
+    """A value as YAML has it: a tuple is a list."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def dotted(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their dotted names: ``{"model": {"K": 4}}`` is ``{"model.K": 4}``."""
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= dotted(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
 
 
 def _is_whole(value: Any) -> bool:

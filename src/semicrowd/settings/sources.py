@@ -5,13 +5,12 @@ of the optional ones (``data.pca``: the pixels); given for another it is its def
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Rule, Settings, check, choice, each, either, number, setting, text, whole
+from semicrowd.settings.fields import Rule, Settings, choice, each, either, nearest, number, setting, text, whole
 
 #: Tasks of MNIST's crowd.
 CROWD_TASKS = 91
@@ -38,11 +37,21 @@ def _components(most: int) -> Rule:
     return _expecting(f"a whole number from 1 to {most}, or null for the pixels", whole(1, most))
 
 
-@dataclass(frozen=True)
-class PinwheelSettings(Settings):
-    """Five bent arms in the plane, generated (Johnson et al. 2016, SVAE)."""
+class DataSettings(Settings):
+    """Of a data set."""
 
     group = "data"
+
+
+class AnswerSettings(Settings):
+    """Of a kind of answers."""
+
+    group = "annotations"
+
+
+@dataclass(frozen=True)
+class PinwheelSettings(DataSettings):
+    """Five bent arms in the plane, generated (Johnson et al. 2016, SVAE)."""
 
     data_seed: int = setting(0, "of the points; not the run's: the seeds of a sweep share their points", whole(0))
     num_classes: int = setting(5, "arms", _COUNT)
@@ -50,20 +59,16 @@ class PinwheelSettings(Settings):
 
 
 @dataclass(frozen=True)
-class MNISTSettings(Settings):
+class MNISTSettings(DataSettings):
     """60,000 training and 10,000 test images of 28 × 28 pixels."""
-
-    group = "data"
 
     subset: int | None = setting(None, "training images to draw; null: all, in their order", _SUBSET, optional=True)
     data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 @dataclass(frozen=True)
-class FaceSettings(Settings):
+class FaceSettings(DataSettings):
     """624 images of 20 people, 30 × 32 pixels; the classes are the four poses (CMU, UCI 124)."""
-
-    group = "data"
 
     pca: int | None = setting(20, "principal components, null: the pixels", _components(600), optional=True)
     standardize: str = setting(
@@ -79,19 +84,15 @@ class FaceSettings(Settings):
 
 
 @dataclass(frozen=True)
-class CIFAR10Settings(Settings):
+class CIFAR10Settings(DataSettings):
     """50,000 training images of 32 × 32 pixels in three colours, or as many as there are, and test images."""
-
-    group = "data"
 
     pca: int | None = setting(100, "principal components, null: the pixels", _components(3072), optional=True)
 
 
 @dataclass(frozen=True)
-class TableSettings(Settings):
+class TableSettings(DataSettings):
     """Your own features; a column ``label`` of the csv is used for the metrics only."""
-
-    group = "data"
 
     path: str | Path | None = setting(None, ".csv with a header, or .npy", _PATH, optional=True)
 
@@ -116,10 +117,8 @@ BENCHMARKS = {
 
 
 @dataclass(frozen=True)
-class BenchmarkSettings(Settings):
+class BenchmarkSettings(DataSettings):
     """Public tables with classes, features as published; --help data=benchmark lists them."""
-
-    group = "data"
 
     which: str = setting("iris", " | ".join(BENCHMARKS), choice(*BENCHMARKS))
     classes: tuple[Any, ...] | None = setting(
@@ -132,17 +131,13 @@ class BenchmarkSettings(Settings):
 
 
 @dataclass(frozen=True)
-class NoAnswers(Settings):
+class NoAnswers(AnswerSettings):
     """No answers."""
-
-    group = "annotations"
 
 
 @dataclass(frozen=True)
-class TwoCoinSettings(Settings):
+class TwoCoinSettings(AnswerSettings):
     """Simulated: annotators answer random pairs (SCDC paper, pinwheel)."""
-
-    group = "annotations"
 
     num_annotators: int = setting(20, "M", _COUNT)
     pairs_per_annotator: int = setting(49, "distinct pairs that each of them answers", _COUNT)
@@ -156,10 +151,8 @@ class TwoCoinSettings(Settings):
 
 
 @dataclass(frozen=True)
-class QuotaSettings(Settings):
+class QuotaSettings(AnswerSettings):
     """Simulated: half of each annotator's pairs truly the same (SCDC paper, faces)."""
-
-    group = "annotations"
 
     sensitivity: Rates = setting((0.95, 0.9, 0.85, 0.8, 0.75), "P(answer same | same) of each annotator", _RATES)
     specificity: Rates = setting((0.95, 0.9, 0.85, 0.8, 0.75), "P(answer different | different)", _RATES)
@@ -177,10 +170,8 @@ class QuotaSettings(Settings):
 
 
 @dataclass(frozen=True)
-class TasksSettings(Settings):
+class TasksSettings(AnswerSettings):
     """Simulated: annotators group the items of a grid, as the MNIST crowd did; the answers are all its pairs."""
-
-    group = "annotations"
 
     num_annotators: int = setting(48, "M", _COUNT)
     num_tasks: int = setting(91, "grids; every annotator has one at least", _COUNT)
@@ -221,10 +212,8 @@ class TasksSettings(Settings):
 
 
 @dataclass(frozen=True)
-class CrowdSettings(Settings):
+class CrowdSettings(AnswerSettings):
     """The real answers of 48 people about MNIST, in 91 tasks of 36 images."""
-
-    group = "annotations"
 
     num_tasks: int | None = setting(
         None, "of the 91, drawn by the seed (5 are among 10); null: all",
@@ -234,10 +223,8 @@ class CrowdSettings(Settings):
 
 
 @dataclass(frozen=True)
-class FileSettings(Settings):
+class FileSettings(AnswerSettings):
     """Your own answers: i and j count items from 0, label is 1 (same) or 0 (different)."""
-
-    group = "annotations"
 
     path: str | Path | None = setting(None, "csv with i,j,worker,label[,task]", _PATH, optional=True)
 
@@ -270,13 +257,9 @@ def source_settings(group: str, name: str, options: Mapping[str, Any]) -> Settin
     """
     kinds = {"data": DATA, "annotations": ANSWERS}[group]
     if name not in kinds:
-        close = get_close_matches(str(name), kinds, n=1, cutoff=0.5)
-        nearest = f"; the nearest is {close[0]}" if close else ""
-        raise UserError(f"{group}={name}: no such {group}{nearest}; there are {', '.join(kinds)}")
-    optional = {f.name for f in fields(kinds[name]) if f.metadata["optional"]}  # type: ignore[arg-type]
-    given = {option: value for option, value in options.items() if value is not None or option in optional}
-    check(kinds[name], given, group)
-    return kinds[name](**given)
+        near = nearest(str(name), kinds)
+        raise UserError(f"{group}={name}: no such {group}{near}; there are {', '.join(kinds)}")
+    return kinds[name].of(options)
 
 
 def _check_rates(settings: TwoCoinSettings | QuotaSettings | TasksSettings, num_annotators: int) -> None:

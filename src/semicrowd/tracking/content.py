@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from semicrowd.settings.fields import dotted
+
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
 #: Settings that say how to run, not what.
@@ -14,19 +16,13 @@ CURVE = "curve/"
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
     """A run's settings, flattened to ``group.key``; values of more than 250 characters are cut."""
-    flat = _flatten({key: value for key, value in settings.items() if key not in _NOT_PARAMETERS})
-    return {name: value if len(value) <= LONGEST else value[: LONGEST - 1] + "…" for name, value in flat.items()}
-
-
-def _flatten(content: Mapping[Any, Any], prefix: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            flat |= _flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = "null" if value is None else str(value)
+    flat = dotted({key: value for key, value in settings.items() if key not in _NOT_PARAMETERS})
+    texts = {name: "null" if value is None else str(value) for name, value in flat.items()}
     # A group's own name is the group: `data`, not `data.name`, as on the command line.
-    return {name.removesuffix(".name"): value for name, value in flat.items()} if not prefix else flat
+    return {
+        name.removesuffix(".name"): text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+        for name, text in texts.items()
+    }
 
 
 def run_name(settings: Mapping[str, Any]) -> str:

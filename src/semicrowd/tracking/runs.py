@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.tracking.store import Store, first_line, store_errors
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class FolderRun:
                 self.run = self.client.create_run(store.experiment_id, run_name=name)
             except store_errors() as error:
                 raise UserError(f"{store.uri}: the tracking store cannot be used: {first_line(error)}") from error
-            write_atomic(folder / RUN_ID, lambda temporary: temporary.write_text(f"{self.id}\n"))
+            write_text(folder / RUN_ID, f"{self.id}\n")
         self.attempt(lambda: self._describe(parameters, tags))
 
     @property

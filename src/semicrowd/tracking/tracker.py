@@ -4,7 +4,6 @@ import csv
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from semicrowd.tracking import content
@@ -32,9 +31,7 @@ class RunTracker:
     def __enter__(self) -> "RunTracker":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             self.fail(error)
 

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_atomic
-from semicrowd.settings.fields import shown
+from semicrowd.files import write_text
+from semicrowd.settings.fields import dotted, shown
 
 CONFIG = "config.yaml"
 #: Its part that says what was given.
@@ -20,7 +20,7 @@ _FREE = ("resume", "figures", "trainer", "logger", GIVEN)
 def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Write the settings, nested, and those that were given, dotted."""
     text = yaml.safe_dump({**content, GIVEN: dict(given)}, sort_keys=False, allow_unicode=True)
-    write_atomic(run_dir / CONFIG, lambda temporary: temporary.write_text(text))
+    write_text(run_dir / CONFIG, text)
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -60,18 +60,8 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) ->
     UserError
         Naming the first setting that differs and both values.
     """
-    old, new = _decisive(_flat(before)), _decisive(_flat(now))
+    old, new = _decisive(dotted(before)), _decisive(dotted(now))
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
             raise UserError(f"{path}: resume=true, but the run was started with {key}={shown(old.get(key))}, "
                             f"not {shown(new.get(key))}")
-
-
-def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat

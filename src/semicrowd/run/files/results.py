@@ -1,13 +1,13 @@
 """The files of a finished run, from its evaluation."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.evaluation.scores import Evaluation, WorkerTable
-from semicrowd.files import write_atomic, write_csv
+from semicrowd.evaluation.scores import Evaluation
+from semicrowd.files import write_arrays, write_csv, write_text
 from semicrowd.fitting.result import Assignment
 
 #: Largest N for which every restart's clusters are kept.
@@ -20,50 +20,27 @@ def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_assignments(folder / "assignments.csv", final, annotated)
+    write_text(folder / "assignments.csv", assignment_csv(final, annotated))
     if test is not None:
-        write_assignments(folder / "test_assignments.csv", test, np.zeros(len(test.cluster), bool))
+        write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
     if result.workers is not None:
         _write_workers(folder / "workers.csv", result.workers)
     if result.restart_scores:
         _write_restarts(folder, result)
 
 
-def assignment_rows(assignment: Assignment, annotated: np.ndarray) -> list[tuple[Any, ...]]:
-    """Rows item, cluster, probability, annotated (1: with the item's answers, 0: from its features alone).
+def assignment_csv(assignment: Assignment, annotated: np.ndarray) -> str:
+    """Content of assignments.csv: item, cluster, probability, annotated (1: with the item's answers, 0: without).
 
     The probability of a method that has none is an empty cell.
     """
-    return [
-        (item, int(cluster), "" if np.isnan(probability) else f"{probability:.6f}", int(flag))
-        for item, (cluster, probability, flag) in enumerate(
-            zip(assignment.cluster, assignment.probability, annotated, strict=True)
-        )
-    ]
+    columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
+    return pd.DataFrame(columns).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
 
 
-ASSIGNMENT_HEADER = ("item", "cluster", "probability", "annotated")
-
-
-def write_assignments(path: Path, assignment: Assignment, annotated: np.ndarray) -> None:
-    """Write assignments.csv."""
-    write_csv(path, ASSIGNMENT_HEADER, assignment_rows(assignment, annotated))
-
-
-def _write_workers(path: Path, workers: WorkerTable) -> None:
-    header = (
-        "annotator", "pairs", "sensitivity", "sensitivity_low", "sensitivity_high",
-        "specificity", "specificity_low", "specificity_high", "weight", "true_sensitivity", "true_specificity",
-    )  # fmt: skip
-    columns = (
-        workers.sensitivity, *workers.sensitivity_interval.T, workers.specificity, *workers.specificity_interval.T,
-        workers.weight, workers.true_sensitivity, workers.true_specificity,
-    )  # fmt: skip
-    rows = [
-        (name, int(pairs), *(round(float(value), 6) for value in values))
-        for name, pairs, *values in zip(workers.name, workers.pairs, *columns, strict=True)
-    ]
-    write_csv(path, header, rows)
+def _write_workers(path: Path, workers: pd.DataFrame) -> None:
+    rows = workers.itertuples(index=False)
+    write_csv(path, list(workers), [(name, pairs, *(round(v, 6) for v in values)) for name, pairs, *values in rows])
 
 
 def _write_restarts(folder: Path, result: Evaluation) -> None:
@@ -74,9 +51,4 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     restarts, items = result.found.restarts.clusters.shape
     if restarts > 1 and items <= _MOST_ITEMS:
         clusters = result.found.restarts.clusters.astype(np.int16)
-
-        def write(temporary: Path) -> None:
-            with temporary.open("wb") as file:
-                np.savez_compressed(file, clusters=clusters)
-
-        write_atomic(folder / "restart_assignments.npz", write)
+        write_arrays(folder / "restart_assignments.npz", {"clusters": clusters})

@@ -68,15 +68,23 @@ def cells(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence
             collected, name, exhibit, "", MEASURES, with_answers=False, label=f"{label}, no answers"
         )
     ]
-    alone = found[0].ours
-    for model in models:
-        for number in numbers(collected, answers):
-            (cell,) = cells_of_experiment(
-                collected.at({NUMBER: number}), f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
+    rows = _rows(collected, exhibit, answers, models)
+    return found + [_explained(cell, model, found[0].ours) for model in models for cell in rows[model].values()]
+
+
+def _rows(
+    collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]
+) -> dict[str, dict[int, Cell]]:
+    """Model → number of answers → cell."""
+    rows: dict[str, dict[int, Cell]] = {model: {} for model in models}
+    for number in numbers(collected, answers):
+        at = collected.at({NUMBER: number})
+        for model in models:
+            (rows[model][number],) = cells_of_experiment(
+                at, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
                 label=f"{MODELS[model]}, {number} answers each",
             )  # fmt: skip
-            found.append(_explained(cell, model, alone))
-    return found
+    return rows
 
 
 def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
@@ -88,16 +96,9 @@ def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
 
 def curves(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> Curves:
     """Model → number of answers → NMI, as far as there are finished runs."""
-    found: Curves = {}
-    for number in numbers(collected, answers):
-        at = collected.at({NUMBER: number})
-        for model in models:
-            (cell,) = cells_of_experiment(
-                at, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True
-            )
-            if cell.ours is not None:
-                found.setdefault(model, {})[number] = cell.ours
-    return {model: found[model] for model in models if model in found}
+    rows = _rows(collected, exhibit, answers, models)
+    found = {model: {n: cell.ours for n, cell in row.items() if cell.ours is not None} for model, row in rows.items()}
+    return {model: curve for model, curve in found.items() if curve}
 
 
 def image(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.figures.style import COLOURS, look, new_figure, save, tidy
-from semicrowd.pipeline.run_files import read_workers
+from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.experiments import protocol_of, remarks_on
@@ -79,8 +79,8 @@ def weights(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def _weights_of(runs: list[Run]) -> tuple[dict[int, np.ndarray], np.ndarray]:
     """Estimated weights of the annotators by seed, and the true ones; none without runs."""
-    tables = {run.seed: read_workers(Path(run.directory)) for run in runs}
-    estimates = {seed: table["weight"] for seed, table in tables.items()}
+    tables = {run.seed: read_table(Path(run.directory) / "workers.csv") for run in runs}
+    estimates = {seed: table["weight"].to_numpy() for seed, table in tables.items()}
     if not tables:
         return estimates, np.zeros(0)
     table = next(iter(tables.values()))

@@ -48,7 +48,7 @@ def cifar10_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
     protocol = _protocol(runs)
-    remark = "; ".join([*remarks, "answers simulated", f"{_num_images(runs[0])} images"])
+    remark = "; ".join([*remarks, "answers simulated", f"{read_num_items(Path(runs[0].directory))} images"])
     best = max(runs, key=lambda run: run.metrics["final/nmi"])
     found = [
         Cell(BEST, "nmi", paper, summarise([best.metrics["final/nmi"]], [best.seed]),
@@ -62,13 +62,9 @@ def cifar10_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     return found
 
 
-def _num_images(run: Run) -> int:
-    return read_num_items(Path(run.directory))
-
-
 def _protocol(runs: list[Run]) -> tuple[str, ...]:
     """How the runs differ from the paper's."""
-    config, num_images = runs[0].config, _num_images(runs[0])
+    config, num_images = runs[0].config, read_num_items(Path(runs[0].directory))
     pca = config["data"]["pca"]
     return (
         *([f"{len(runs)} runs (paper: {CIFAR10_RUNS})"] if len(runs) != CIFAR10_RUNS else []),
