@@ -69,7 +69,7 @@ CROWD = {
 
 @pytest.mark.parametrize("facts", CROWD.values(), ids=CROWD.keys())
 def test_mnist_with_answers(facts: Facts) -> None:
-    given = {"precision": "bfloat16"}
+    given: dict[str, Any] = {"precision": "bfloat16"}
     assert recipe("bayes", {}, facts) == Recipe(
         BayesSettings(**PIXELS, **OF_BAYES), NetSettings(**given), StartSettings(**OF_START, teach_epochs=50),
         ViewSettings(), TrainingSettings(epochs=8),
@@ -96,6 +96,7 @@ def test_mnist_without_answers() -> None:
         StartSettings(**OF_START | ALONE, teach_epochs=50), views, TrainingSettings(epochs=8),
     )  # fmt: skip
     assert recipe("bayes", {}, facts) == bayes
+    assert isinstance(bayes.model, BayesSettings)
     conv = replace(bayes, model=replace(bayes.model, amortisation=100.0), nets=NetSettings("conv", "bfloat16"))
     assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
     assert recipe("scdc", {}, facts) == Recipe(

@@ -101,6 +101,9 @@ class _Slow(CrowdClusterer):
     def __init__(self, random_state: int, **_: Any) -> None:
         self.fail = random_state
 
+    def _run(self, *_: Any) -> None:
+        raise AssertionError
+
     def fit(self, *_: Any) -> None:  # type: ignore[override]
         if self.fail:
             raise ValueError("no luck\nat all")

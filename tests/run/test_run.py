@@ -130,7 +130,7 @@ def test_explain_tells_every_value_and_where_it_is_from(train: Command, tmp_path
     assert done.returncode == 0, done.stderr
     lines = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if line.count("│") == 4}
     assert "model.K=12" in lines["model.K"]
-    assert "rule: 500 points" in lines["epochs"]
+    assert "rule: the paper's epochs" in lines["epochs"]
     assert "default" in lines["views.shift"]
     assert "conf/config.yaml" in lines["data"]
     assert not list(tmp_path.iterdir())

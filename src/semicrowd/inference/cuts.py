@@ -47,7 +47,8 @@ def cut_by_answers(
     known, place = np.unique(np.concatenate([i, j]), return_inverse=True)
     if not (weight < 0).any() or len(known) < 2 * LEAST_ITEMS:
         return None
-    embedding = signed_embedding(*place.reshape(2, -1), weight, len(known), 2)
+    a, b = place.reshape(2, -1)
+    embedding = signed_embedding(a, b, weight, len(known), 2)
     half = KMeans(2, n_init=_STARTS, random_state=0).fit_predict(embedding).astype(bool)
     if half.all() or not half.any():
         return None
