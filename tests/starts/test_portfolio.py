@@ -12,6 +12,9 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.models.training_data import TrainingData
+from semicrowd.settings.model import SCDCSettings
+from semicrowd.settings.training import StartSettings
 from semicrowd.starts import answer_classifier
 from semicrowd.starts.cotraining import Candidate, cotrain, judge_annotators, log_predictive
 from semicrowd.starts.portfolio import judged, portfolio_start
@@ -122,3 +125,28 @@ def test_the_same_seed_finds_the_same(build: Build, answers: PairAnnotations) ->
         portfolio_start(fit.data, answers, fit.model.settings, fit.recipe.start, 1, lambda _: None) for _ in range(2)
     ]
     assert torch.equal(made[0].probabilities, made[1].probabilities)
+
+
+@pytest.mark.parametrize(
+    ("num_items", "num_columns", "pairs"),
+    [
+        (20, 1, [(0, 1, 1), (2, 3, 0)]),
+        (20, 3, [(0, 1, 1)]),
+        (16, 2, [(i, j, int(i % 2 == j % 2)) for i in range(6) for j in range(i)]),
+        (40, 2, [(i, j, 1) for i in range(8) for j in range(i)]),
+        (40, 2, [(i, j, 0) for i in range(8) for j in range(i)]),
+    ],
+    ids=["two answers", "one answer", "hardly more items than clusters", "all the same", "all different"],
+)
+def test_few_or_one_sided_answers_are_enough_to_begin_with(
+    num_items: int, num_columns: int, pairs: list[tuple[int, int, int]]
+) -> None:
+    features = np.random.default_rng(0).normal(size=(num_items, num_columns)).astype(np.float32)
+    i, j, label = np.array(pairs).T
+    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), label, num_items=num_items)
+    data = TrainingData(torch.from_numpy(features), answers)
+    start = StartSettings(kind="portfolio", networks=2)
+    found = portfolio_start(data, answers, SCDCSettings(hidden=(4,)), start, 1, lambda _: None)
+    assert found.probabilities.shape == (1, num_items, 15)
+    assert found.probabilities.isfinite().all()
+    assert all(eta.isfinite().all() for eta in found.annotators)

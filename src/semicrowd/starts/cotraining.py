@@ -110,8 +110,8 @@ def log_predictive(
 
 
 def _used(known: np.ndarray) -> np.ndarray:
-    """The clusters that hold an item."""
-    known = known[:, known.sum(0) > 0.5]
+    """The clusters that are some item's most probable."""
+    known = known[:, np.unique(known.argmax(1))]
     return known / known.sum(1, keepdims=True)
 
 
