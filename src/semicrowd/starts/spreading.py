@@ -22,6 +22,8 @@ from semicrowd.starts.answer_classifier import average_of_learners
 
 #: Probability of a cluster that a classifier has not seen.
 _LEAST = 1e-9
+#: Least variance of a column that the prior takes for one, as a share of the largest.
+_FLATTEST = 1e-6
 #: Known items that a Gaussian needs, of a cluster that is in use.
 _FEWEST = 0.5
 #: Neighbours of an item; share of an item's probabilities that comes from them; steps along the graph.
@@ -117,7 +119,9 @@ class GaussianSpread(Spread):
         self.x = features[:, :dims].astype(np.float64)
         self.neighbours, self.shared = neighbours, shared
         self.outer = None if shared else np.einsum("nd,ne->nde", self.x, self.x).reshape(len(self.x), -1)
-        self.variance, self.total = self.x.var(0), self.x.T @ self.x
+        variance = self.x.var(0)
+        self.variance = np.maximum(variance, _FLATTEST * (variance.max() or 1.0))
+        self.total = self.x.T @ self.x
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
         """See :class:`Spread`."""
