@@ -117,7 +117,7 @@ def test_density_of_a_gaussian_with_its_own_covariance() -> None:
     np.testing.assert_allclose(found[:, 1] - found[:, 0], wanted[:, 1] - wanted[:, 0], rtol=1e-8)
 
 
-def test_shares_are_the_likeliest() -> None:
+def test_shares_are_the_most_probable() -> None:
     stack = StackedSpread([SPREADS["logistic"], NEIGHBOURS, SPREADS["shared"]])
     fold = np.arange(len(ITEMS)) % 5
     stack.out_of_sample(ITEMS, KNOWN, fold)
@@ -127,7 +127,9 @@ def test_shares_are_the_likeliest() -> None:
     ]
 
     def loss(logits: np.ndarray) -> float:
-        return -float((KNOWN * np.log(np.tensordot(softmax(logits), parts, 1))).sum())
+        shares = softmax(logits)
+        prior = 5 * np.log(shares).sum()
+        return -float((KNOWN * np.log(np.tensordot(shares, parts, 1))).sum() + prior)
 
     best = minimize(loss, np.zeros(3), method="Nelder-Mead", options={"maxiter": 4000})
     assert loss(np.log(stack.shares + 1e-12)) <= best.fun + 0.02

@@ -110,8 +110,9 @@ def log_predictive(
 
 
 def _used(known: np.ndarray) -> np.ndarray:
-    """The clusters that are some item's most probable."""
-    known = known[:, np.unique(known.argmax(1))]
+    """The clusters that are the most probable of two items at least: a kind seen once is as likely a mistake."""
+    size = np.bincount(known.argmax(1), minlength=known.shape[1])
+    known = known[:, size >= min(2, size.max())] + 1e-12  # of a lone item nothing is known now
     return known / known.sum(1, keepdims=True)
 
 
@@ -123,4 +124,4 @@ def _joined(known: np.ndarray, answers: PairAnnotations, weight: np.ndarray) -> 
     name = join_cells(everywhere, answers, weight, max(len(names), 2))[answers.annotated]
     union = np.zeros((len(names), int(name.max()) + 1))
     union[found, name] = 1.0
-    return _used(known[:, names] @ union + 1e-12)
+    return _used(known[:, names] @ union)

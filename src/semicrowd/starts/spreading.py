@@ -35,8 +35,9 @@ _SHARE_ITERATIONS = 100
 #: Pseudo-items of a Gaussian's mean (Fraley & Raftery 2007).
 _KAPPA = 0.01
 
-#: Powers of probabilities, and the share of the clusters' sizes that is mixed in; the least share of a mixture.
-_POWERS, _DOUBT, _LEAST_SHARE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02
+#: Powers of probabilities, and the share of the clusters' sizes that is mixed in; the least share of a mixture, and
+#: items that speak for each classifier before any has spoken: thirty items can't tell the best of four.
+_POWERS, _DOUBT, _LEAST_SHARE, _ALIKE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02, 5.0
 
 
 class Spread(ABC):
@@ -183,7 +184,7 @@ class StackedSpread(Spread):
     """Several classifiers' probabilities mixed (stacking: Wolpert 1992; Breiman 1996).
 
     The powers that they are raised to, since some are too sure and some not enough, and their shares in the mixture are
-    those under which the known items are likeliest, each out of sample: :meth:`out_of_sample` finds them, and what is
+    the most probable ones given the known items, each out of sample: :meth:`out_of_sample` finds them, and what is
     asked afterwards takes them over.
     """
 
@@ -205,7 +206,8 @@ class StackedSpread(Spread):
         for _ in range(_SHARE_ITERATIONS):  # EM
             mixed = self.shares[:, None, None] * found
             whose = mixed / mixed.sum(0)
-            self.shares = (whose * known).sum((1, 2)) / len(known)
+            self.shares = (whose * known).sum((1, 2)) + _ALIKE
+            self.shares /= self.shares.sum()
         return np.tensordot(self.shares, found, 1)
 
 
