@@ -37,6 +37,7 @@ START: dict[str, tuple[Any, dict[str, Any]]] = {
     "candidates": (20, {"K": 8, "start": {"cells": 0}}), "cells": (0, {}),
     "join": ("both", {"views": AFFINE}), "networks": (4, {"start": ANSWERED}),
     "teach_epochs": (3, {"start": ANSWERED}), "teach_weight": (9.0, {"start": ANSWERED}),
+    "hold": (True, {"model": "scdc"}),
 }  # fmt: skip
 VIEWS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("none", {}), "anew": (0, {}), "rotate": (40.0, {}), "shear": (40.0, {}), "scale": (0.4, {}),
@@ -116,10 +117,10 @@ def test_of_scdc(setting: str) -> None:
 @pytest.mark.parametrize("setting", START)
 def test_of_the_start(setting: str) -> None:
     value, others = START[setting]
-    start = others.get("start", {})
-    rest = {name: value for name, value in others.items() if name != "start"}
-    changed = outcome("bayes", start={**start, setting: value}, **rest)
-    assert changed != usual("bayes", start=start, **rest)
+    start, model = others.get("start", {}), others.get("model", "bayes")
+    rest = {name: value for name, value in others.items() if name not in ("start", "model")}
+    changed = outcome(model, start={**start, setting: value}, **rest)
+    assert changed != usual(model, start=start, **rest)
 
 
 @pytest.mark.parametrize("setting", VIEWS)
