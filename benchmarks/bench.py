@@ -33,6 +33,9 @@ _SHORT = {
     "start.teach_epochs": 1,
 }  # fmt: skip
 
+#: Images of MNIST that a model learns from.
+_IMAGES = 60_000
+
 
 class Bench:
     """MNIST with the crowd's answers and its models.
@@ -75,7 +78,8 @@ class Bench:
         """The settings of ``src/train.py data=mnist model=<name>`` but for those given."""
         data, answers = self.inputs
         facts = Facts.of(data.features, answers if crowd else None, data.image_shape, "mnist")
-        return recipe(name, given, facts)
+        # Of all of MNIST, however few random images stand for it.
+        return recipe(name, given, replace(facts, num_items=_IMAGES))
 
     def untrained(self, name: str, chosen: Recipe, crowd: bool, num_items: int | None = None) -> ClusteringModule:
         """The model of all images, or of the first ``num_items``."""
