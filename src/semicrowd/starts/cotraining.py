@@ -28,6 +28,7 @@ from semicrowd.starts.spreading import Spread
 #: Turns, and folds of the annotated items.
 ROUNDS, FOLDS = 3, 5
 
+
 @dataclass(frozen=True)
 class Candidate:
     """What one way has found, K clusters of its own number.

@@ -6,8 +6,8 @@ as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.spre
 answers are likeliest wins, each item known by its features alone and out of sample.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,15 +16,16 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
+from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.defaults.rule import FEW_ANSWERS
 from semicrowd.expfam import beta
-from semicrowd.inference.graph import answer_graph
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.answer_classifier import spectral_clusters
+from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
 from semicrowd.starts.answers import AnswerStart, annotated_start
-from semicrowd.starts.cotraining import Candidate, cotrain, judge_annotators
+from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, judge_annotators
 from semicrowd.starts.epochs import Say
 from semicrowd.starts.spreading import (
     GaussianSpread,
@@ -41,10 +42,76 @@ _CELLS = (1, 3)
 _FULL, _SHARED = 8, 50
 #: Where the clusters of networks come from.
 NETWORKS = "networks of the answers"
-#: Networks learn from the answers where these are few: each of their steps looks at all of them.
-FEW_ANSWERS = 20_000
 #: Probability of a cluster that the winner does not use.
 _LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class _Portfolio:
+    """What the candidates of one restart are made of.
+
+    Attributes
+    ----------
+    features : [N, D] float64
+    spreads : classifiers that all candidates share
+    """
+
+    data: TrainingData
+    answers: PairAnnotations
+    model: GenerativeSettings
+    settings: StartSettings
+    restart: int
+    say: Say
+    features: np.ndarray
+    spreads: Sequence[Spread]
+
+    def winner(self) -> Candidate:
+        """Each origin's candidate, that of the best and of the networks with networks beside, and the best of all."""
+        first = self.first_clusters()
+        found = {origin: self.refined(origin, clusters, self.spreads) for origin, clusters in first.items()}
+        if NETWORKS in first:
+            networks = self.settings.networks
+            learned = NetworkSpread(self.features.astype(np.float32), self.model.hidden, networks, self.data.seed)
+            best = judged(found, self.answers)
+            for name, clusters in ((f"{best}, then networks", found[best].clusters), ("networks", first[NETWORKS])):
+                found[name] = self.refined(name, clusters, [*self.spreads, learned], rounds=0)
+        best = judged(found, self.answers)
+        self.say(f"start: {_verdict(found, best, self.answers)}")
+        return found[best]
+
+    def refined(self, name: str, clusters: np.ndarray, spreads: Sequence[Spread], rounds: int = ROUNDS) -> Candidate:
+        """A candidate from first clusters [n] of the annotated items."""
+        self.say(f"start: {name}")
+        folds = stream(self.data.seed, "portfolio/folds", self.restart)
+        return cotrain(self.answers, clusters, StackedSpread(spreads), folds, rounds)
+
+    def first_clusters(self) -> dict[str, np.ndarray]:
+        """Clusters [n] of the annotated items, by where they come from."""
+        K, annotated = self.model.K, self.answers.annotated
+        rng = stream(self.data.seed, "portfolio/cells", self.restart)
+        found: dict[str, np.ndarray] = {}
+        for times in _CELLS:
+            with threadpool_limits(1):
+                kmeans = KMeans(min(times * K, self.data.num_items), n_init=1, random_state=int(rng.integers(2**31)))
+                cells = kmeans.fit_predict(self.features).astype(np.int64)
+            found[f"{times * K} cells"] = _joined(cells, self.answers, K)[annotated]
+        if len(annotated) >= K:
+            alone = np.zeros(self.data.num_items, np.int64)
+            alone[annotated] = spectral_clusters(self.answers, K, 2, rng)[-1].numpy()
+            found["answers alone"] = _joined(alone, self.answers, K)[annotated]
+        if self.answers.num_pairs <= FEW_ANSWERS:
+            found[NETWORKS] = self.networks()
+        return found
+
+    def networks(self) -> np.ndarray:
+        """By networks of K clusters, then by networks of as many as those have used; of the two the higher bound."""
+        found = annotated_start(self.data, self.answers, self.model, self.settings, 1, self.say)
+        used = len(found.probabilities[0].argmax(-1).unique())
+        if 1 < used < self.model.K:
+            fewer = replace(self.model, K=used)
+            again = annotated_start(self.data, self.answers, fewer, self.settings, 1, self.say)
+            found = max(found, again, key=lambda one: float(one.bound))
+        return found.probabilities[0].argmax(-1).numpy()
 
 
 def portfolio_start(
@@ -57,79 +124,14 @@ def portfolio_start(
 ) -> AnswerStart:
     """The winner of each restart."""
     features = data.features.cpu().double().numpy()
-    won = [_winner(data, features, annotations, model, settings, restart, say) for restart in range(restarts)]
-    annotators = (torch.cat(eta) for eta in zip(*(one.annotators for one in won), strict=True))
+    given, spreads = (data, annotations, model, settings), _spreads(features)
+    won = [_Portfolio(*given, restart, say, features, spreads).winner() for restart in range(restarts)]
+    annotators = Annotators(*(torch.cat(eta) for eta in zip(*(one.annotators for one in won), strict=True)))
     found = torch.full((restarts, data.num_items, model.K), _LEAST)
     for restart, one in enumerate(won):
         probabilities = torch.from_numpy(one.probabilities(annotations.annotated)).float()
         found[restart, :, : probabilities.shape[1]] += probabilities
-    return AnswerStart(type(won[0].annotators)(*annotators), found / found.sum(-1, keepdim=True))
-
-
-def _winner(
-    data: TrainingData,
-    features: np.ndarray,
-    answers: PairAnnotations,
-    model: GenerativeSettings,
-    settings: StartSettings,
-    restart: int,
-    say: Say,
-) -> Candidate:
-    """All candidates for a turn, the best of them for the rest, and the best of those."""
-
-    def refined(name: str, clusters: np.ndarray, spread: Spread, **options: int) -> Candidate:
-        say(f"start: {name}")
-        return cotrain(answers, clusters, spread, stream(data.seed, "portfolio/folds", restart), **options)
-
-    first = _first_clusters(data, features, answers, model, settings, restart, say)
-    found = {origin: refined(origin, clusters, StackedSpread(_spreads(features))) for origin, clusters in first.items()}
-    if answers.num_pairs <= FEW_ANSWERS:
-        networks = NetworkSpread(features.astype(np.float32), model.hidden, settings.networks, data.seed)
-        best = judged(found, answers)
-        for name, clusters in ((f"{best}, then networks", found[best].clusters), ("networks", first[NETWORKS])):
-            found[name] = refined(name, clusters, StackedSpread([*_spreads(features), networks]), rounds=0)
-    best = judged(found, answers)
-    say(f"start: {_verdict(found, best, answers)}")
-    return found[best]
-
-
-def _first_clusters(
-    data: TrainingData,
-    features: np.ndarray,
-    answers: PairAnnotations,
-    model: GenerativeSettings,
-    settings: StartSettings,
-    restart: int,
-    say: Say,
-) -> dict[str, np.ndarray]:
-    """Clusters [n] of the annotated items, by where they come from."""
-    K = model.K
-    rng = stream(data.seed, "portfolio/cells", restart)
-    found: dict[str, np.ndarray] = {}
-    for times in _CELLS:
-        with threadpool_limits(1):
-            kmeans = KMeans(min(times * K, data.num_items), n_init=1, random_state=int(rng.integers(2**31)))
-            cells = kmeans.fit_predict(features).astype(np.int64)
-        found[f"{times * K} cells"] = _joined(cells, answers, K)[answers.annotated]
-    if len(answers.annotated) >= K:
-        alone = np.zeros(data.num_items, np.int64)
-        alone[answers.annotated] = spectral_clusters(answers, K, 2, rng)[-1].numpy()
-        found["answers alone"] = _joined(alone, answers, K)[answers.annotated]
-    if answers.num_pairs <= FEW_ANSWERS:
-        found[NETWORKS] = _networks(data, answers, model, settings, say)
-    return found
-
-
-def _networks(
-    data: TrainingData, answers: PairAnnotations, model: GenerativeSettings, settings: StartSettings, say: Say
-) -> np.ndarray:
-    """By networks of K clusters, then by networks of as many as those have used; of the two the higher bound."""
-    found = annotated_start(data, answers, model, settings, 1, say)
-    used = len(found.probabilities[0].argmax(-1).unique())
-    if 1 < used < model.K:
-        again = annotated_start(data, answers, replace(model, K=used), settings, 1, say)
-        found = max(found, again, key=lambda one: float(one.bound))
-    return found.probabilities[0].argmax(-1).numpy()
+    return AnswerStart(annotators, found / found.sum(-1, keepdim=True))
 
 
 def _spreads(features: np.ndarray) -> list[Spread]:
@@ -145,8 +147,9 @@ def _spreads(features: np.ndarray) -> list[Spread]:
 def _joined(clusters: np.ndarray, answers: PairAnnotations, num_clusters: int) -> np.ndarray:
     """Clusters [N] joined where the answers say that they are one kind, by annotators judged by these clusters."""
     known = np.eye(int(clusters.max()) + 1)[clusters[answers.annotated]]
-    expected = (beta.expected_statistics(eta) for eta in judge_annotators(known, answers))
-    _, evidence = answer_graph(answers.index.whole, *expected)
+    sensitivity, specificity = (beta.expected_statistics(eta) for eta in judge_annotators(known, answers))
+    worker, label = torch.from_numpy(answers.worker), torch.from_numpy(answers.label)
+    evidence = pair_evidence(sensitivity, specificity, worker, label)
     return join_cells(clusters, answers, evidence.weight[0].numpy(), num_clusters)
 
 

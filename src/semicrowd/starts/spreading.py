@@ -34,7 +34,6 @@ _ITERATIONS, _TOLERANCE = 10, 1e-2
 _SHARE_ITERATIONS = 100
 #: Pseudo-items of a Gaussian's mean (Fraley & Raftery 2007).
 _KAPPA = 0.01
-
 #: Powers of probabilities, and the share of the clusters' sizes that is mixed in; the least share of a mixture, and
 #: items that speak for each classifier before any has spoken: thirty items can't tell the best of four.
 _POWERS, _DOUBT, _LEAST_SHARE, _ALIKE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02, 5.0
@@ -118,7 +117,7 @@ class GaussianSpread(Spread):
         self, features: Float[np.ndarray, "N D"], neighbours: NeighbourSpread, dims: int, *, shared: bool
     ) -> None:
         self.x = features[:, :dims].astype(np.float64)
-        self.neighbours, self.shared = neighbours, shared
+        self.neighbours = neighbours
         self.outer = None if shared else np.einsum("nd,ne->nde", self.x, self.x).reshape(len(self.x), -1)
         variance = self.x.var(0)
         self.variance = np.maximum(variance, _FLATTEST * (variance.max() or 1.0))
