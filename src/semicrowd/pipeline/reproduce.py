@@ -6,10 +6,13 @@ exit code is 1.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from dvc.lock import make_lock
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
@@ -29,9 +32,24 @@ def allow_missing_git(root: Path) -> None:
         (root / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n", encoding="utf-8")
 
 
+def mend_lock(root: Path) -> None:
+    """Delete DVC's list of who reads and writes what where a process was killed while it wrote it: DVC would stop."""
+    folder = root / ".dvc" / "tmp"
+    listed = folder / "rwlock"
+    if not listed.exists():
+        return
+    with make_lock(str(folder / "rwlock.lock"), tmp_dir=str(folder), wait=True):
+        try:
+            json.loads(listed.read_text(encoding="utf-8"))
+        except ValueError:
+            listed.unlink()
+            print("note: a run before this one was killed; DVC's lock of it is deleted")
+
+
 def reproduce(root: Path) -> int:
     """Run what has changed; the exit code is that of the pipeline."""
     allow_missing_git(root)
+    mend_lock(root)
     environment = _environment(root)
     jobs = load_plan(root / PARAMS).jobs
     # What has failed once is not tried again.
