@@ -114,9 +114,9 @@ def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, fa
         assert (found.model.K, found.model.hidden, found.model.likelihood) == (15, (40, 40), "gaussian")
         assert found.training == TrainingSettings(epochs=20, batch_size=100)
         assert (found.nets, found.views) == (NetSettings(), ViewSettings())
-        assert found.start.kind == ("portfolio" if one.num_answers else "cells")
+        assert found.start.kind == ("portfolio" if one.num_answers else "features")
         steps = found.start.teach_epochs * one.num_items / 100
-        assert method == "bayes" or (steps >= 1000 and found.start.hold == (one.num_answers > 0))
+        assert method == "bayes" or (steps >= 1000 and found.start.hold)
 
 
 @pytest.mark.parametrize("facts", [CIFAR, MNIST, LARGE, without_answers(LARGE)])

@@ -88,10 +88,13 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
         yield from _pixels(bayes, given, facts)
     else:
         yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
-        if facts.num_answers and not many:
-            yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
+        if not many:
+            if facts.num_answers:
+                yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
+            else:
+                yield {"start.kind": "features"}, "no answers: latent means of so few items say less than the features"
             if not bayes:
-                yield {"start.hold": True}, "what held-out answers have judged is not for the ELBO to undo"
+                yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
         elif 0 < facts.num_answers <= FEW_ANSWERS:
             yield {"start.kind": "answers"}, "few answers: networks trained on them find all classes"
         if bayes and facts.num_answers and (not many or facts.num_answers <= FEW_ANSWERS):

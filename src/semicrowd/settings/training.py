@@ -14,8 +14,8 @@ class StartSettings(Settings):
     kind: str = setting(
         "cells",
         "cells (of latent means, joined by answers) | answers (networks trained on them) | "
-        "portfolio (many starts, judged by held-out answers) | cold (the paper's)",
-        choice("cells", "answers", "portfolio", "cold"),
+        "portfolio (many starts, judged by held-out answers) | features (clusters of them alone) | cold (the paper's)",
+        choice("cells", "answers", "portfolio", "features", "cold"),
     )
     epochs: int = setting(100, "of a plain VAE before the first partition", whole(0))
     learning_rate: float = setting(0.003, "of the VAE and of what learns the clusters found", number(above=0))

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.message_passing import infer_placed
@@ -14,11 +15,12 @@ from semicrowd.models.bayes import BayesSCDC, placement_graph
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import Part, TrainingData, pieces
-from semicrowd.random import torch_stream
+from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import answer_start
 from semicrowd.starts.epochs import Say
+from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.portfolio import portfolio_start
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
@@ -38,6 +40,9 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
     t_x = latent_statistics(model, data.features)
     if settings.kind in FROM_ANSWERS and data.annotations is not None:
         _begin_with(model, data, settings, t_x, _from_answers(model, data, data.annotations, settings, say), say)
+        return
+    if settings.kind == "features":
+        _begin_with(model, data, settings, t_x, _from_features(model, data, say), say)
         return
     say("start: partitions of the latent means")
     views = _views(data, settings)
@@ -60,6 +65,16 @@ def _from_answers(
         found = answer_start(*given)
     model.set_annotators(*found.annotators)
     return found.probabilities
+
+
+def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Float[Tensor, "R N K"]:
+    """q(z) of all items by clusters of the features, each restart from a stream of its own."""
+    features, clusters = data.features.cpu().double().numpy(), []
+    for restart in range(model.num_restarts):
+        found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
+        say(f"start: {said}")
+        clusters.append(torch.from_numpy(found))
+    return one_hot(torch.stack(clusters), model.num_clusters).float()
 
 
 def placed(
