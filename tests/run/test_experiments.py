@@ -13,7 +13,7 @@ from .conftest import Command
 
 FILES = sorted((CONF / "experiment").glob("*.yaml"))
 #: One step where a run would take long: few items without answers in it, no start, one draw.
-SHORT = ("epochs=1", "batch_size=60000", "start.epochs=0", "start.teach_epochs=0", "restarts=1")
+SHORT = ("epochs=1", "batch_size=6000", "start.epochs=0", "start.teach_epochs=0", "restarts=1")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
