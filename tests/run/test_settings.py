@@ -15,7 +15,7 @@ MNIST = Facts(60_000, 784, (28, 28), True, 57_330, 2759, 91, "mnist", 10)
 
 
 def test_an_argument_counts_more_than_a_rule_and_a_rule_more_than_a_default() -> None:
-    found = resolved(composed(["data=mnist", "annotations=crowd", "model.K=20", "epochs=3"]), MNIST)
+    found = resolved(composed(["data=mnist", "model=bayes", "annotations=crowd", "model.K=20", "epochs=3"]), MNIST)
     assert {name: (found.values[name], found.origins[name]) for name in ("model.K", "epochs", "model.max_sweeps")} == {
         "model.K": (20, "model.K=20"), "epochs": (3, "epochs=3"),
         "model.max_sweeps": (3, "rule: q(z) is then .001 from where ten sweeps end, in total variation"),
@@ -33,7 +33,7 @@ def test_before_there_are_data_the_rule_is_silent() -> None:
     assert (settings["annotations"]["num_annotators"], settings["annotations"]["num_tasks"]) == (30, 91)
     assert "model" in settings
     assert "K" not in settings["model"]  # the rule decides with the data
-    assert resolve(["model.K=3"])["model"] == {"name": "bayes", "K": 3}
+    assert resolve(["model.K=3"])["model"] == {"name": "scdc", "K": 3}
 
 
 def test_a_baseline_asks_for_its_number_of_clusters_where_the_data_do_not_say(

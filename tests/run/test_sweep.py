@@ -87,8 +87,8 @@ def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path
     assert "8 jobs in" in done.stdout
     for job in jobs:
         assert job["arguments"] in done.stdout
-    alone = train("data=table", "data.path=items.csv", "model.K=2", "epochs=1", "batch_size=20", "seed=1",
-                  "hydra.run.dir=alone")  # fmt: skip
+    alone = train("data=table", "data.path=items.csv", "model=bayes", "model.K=2", "epochs=1", "batch_size=20",
+                  "seed=1", "hydra.run.dir=alone")  # fmt: skip
     assert alone.returncode == 0
     own = sweep / folders[1] / "assignments.csv"
     assert own.read_bytes() == (tmp_path / "alone" / "assignments.csv").read_bytes()

@@ -23,7 +23,7 @@ def test_a_sweep_in_mlflow(train: Command, tmp_path: Path) -> None:
         sweep = connection.execute("SELECT run_uuid FROM runs WHERE name = 'sweep sweep'").fetchall()
         metrics = {name for (name,) in connection.execute("SELECT key FROM latest_metrics")}
     connection.close()
-    assert runs == {"sweep sweep": "FAILED", "table bayes file seed 0": "FINISHED"}
+    assert runs == {"sweep sweep": "FAILED", "table scdc file seed 0": "FINISHED"}
     assert parents == sweep
     assert {"train/acc", "annotated/nmi", "elbo/train"} <= metrics
     drawn = {path.name for path in (tmp_path / "sweep" / "annotations-file" / "figures").iterdir()}

@@ -1,6 +1,7 @@
 """Candidates for the start and their judge, on answers whose truth is known."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.models.training_data import TrainingData
 from semicrowd.settings.model import SCDCSettings
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts import answer_classifier
-from semicrowd.starts.cotraining import Candidate, cotrain, judge_annotators, log_predictive
+from semicrowd.starts.cotraining import Candidate, cotrain, item_evidence, judge_annotators, log_predictive
 from semicrowd.starts.portfolio import judged, portfolio_start
 from semicrowd.starts.spreading import LogisticSpread, NeighbourSpread, Spread
 
@@ -49,6 +51,29 @@ def test_predictive_probability_by_enumeration_of_the_clusters() -> None:
                 says = one if ANSWERS.label[p] == 1 else 1 - one
                 total += features[ANSWERS.index.i[p], a] * features[ANSWERS.index.j[p], b] * says
         assert found[p] == pytest.approx(np.log(total))
+
+
+def test_evidence_is_a_bound_that_is_sharp_where_clusters_are_certain() -> None:
+    """Against the sum over all 3^4 assignments of four items."""
+    rng = np.random.default_rng(4)
+    i, j = np.array([0, 0, 1, 2, 1]), np.array([1, 2, 2, 3, 3])
+    answers = PairAnnotations(i, j, np.zeros(5, np.int64), np.array([1, 0, 0, 1, 0]), None, 4, ("one",))
+    logs = (torch.tensor([[shares]], dtype=torch.float64).log() for shares in ([0.9, 0.1], [0.8, 0.2]))
+    sensitivity, specificity = logs
+    said = pair_evidence(sensitivity, specificity, torch.zeros(5, dtype=torch.long), torch.from_numpy(answers.label))
+
+    def joint(z: tuple[int, ...]) -> float:
+        same = np.array(z)[i] == np.array(z)[j]
+        return float((np.where(same, np.where(answers.label, 0.9, 0.1), np.where(answers.label, 0.2, 0.8))).prod())
+
+    features = rng.dirichlet(np.ones(3), 4)
+    total = sum(joint(z) * features[range(4), z].prod() for z in product(range(3), repeat=4))
+    for _ in range(5):
+        bound = item_evidence(np.log(rng.dirichlet(np.ones(3), 4)), features, answers, said).sum()
+        assert bound < np.log(total)
+    certain = np.log(np.maximum(np.eye(3)[[0, 0, 2, 2]], 1e-300))
+    exact = np.log(joint((0, 0, 2, 2))) + np.log(features[range(4), [0, 0, 2, 2]]).sum()
+    assert item_evidence(certain, features, answers, said).sum() == pytest.approx(exact)
 
 
 def test_annotators_are_judged_by_counts_where_clusters_are_certain() -> None:
@@ -89,9 +114,10 @@ def test_what_learns_by_heart_is_not_believed() -> None:
     assert by_features.scores.mean() > by_heart.scores.mean() + 0.1
 
 
-def _candidate(num_clusters: int, scores: np.ndarray) -> Candidate:
+def _candidate(num_clusters: int, scores: np.ndarray, evidence: np.ndarray | None = None) -> Candidate:
     known = np.full((len(ITEMS), num_clusters), 1 / num_clusters)
-    return Candidate(known, judge_annotators(known, ANSWERS), scores, Forgetful())
+    evidence = np.zeros(len(ITEMS)) if evidence is None else evidence
+    return Candidate(known, judge_annotators(known, ANSWERS), scores, evidence, Forgetful())
 
 
 def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_clusters_wins() -> None:
@@ -101,6 +127,13 @@ def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_cl
     close, far = _candidate(3, scores - 1e-4 + noise - noise.mean()), _candidate(2, scores - 0.5)
     assert judged({"best": _candidate(5, scores), "close": close, "far": far}, ANSWERS) == "close"
     assert judged({"best": _candidate(5, scores), "far": far}, ANSWERS) == "best"
+
+
+def test_what_all_answers_together_refute_does_not_win_by_its_score() -> None:
+    scores, noise = np.full(ANSWERS.num_pairs, -0.5), np.random.default_rng(0).normal(size=len(ITEMS))
+    sound = _candidate(4, scores)
+    assert judged({"sound": sound, "refuted": _candidate(3, scores + 0.1, noise - 1.0)}, ANSWERS) == "sound"
+    assert judged({"sound": sound, "by chance": _candidate(3, scores + 0.1, noise - 0.1)}, ANSWERS) == "by chance"
 
 
 Build = Callable[..., SmallFit[Any]]

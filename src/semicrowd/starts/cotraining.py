@@ -18,7 +18,7 @@ from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
-from semicrowd.crowd.two_coin import agreement_by_annotator, quality_posterior
+from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, quality_posterior
 from semicrowd.expfam import beta
 from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
@@ -38,12 +38,14 @@ class Candidate:
     known : [n, K] cluster probabilities of the annotated items
     annotators : natural parameters of q(α) and q(β), [1, M, 2]
     scores : [P] ln p of every answer, both of its items known by their features alone, out of sample
+    evidence : [n] each annotated item's part in a bound on ln p of all answers together, given the features likewise
     spread : the classifier of all items
     """
 
     known: np.ndarray
     annotators: Annotators
     scores: np.ndarray
+    evidence: np.ndarray
     spread: Spread
 
     @property
@@ -80,12 +82,13 @@ def cotrain(
         known = _used(known)
         features = spread.out_of_sample(items, known, fold)
         annotators = judge_annotators(known, answers)
+        graph, evidence = answer_graph(batch, *(beta.expected_statistics(eta) for eta in annotators))
+        log_z = infer_z(torch.from_numpy(np.log(features))[None], graph)[0].numpy()
         if turn == rounds:
             break
-        graph, evidence = answer_graph(batch, *(beta.expected_statistics(eta) for eta in annotators))
-        known = infer_z(torch.from_numpy(np.log(features))[None], graph)[0].exp().numpy()
-        known = _joined(known, answers, evidence.weight[0].numpy())
-    return Candidate(known, annotators, log_predictive(features, answers, annotators), spread)
+        known = _joined(np.exp(log_z), answers, evidence.weight[0].numpy())
+    scores = log_predictive(features, answers, annotators)
+    return Candidate(known, annotators, scores, item_evidence(log_z, features, answers, evidence), spread)
 
 
 def judge_annotators(known: Float[np.ndarray, "n K"], answers: PairAnnotations) -> Annotators:
@@ -108,6 +111,21 @@ def log_predictive(
     same = (features[answers.index.i] * features[answers.index.j]).sum(1)
     one = alpha * same + (1 - beta_) * (1 - same)
     return np.log(np.where(answers.label == 1, one, 1 - one))
+
+
+def item_evidence(
+    log_z: Float[np.ndarray, "n K"],
+    features: Float[np.ndarray, "n K"],
+    answers: PairAnnotations,
+    evidence: PairEvidence,
+) -> Float[np.ndarray, "n"]:
+    """E ln p(answers | z) − KL(q(z) ‖ p(z | features)), item by item: of an answer each of its items has one half."""
+    i, j, z = answers.index.i, answers.index.j, np.exp(log_z)
+    half = 0.5 * (evidence.weight[0].numpy() * (z[i] * z[j]).sum(1) + evidence.offset[0].numpy())
+    found = (z * (np.log(features) - log_z)).sum(1)
+    np.add.at(found, i, half)
+    np.add.at(found, j, half)
+    return found
 
 
 def _used(known: np.ndarray) -> np.ndarray:

@@ -42,6 +42,8 @@ _CELLS = (1, 3)
 _FULL, _SHARED = 8, 50
 #: Where the clusters of networks come from.
 NETWORKS = "networks of the answers"
+#: Standard errors.
+_REFUTED = 3.0
 #: Probability of a cluster that the winner does not use.
 _LEAST = 1e-6
 
@@ -154,14 +156,24 @@ def _joined(clusters: np.ndarray, answers: PairAnnotations, num_clusters: int) -
 
 
 def judged(found: Mapping[str, Candidate], answers: PairAnnotations) -> str:
-    """The name of the winner: of those within one standard error of the best score one with the fewest clusters.
+    """The name of the winner.
 
-    The standard error is that of the mean difference to the best, paired by answer, over items.
+    Of those that all answers together do not refute, and of these within one standard error of the best score, one with
+    the fewest clusters. The standard error is that of the mean difference to the best, paired by answer, over items.
+    Refuted is whose evidence is less than another's by more than :data:`_REFUTED` standard errors of the difference,
+    over items: a thousand answers that tell two kinds apart count, also where features alone would not tell them apart.
     """
-    best = max(found, key=lambda name: found[name].scores.mean())
-    leads = {name: _lead(found[best], one, answers) for name, one in found.items()}
+    most = max(found.values(), key=lambda one: one.evidence.sum()).evidence
+    left = {name: one for name, one in found.items() if not _refuted(most - one.evidence)}
+    best = max(left, key=lambda name: left[name].scores.mean())
+    leads = {name: _lead(left[best], one, answers) for name, one in left.items()}
     close = [name for name, (lead, error) in leads.items() if lead <= error]
-    return min(close, key=lambda name: (found[name].known.shape[1], -found[name].scores.mean()))
+    return min(close, key=lambda name: (left[name].known.shape[1], -left[name].scores.mean()))
+
+
+def _refuted(lead: np.ndarray) -> bool:
+    """Whether the sum of such leads [n] is more than chance."""
+    return bool(lead.sum() > _REFUTED * lead.std() * np.sqrt(len(lead)))
 
 
 def _lead(first: Candidate, second: Candidate, answers: PairAnnotations) -> tuple[float, float]:
