@@ -120,7 +120,7 @@ def _begin_with(
     if isinstance(model, SCDC):
         teach_classifier(model, data, settings, found, say)
     elif isinstance(model, BayesSCDC) and found.dim() == 3:
-        teach_bayes(model, data, settings, found, say)
+        teach_bayes(model, data, settings, clusters, say)
 
 
 def _clusters(model: GenerativeModel, features: Float[Tensor, "N D"]) -> np.ndarray:

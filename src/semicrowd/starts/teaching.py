@@ -44,17 +44,18 @@ def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tenso
 
 
 def teach_bayes(
-    model: BayesSCDC, data: TrainingData, settings: StartSettings, probabilities: Float[Tensor, "R N K"], say: Say
+    model: BayesSCDC, data: TrainingData, settings: StartSettings, clusters: Int[Tensor, "R N"], say: Say
 ) -> None:
-    """Epochs of Adam on BayesSCDC's networks with q(z) held at ``probabilities``.
+    """Epochs of Adam on BayesSCDC's networks with every z held at its cluster.
 
-    q(π) and q(μ, Σ) follow after every epoch: the posterior of each item's most probable cluster. Beside the ELBO
-    stands ``teach_weight`` times the cross-entropy of q(z | features alone), the recognition potential under the
-    mixture, to ``probabilities``: what sets the clusters apart gets room in x.
+    q(π) and q(μ, Σ) follow after every epoch, as the posterior of the clusters. Beside the ELBO stands ``teach_weight``
+    times ln q(z | features alone) of the cluster, the recognition potential under the mixture: what sets the clusters
+    apart gets room in x. Probabilities in place of clusters would teach the networks the doubts of a start as well,
+    and blur a mixture that has no other way to doubt.
     """
     optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
-    probabilities = among_used(probabilities.to(data.device))
-    clusters = probabilities.argmax(-1)
+    clusters = clusters.to(data.device)
+    probabilities = one_hot(clusters, model.num_clusters).to(data.features.dtype)
     for epoch in range(settings.teach_epochs):
         expected = model.globals.expected().cast(data.features.dtype).detach()
         noise = torch_stream(data.seed, "teaching/noise", epoch, device=data.device)
@@ -76,17 +77,6 @@ def teach_bayes(
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
         say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {total / len(batches):.2f}")
-
-
-def among_used(probabilities: Float[Tensor, "R N K"]) -> Float[Tensor, "R N K"]:
-    """The probabilities of the clusters that are some item's most probable, as shares of their sum.
-
-    Under the sparse prior the mixture gives a cluster without items e^-300 of its weight. One part in a hundred of q(z)
-    there costs three nats, which networks can save only by forgetting what they see.
-    """
-    used = one_hot(probabilities.argmax(-1), probabilities.shape[-1]).any(1, keepdim=True)
-    kept = probabilities * used
-    return kept / kept.sum(-1, keepdim=True)
 
 
 @torch.no_grad()
