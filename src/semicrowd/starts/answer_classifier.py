@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -44,8 +44,6 @@ STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
-#: Parts of the items that networks leave out in turn, and the least probability that they give together.
-FOLDS, LEAST = 5, 1e-6
 #: Probability of an item's spectral cluster while it is learned.
 CONFIDENCE = 0.9
 
@@ -127,28 +125,30 @@ def average_of_learners(
 
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
-    net = _learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed, "learners")
+    net = _learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed)
     with torch.no_grad():
         means = [net(o).exp().unflatten(0, (-1, networks)).mean(1) for o in features.split(_PIECE)]
     return torch.cat(means, 1)
 
 
 def held_out(
-    features: Float[Tensor, "n D"], target: Float[Tensor, "R n K"], hidden: Sequence[int], networks: int, seed: int
+    features: Float[Tensor, "n D"],
+    target: Float[Tensor, "R n K"],
+    fold: Int[Tensor, "n"],
+    hidden: Sequence[int],
+    networks: int,
+    seed: int,
 ) -> Float[Tensor, "R n K"]:
-    """ln q(z | o) of items, each by new networks that have learned ``target`` of others.
+    """Mean q(z | o) of each item by ``networks`` new networks that learned ``target`` of the other folds' items.
 
     A network knows by heart what it has been told of an item, wrong or not; what it makes of an item that it has not
-    been told of is no echo. ``networks`` for each restart leave out a fifth of the items each.
+    been told of is no echo.
     """
-    networks = max(networks, FOLDS)
-    fold = torch.from_numpy(stream(seed, "held_out/folds").permutation(len(features)) % FOLDS)
-    learned = (fold != torch.arange(networks)[:, None] % FOLDS)[..., None].repeat(len(target), 1, 1)
-    each = target.repeat_interleave(networks, 0) * learned
-    net = _learners(features, each, hidden, networks, seed, "held_out")
-    with torch.no_grad():
-        others = (net(features).exp() * ~learned).unflatten(0, (-1, networks)).sum(1)
-    return others.clamp(min=LEAST).log().log_softmax(-1)
+    items = torch.arange(len(features))
+    told = fold != torch.arange(int(fold.max()) + 1)[:, None]
+    each = (target[:, None] * told[..., None]).flatten(0, 1)
+    found = average_of_learners(features, items, each, hidden, networks, seed)
+    return found.unflatten(0, (len(target), -1))[:, fold, items]
 
 
 def _learners(
@@ -157,12 +157,11 @@ def _learners(
     hidden: Sequence[int],
     networks: int,
     seed: int,
-    name: str,
 ) -> Classifier:
     """New networks, each with its own target, ``networks`` of them for each restart."""
-    generators = [torch_stream(seed, f"{name}/networks", *divmod(c, networks)) for c in range(len(target))]
+    generators = [torch_stream(seed, "learners/networks", *divmod(c, networks)) for c in range(len(target))]
     net = Classifier(features.shape[1], hidden, target.shape[-1], generators, head_gain=1.0)
-    noise, optimizer = torch_stream(seed, f"{name}/noise"), torch.optim.Adam(net.parameters(), fused=True)
+    noise, optimizer = torch_stream(seed, "learners/noise"), torch.optim.Adam(net.parameters(), fused=True)
     for step in range(STEPS):
         rows = torch.randperm(len(features), generator=noise)[:_LEARNED] if len(features) > _LEARNED else slice(None)
         seen = features[rows]

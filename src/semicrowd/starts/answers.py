@@ -28,6 +28,8 @@ from semicrowd.starts.answer_classifier import (
 )
 from semicrowd.starts.epochs import Say
 
+#: Folds of the annotated items, each of which some networks are not told, and the least probability that they give.
+FOLDS, _LEAST = 5, 1e-6
 #: Annotators and ln q(z | o) of the annotated items → q(z) with their answers.
 Place = Callable[[Annotators, Tensor], Tensor]
 
@@ -82,7 +84,9 @@ def answer_start(
     features, networks = data.features.cpu(), settings.networks
     if place is not None:
         say("start: items and their placements")
-        known = place(annotators, held_out(features[items], known, model.hidden, networks, data.seed))
+        fold = torch.from_numpy(stream(data.seed, "held_out/folds").permutation(len(items)) % FOLDS)
+        apart = held_out(features[items], known, fold, model.hidden, max(networks // FOLDS, 1), data.seed)
+        known = place(annotators, apart.clamp(min=_LEAST).log())
     if len(items) == data.num_items:
         return AnswerStart(annotators, known)
     probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)

@@ -23,10 +23,11 @@ from semicrowd.expfam import beta
 from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.starts.answer_classifier import QUALITY_PRIOR, Annotators
+from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.spreading import Spread
 
-#: Turns, and folds of the annotated items.
-ROUNDS, FOLDS = 3, 5
+#: Turns.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
 
-from semicrowd.starts.answer_classifier import average_of_learners
+from semicrowd.starts.answer_classifier import average_of_learners, held_out
 
 #: Probability of a cluster that a classifier has not seen.
 _LEAST = 1e-9
@@ -163,20 +163,16 @@ class NetworkSpread(Spread):
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
         """See :class:`Spread`."""
-        return self._learned(items, known, np.ones((1, len(items))), self.networks)[0]
+        rows, target = torch.from_numpy(items), torch.from_numpy(known).float()[None]
+        found = average_of_learners(self.features, rows, target, self.hidden, self.networks, self.seed)
+        return found[0].double().numpy()
 
     def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`; all folds at once, with a third of the networks."""
-        used = fold != np.arange(int(fold.max()) + 1)[:, None]
-        found = self._learned(items, known, used, max(self.networks // 3, 1))
-        return found[fold, items]
-
-    def _learned(self, items: np.ndarray, known: np.ndarray, used: np.ndarray, networks: int) -> np.ndarray:
-        """By networks [F] times, each from the items that are used, [F, n]."""
-        target = torch.from_numpy(known * used[..., None]).float()
-        rows = torch.from_numpy(items)
-        found = average_of_learners(self.features, rows, target, self.hidden, networks, self.seed)
-        return found.double().numpy()
+        """See :class:`Spread`; with a third of the networks for each fold."""
+        told, target = self.features[torch.from_numpy(items)], torch.from_numpy(known).float()[None]
+        networks = max(self.networks // 3, 1)
+        found = held_out(told, target, torch.from_numpy(fold), self.hidden, networks, self.seed)
+        return found[0].double().numpy()
 
 
 class StackedSpread(Spread):
