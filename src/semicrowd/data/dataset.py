@@ -22,6 +22,7 @@ class Dataset:
     image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
     num_classes : kinds of items, where that is known of the data set
+    sequence : [N] int64, which sequence an item is of, in the order of the items; None of data without order
 
     Raises
     ------
@@ -37,6 +38,7 @@ class Dataset:
     image_shape: tuple[int, ...] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
     num_classes: int | None = None
+    sequence: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for split, features, labels in (
@@ -58,6 +60,11 @@ class Dataset:
                     f"data={self.name}: {split}labels: expected {len(features)} int64, "
                     f"got {labels.dtype} {list(labels.shape)}"
                 )
+        if self.sequence is not None and (self.sequence.shape != (self.num_items,) or self.sequence.dtype != np.int64):
+            raise UserError(
+                f"data={self.name}: sequence: expected {self.num_items} int64, "
+                f"got {self.sequence.dtype} {list(self.sequence.shape)}"
+            )
 
     @property
     def num_items(self) -> int:

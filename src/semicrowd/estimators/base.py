@@ -44,8 +44,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     requires_answers: ClassVar[bool] = True
     #: Whether it has ``predict``.
     takes_new_items: ClassVar[bool] = False
-    #: Part of the class of parameters.
-    n_clusters: Any
+    #: Part of the class of parameters; None of a method that finds the number.
+    n_clusters: Any = None
     random_state: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -136,7 +136,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return checked_features(self, X, fit=False)
 
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
-        return Result(int(self.n_clusters), final, features, workers)
+        found = self.n_clusters if self.n_clusters is not None else 1 + final.cluster.max()
+        return Result(int(found), final, features, workers)
 
 
 class OneShotClusterer(CrowdClusterer):

@@ -10,7 +10,7 @@ from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import Settings, check, described, plain, shown
-from semicrowd.settings.groups import MODELS, TOP, groups_of
+from semicrowd.settings.groups import MODELS, TOP, groups_of, names_of
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainingSettings
 
@@ -131,13 +131,14 @@ def resolved(given: Given, facts: Facts) -> Resolved:
         origins = {name: _origin(name, given, reasons) for name in values}
         after = Resolved(given.choices, values, origins, {})
     else:
-        said = {f"model.{name}": told for name, told in baseline(facts).items()}
         kind = groups_of(given.choices)["model"]
-        if "model.K" not in said and "model.K" not in given.values:
+        counted = "K" in names_of(kind)
+        said = {f"model.{name}": told for name, told in baseline(facts).items()} if counted else {}
+        if counted and "model.K" not in said and "model.K" not in given.values:
             raise UserError(f"model.K: expected a number of clusters, since data={facts.data} has no labels to count")
         after = _filled(given, [("model", kind)], said)
     values = before.values | after.values
-    if values["model.K"] > facts.num_items:
+    if values.get("model.K", 0) > facts.num_items:
         raise UserError(f"model.K={values['model.K']}: more clusters than the {facts.num_items} items of {facts.data}")
     snapshots, last = values["snapshots"], values.get("epochs", 0)
     if snapshots and model in MODELS and facts.image_shape is None:

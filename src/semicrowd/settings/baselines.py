@@ -5,7 +5,7 @@ defaults, lines of help, checks. On the command line they are ``model.NAME``, ``
 ``random_state`` is ``seed``.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from semicrowd.errors import UserError
@@ -16,15 +16,13 @@ _STARTS = "starts; the one with the best objective is kept"
 _WEIGHTING = "of a majority vote: unit | net (the majority in answers)"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Parameters:
     """What all methods have."""
 
     #: Parameter → its name on the command line, where that is another.
     spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
 
-    n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
-    _: KW_ONLY
     random_state: Any = 0
 
     def check_parameters(self, group: str = "") -> None:
@@ -47,8 +45,15 @@ class Parameters:
         return value.tolist() if hasattr(value, "tolist") else value
 
 
+@dataclass(eq=False, repr=False)
+class CountedParameters(Parameters):
+    """What all methods have that are told the number of clusters."""
+
+    n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class MCVCParameters(Parameters):
+class MCVCParameters(CountedParameters):
     """MCVC (Chang et al. 2017)."""
 
     n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
@@ -72,7 +77,7 @@ class DeepMCVCParameters(MCVCParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SemiCrowdParameters(Parameters):
+class SemiCrowdParameters(CountedParameters):
     """Matrix completion, metric, spectral clustering (Yi et al. 2012)."""
 
     lower: float = setting(1 / 3, "share of 'same' up to which a pair counts as different", number(0, 1))
@@ -91,7 +96,7 @@ class SemiCrowdParameters(Parameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ITMLParameters(Parameters):
+class ITMLParameters(CountedParameters):
     """A metric learned from majority votes, and k-means (Davis et al. 2007)."""
 
     gamma: float | None = setting(
@@ -102,7 +107,7 @@ class ITMLParameters(Parameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstrainedKMeansParameters(Parameters):
+class ConstrainedKMeansParameters(CountedParameters):
     """k-means with majority votes (PCKMeans, Basu et al. 2004)."""
 
     penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
@@ -123,7 +128,7 @@ class MPCKMeansParameters(ConstrainedKMeansParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CSPAParameters(Parameters):
+class CSPAParameters(CountedParameters):
     """A balanced cut of the annotators' co-association graph (Strehl & Ghosh 2002)."""
 
     clusterings: str = setting(
@@ -133,7 +138,7 @@ class CSPAParameters(Parameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KMeansParameters(Parameters):
+class KMeansParameters(CountedParameters):
     """k-means on the features; answers are ignored."""
 
     n_init: int = setting(20, _STARTS, whole(1, 100_000))
@@ -145,7 +150,7 @@ class MixtureParameters(KMeansParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CrowdOnlyParameters(Parameters):
+class CrowdOnlyParameters(CountedParameters):
     """Signed spectral clustering of the answers; features are ignored."""
 
     n_reweightings: int = setting(3, "rounds in which the annotators are weighted", whole(0))
