@@ -27,6 +27,8 @@ RUN_FILES = {
     "restarts.csv": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
+    "chains.csv": True,
+    "partitions.npz": False,
     "annotations.csv": True,
     "curves.csv": True,
     MODEL: False,

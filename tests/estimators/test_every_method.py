@@ -18,8 +18,9 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS, NAMES
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.baselines import BASELINE_PARAMETERS, SemiCrowdParameters
+from semicrowd.settings.baselines import SemiCrowdParameters
 from semicrowd.settings.fields import described
+from semicrowd.settings.groups import PARAMETERS
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -109,10 +110,10 @@ def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer
 
 
 @pytest.mark.parametrize("wrong", ["", None, float("nan"), -1, "word", [], [1], {"a": 1}, 10**30, 1.5, True])
-@pytest.mark.parametrize("name", BASELINE_PARAMETERS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
     fits = {"lower": (), "shared": (True,), "gamma": (None, 1.5, 10**30), "hidden": ([], [1])}
-    for one in described(BASELINE_PARAMETERS[name]):
+    for one in described(PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):
             continue  # a number as good as others
         if any(wrong == value and type(wrong) is type(value) for value in fits.get(one.name, ())):
@@ -132,7 +133,7 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
 
 def test_parameters_stand_in_the_signature_and_in_the_docstring(estimator: CrowdClusterer) -> None:
     name, known = NAMES[type(estimator).__name__], described(type(estimator))
-    assert known == described(BASELINE_PARAMETERS.get(name, type(estimator)))
+    assert known == described(PARAMETERS.get(name, type(estimator)))
     assert set(estimator.get_params()) == {one.name for one in known} | {"random_state"}
     assert clone(estimator).get_params() == estimator.get_params()
     for one in known:
@@ -177,7 +178,7 @@ def test_pickled_it_predicts_the_same(estimator: CrowdClusterer, problem: Proble
 
 def test_the_package_names_every_method_and_loads_none() -> None:
     assert {*NAMES, "PairAnnotations", "UserError", "load"} == set(semicrowd.__all__)
-    assert set(BASELINE_PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
+    assert set(PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
     assert semicrowd.MCVC is ESTIMATORS["mcvc"]
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = semicrowd.Nothing

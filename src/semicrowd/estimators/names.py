@@ -18,6 +18,12 @@ PLACES = {
     "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
     "crowd_only": ("crowd_only", "SignedSpectral"),
     "crowd_logistic": ("crowd_only", "CrowdLogistic"),
+    "dpm": ("gibbs", "DPM"),
+    "ddpm_s": ("gibbs", "DDPMS"),
+    "ddpm_l": ("gibbs", "DDPML"),
+    "ihmm": ("gibbs", "IHMM"),
+    "dih_s": ("gibbs", "DIHS"),
+    "dih_l": ("gibbs", "DIHL"),
 }
 #: The same names by those of the classes: ``BayesSCDC`` → ``bayes``.
 NAMES = {kind: name for name, (_, kind) in PLACES.items()}

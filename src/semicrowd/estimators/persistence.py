@@ -25,7 +25,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.names import NAMES, estimator_class
 from semicrowd.files import write_atomic
-from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import load_model
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
@@ -37,7 +37,7 @@ CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Assignment, BayesSettings, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, NetSettings,
-        PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, StandardScaler, StartSettings, StratifiedKFold,
+        PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold,
         TrainerSettings, TrainingSettings, VarianceThreshold, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip

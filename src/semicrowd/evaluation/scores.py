@@ -8,8 +8,9 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
-from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.metrics import cluster_counts, clustering_scores, worker_rank, worker_recovery
+from semicrowd.metrics.chains import mixing
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def score(
     if test is not None:
         scores |= _scores("test", data.test_labels, test.cluster)
     scores |= _scores("final", data.labels, found.final.cluster)
+    if found.samples is not None:
+        scores |= _score_samples(found.samples, data.labels)
     workers = None
     if answers is not None:
         items = answers.annotated
@@ -87,6 +90,18 @@ def _score_restarts(restarts: Restarts, labels: np.ndarray | None, num_clusters:
         scores["oracle_acc"] = np.array([s["acc"] for s in each])
         scores["oracle_nmi"] = np.array([s["nmi"] for s in each])
     return scores
+
+
+def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, float | int]:
+    """Mean and standard deviation over the partitions that were kept, and whether the chains have mixed."""
+    kept = samples.partitions[samples.kept]
+    each = [{"clusters": float(one.max() + 1)} | _scores("", labels, one) for one in kept]
+    found: dict[str, float | int] = {}
+    for name in each[0]:
+        values = [one[name] for one in each]
+        key = f"samples/{name.removeprefix('/')}"
+        found |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
+    return found | {f"chains/{name}": value for name, value in mixing(samples.chains).items()}
 
 
 def _recovery(workers: pd.DataFrame) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.crowd.workers import WorkerPosterior
 
@@ -62,6 +63,26 @@ class Restarts:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Partitions that Markov chains have visited.
+
+    Attributes
+    ----------
+    partitions : [S, N] clusters of all items; those of a partition are 0 … K − 1
+    chain, sweep : [S] where each is from; sweeps are counted from 1
+    kept : [S] bool: whether it counts, or was kept for a curve alone
+    chains : a row for each sweep of each chain: chain, sweep, clusters, log_likelihood in nats, concentrations, seconds
+        of the processor since the chain's start
+    """
+
+    partitions: np.ndarray
+    chain: np.ndarray
+    sweep: np.ndarray
+    kept: np.ndarray
+    chains: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class Result:
     """What a fitted method says about the items that it was fitted to. K may be unknown before the fit.
 
@@ -73,7 +94,7 @@ class Result:
     workers : of the annotators, None of a method that does not judge them; its leading axis is that of the restarts
     latent_mean : [N, d], None of a method without latent variables
     restarts : None of a method that keeps no scores of them
-    partitions : [S, N] samples of the partition's posterior, None of a method that draws none
+    samples : of the partition's posterior, None of a method that draws none
     """
 
     num_clusters: int
@@ -82,7 +103,7 @@ class Result:
     workers: WorkerPosterior | None = None
     latent_mean: np.ndarray | None = None
     restarts: Restarts | None = None
-    partitions: np.ndarray | None = None
+    samples: Samples | None = None
 
     @property
     def best(self) -> int:

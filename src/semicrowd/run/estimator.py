@@ -10,9 +10,8 @@ from semicrowd.data import Dataset
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.fitting.result import Assignment
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
 from semicrowd.settings.fields import described
-from semicrowd.settings.groups import MODELS
+from semicrowd.settings.groups import MODELS, PARAMETERS
 from semicrowd.settings.training import TrainerSettings
 
 
@@ -27,7 +26,7 @@ def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
     model, seed = content["model"], content["seed"]
     name = model["name"]
     if name not in MODELS:
-        spelled = described(BASELINE_PARAMETERS[name])
+        spelled = described(PARAMETERS[name])
         return ESTIMATORS[name](**{one.name: _plain(model[one.spelled]) for one in spelled}, random_state=seed)
     # Imported here: a run of another method does without Lightning.
     from semicrowd.fitting.training import check_trainer

@@ -54,12 +54,14 @@ class Session:
             progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
         with as_others(self.run_dir) if self.settings.values["trainer.strategy"] == "ddp" else nullcontext():
-            self.estimator.fit(self.data.features, self.answers, monitor=monitor)
+            order = {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
+            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **order)
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
         scores = {**result.scores, "seconds/fit": round(seconds, 3), "epochs": epochs}
-        metrics = {name: scores[name] for name in METRICS if name in scores}
+        more = [name for name in scores if name.startswith(("samples/", "chains/"))]
+        metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         write_results(self.run_dir, result, self.answers)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from semicrowd.settings.baselines import BASELINE_PARAMETERS
 from semicrowd.settings.fields import Choice, described
+from semicrowd.settings.gibbs import GIBBS_PARAMETERS
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.sources import ANSWERS, DATA
 from semicrowd.settings.training import (
@@ -16,10 +17,12 @@ from semicrowd.settings.training import (
     ViewSettings,
 )
 
+#: Methods beside the two models → their parameters.
+PARAMETERS = BASELINE_PARAMETERS | GIBBS_PARAMETERS
 MODELS: dict[str, type] = {"bayes": BayesSettings, "scdc": SCDCSettings}
 #: Groups of which a choice decides what settings there are; a choice is a file of ``conf/``.
 CHOSEN: dict[str, dict[str, type]] = {
-    "data": DATA, "model": MODELS | BASELINE_PARAMETERS, "annotations": ANSWERS,
+    "data": DATA, "model": MODELS | PARAMETERS, "annotations": ANSWERS,
 }  # fmt: skip
 #: Groups whose settings are always the same; a choice is a value of the first of them: ``start=cold``.
 FIXED: dict[str, type] = {

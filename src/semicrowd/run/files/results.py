@@ -8,7 +8,7 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_arrays, write_csv, write_text
-from semicrowd.fitting.result import Assignment
+from semicrowd.fitting.result import Assignment, Samples
 
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
@@ -27,6 +27,8 @@ def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations
         _write_workers(folder / "workers.csv", result.workers)
     if result.restart_scores:
         _write_restarts(folder, result)
+    if result.found.samples is not None:
+        _write_samples(folder, result.found.samples)
 
 
 def assignment_csv(assignment: Assignment, annotated: np.ndarray) -> str:
@@ -52,3 +54,9 @@ def _write_restarts(folder: Path, result: Evaluation) -> None:
     if restarts > 1 and items <= _MOST_ITEMS:
         clusters = result.found.restarts.clusters.astype(np.int16)
         write_arrays(folder / "restart_assignments.npz", {"clusters": clusters})
+
+
+def _write_samples(folder: Path, samples: Samples) -> None:
+    write_text(folder / "chains.csv", samples.chains.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
+    names = ("partitions", "chain", "sweep", "kept")
+    write_arrays(folder / "partitions.npz", {name: getattr(samples, name) for name in names})

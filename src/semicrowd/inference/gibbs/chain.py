@@ -1,0 +1,191 @@
+"""One chain of the samplers: state, sweep, and what is worth a curve."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from semicrowd.inference.gibbs.concentrations import escobar_west
+from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+from semicrowd.inference.gibbs.restaurant import Restaurant
+from semicrowd.inference.gibbs.sweep import CANDIDATES, Seating, seat, sweep
+
+#: Slots for clusters that a chain begins with; it gets twice as many when they are full.
+_SLOTS = 16
+#: Steps from which a hyperplane that nobody has is taken for a draw of its own, and numbers in a table of new ones.
+_STEPS, _NUMBERS = 20, 200_000
+#: Steps that the first of them take from nothing.
+_FIRST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Model:
+    """What all chains of a fit have in common.
+
+    Attributes
+    ----------
+    family : makes a family of so many empty clusters
+    num_items : N
+    alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
+    neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
+    planes : None of a model without hyperplanes
+    new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
+        prior
+    """
+
+    family: Callable[[int], Any]
+    num_items: int
+    alpha_prior: tuple[float, float] = (1.0, 1.0)
+    gamma_prior: tuple[float, float] = (1.0, 1.0)
+    neighbours: tuple[np.ndarray, np.ndarray] | None = None
+    planes: Hyperplanes | None = None
+    new: str = "corrected"
+
+
+@dataclass
+class Chain:
+    """The state of a chain.
+
+    Attributes
+    ----------
+    z : [N] slot of each item's cluster; −1 before the first sweep, which seats the items one after the other
+    alpha, gamma : concentrations; gamma of a hidden Markov model alone
+    beta, rest : [C] and shares of the states with items and of all others together
+    slots : C
+    eta : [H, r] hyperplanes, of clusters and free ones; none while they are left out
+    plane, free : the cluster's, [C], and those of nobody
+    log_likelihood : ln p(x | z), in nats
+    """
+
+    model: Model
+    z: np.ndarray = field(init=False)
+    alpha: float = 1.0
+    gamma: float = 1.0
+    beta: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS))
+    rest: float = 1.0
+    slots: int = _SLOTS
+    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    plane: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
+    free: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    log_likelihood: float = float("nan")
+
+    def __post_init__(self) -> None:
+        self.z = np.full(self.model.num_items, -1)
+
+    @property
+    def clusters(self) -> int:
+        """K, of those with items."""
+        return len(np.unique(self.z[self.z >= 0]))
+
+    def state(self) -> dict[str, Any]:
+        """All that later sweeps depend on."""
+        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood")
+        return {name: getattr(self, name) for name in names}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on where :meth:`state` was taken."""
+        for name in self.state():
+            setattr(self, name, state[name])
+
+    def sweep(self, rng: np.random.Generator, discriminative: bool = True) -> None:
+        """Hyperplanes given the partition, the partition item by item, concentrations."""
+        tilted = discriminative and self.model.planes is not None
+        if tilted:
+            self._move_planes(rng)
+        item = 0
+        while True:
+            family, prior, seating = self._seated(tilted)
+            item = sweep(prior, family, seating, rng, item)
+            self._note(prior, seating)
+            if item == len(self.z):
+                break
+            if seating.size.min() > 0:
+                self._grow()
+            if tilted and len(self.free) < CANDIDATES:
+                self._free_more(rng)
+        self.log_likelihood = family.log_evidence()
+        if isinstance(prior, Franchise):
+            redraw(prior, self.model.alpha_prior, self.model.gamma_prior, rng)
+            self._note(prior, seating)
+        else:
+            prior_of = self.model.alpha_prior
+            self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), prior_of, rng)
+
+    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise, Seating]:
+        """Statistics of the partition as it is, made anew: they forget what rounding did to them."""
+        model = self.model
+        family = model.family(self.slots)
+        extra, free = np.zeros((0, 0)), np.zeros(len(self.eta), np.int64)
+        if tilted:
+            assert model.planes is not None
+            extra = np.ascontiguousarray(model.planes.log_ratio(self.eta))
+            free[: len(self.free)] = self.free
+        size, num_free = np.zeros(self.slots, np.int64), np.array([len(self.free)])
+        seating = Seating(self.z, size, extra, self.plane, free, num_free)
+        seat(family, self.z, size)
+        alpha = np.array([self.alpha])
+        if model.neighbours is None:
+            return family, Restaurant(alpha), seating
+        moves = transitions(self.z, model.neighbours[0], self.slots)
+        prior = Franchise(
+            *model.neighbours, moves, moves.sum(1), self.beta, np.array([self.rest]), alpha, np.array([self.gamma])
+        )
+        return family, prior, seating
+
+    def _note(self, prior: Restaurant | Franchise, seating: Seating) -> None:
+        """Take over what the arrays of one number say."""
+        self.free = seating.free[: seating.num_free[0]].copy()
+        if isinstance(prior, Franchise):
+            self.alpha, self.gamma, self.rest = (float(one[0]) for one in (prior.alpha, prior.gamma, prior.rest))
+
+    def _grow(self) -> None:
+        self.beta = np.concatenate([self.beta, np.zeros(self.slots)])
+        self.plane = np.concatenate([self.plane, np.zeros(self.slots, np.int64)])
+        self.slots *= 2
+
+    def _move_planes(self, rng: np.random.Generator) -> None:
+        """A step of the clusters' hyperplanes, and of those that stand for the clusters without items."""
+        planes = self.model.planes
+        assert planes is not None
+        used = np.unique(self.z)
+        if not len(self.eta):  # the first time: the clusters that were found without them get theirs
+            self.eta = np.zeros((len(used), planes.items.shape[1]))
+            self.plane[used] = np.arange(len(used))
+            self._free_more(rng)
+        candidates = self.free[-CANDIDATES:]
+        moved = self.plane[used]
+        y = np.where(self.z[:, None] == used, 1.0, -1.0)
+        if self.model.new == "corrected":
+            moved = np.concatenate([moved, candidates])
+            y = np.concatenate([y, np.full((len(y), len(candidates)), -1.0)], 1)
+        else:
+            self.eta[candidates] = self._of_prior(rng, len(candidates))
+        self.eta[moved] = planes.redraw(self.eta[moved], y, rng)
+
+    def _of_prior(self, rng: np.random.Generator, number: int) -> np.ndarray:
+        planes = self.model.planes
+        assert planes is not None
+        return np.sqrt(planes.variance) * rng.standard_normal((number, planes.items.shape[1]))
+
+    def _free_more(self, rng: np.random.Generator) -> None:
+        """More hyperplanes of clusters without items: draws given that y = −1 for all items, or of the prior.
+
+        Some steps from one that is such a draw lead to another; the first come from the prior by many steps.
+        """
+        planes = self.model.planes
+        assert planes is not None
+        number = int(np.clip(_NUMBERS // planes.items.size, CANDIDATES, 256))
+        new = self._of_prior(rng, number)
+        if self.model.new == "corrected":
+            steps = _FIRST_STEPS
+            if len(self.free):
+                new, steps = self.eta[rng.choice(self.free, number)], _STEPS
+            nobody = np.full((len(planes.items), number), -1.0)
+            for _ in range(steps):
+                new = planes.redraw(new, nobody, rng)
+        self.free = np.concatenate([len(self.eta) + np.arange(number), self.free])
+        self.eta = np.concatenate([self.eta, new])
+
+

@@ -1,0 +1,144 @@
+"""The hierarchical Dirichlet process of a hidden Markov model's transitions as a prior of sequences of states.
+
+Teh et al. 2006, section 7, with the direct assignment of states; eq. (sampling of z) of Nguyen et al. 2017, section 3.2.
+The first item of a sequence comes from a row of its own, as the first of every sequence does, and the last one leads
+nowhere (ERRATA 26 of the paper: it gives neither).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.gibbs.concentrations import escobar_west
+from semicrowd.inference.gibbs.parts import closed, enter, leave, opened, overloads, weight, weight_of_new
+
+
+class Franchise(NamedTuple):
+    """N items in sequences, C states.
+
+    Attributes
+    ----------
+    before, after : [N] the item before and after in its sequence, −1 where there is none
+    moves : [1 + C, C] transitions from the beginning (row 0) and from every state to every state
+    leaving : [1 + C] their sums
+    beta : [C] shares of the states that have items, 0 of the others
+    rest : [1] share of all others together
+    alpha, gamma : [1] concentrations of the rows and of beta
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    moves: np.ndarray
+    leaving: np.ndarray
+    beta: np.ndarray
+    rest: np.ndarray
+    alpha: np.ndarray
+    gamma: np.ndarray
+
+
+def neighbours(sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The item before and the item after each item [N] in its sequence, −1 where there is none.
+
+    Parameters
+    ----------
+    sequence : [N] sequence of each item; items of one are in order
+    """
+    before, after = np.full(len(sequence), -1), np.full(len(sequence), -1)
+    order = np.argsort(sequence, kind="stable")
+    same = sequence[order][1:] == sequence[order][:-1]
+    before[order[1:][same]] = order[:-1][same]
+    after[order[:-1][same]] = order[1:][same]
+    return before, after
+
+
+def transitions(z: np.ndarray, before: np.ndarray, states: int) -> np.ndarray:
+    """Transitions [1 + C, C] among the items that have a state (z >= 0); those before them have one, too."""
+    moves = np.zeros((1 + states, states))
+    items = np.flatnonzero(z >= 0)
+    rows = np.where(before[items] >= 0, 1 + z[before[items]], 0)
+    np.add.at(moves, (rows, z[items]), 1)
+    return moves
+
+
+@overloads(weight, Franchise)
+def _weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
+    alpha, before, after = prior.alpha[0], prior.before[item], prior.after[item]
+    row = 0 if before < 0 else 1 + z[before]
+    found = prior.moves[row, cluster] + alpha * prior.beta[cluster]
+    if after < 0 or z[after] < 0:
+        return found
+    # The item's own first transition counts for its second one.
+    stays = 1.0 if row == 1 + cluster else 0.0
+    again = stays if z[after] == cluster else 0.0
+    onward = prior.moves[1 + cluster, z[after]] + again + alpha * prior.beta[z[after]]
+    return found * onward / (prior.leaving[1 + cluster] + stays + alpha)
+
+
+@overloads(weight_of_new, Franchise)
+def _weight_of_new(prior: Any, z: Any, item: int) -> float:
+    after, found = prior.after[item], prior.alpha[0] * prior.rest[0]
+    return found if after < 0 or z[after] < 0 else found * prior.beta[z[after]]
+
+
+@overloads(enter, Franchise)
+def _enter(prior: Any, z: Any, item: int) -> None:
+    _count(prior, z, item, 1.0)
+
+
+@overloads(leave, Franchise)
+def _leave(prior: Any, z: Any, item: int) -> None:
+    _count(prior, z, item, -1.0)
+
+
+@compiled
+def _count(prior: Any, z: Any, item: int, change: float) -> None:
+    before, after = prior.before[item], prior.after[item]
+    row = 0 if before < 0 else 1 + z[before]
+    prior.moves[row, z[item]] += change
+    prior.leaving[row] += change
+    if after >= 0 and z[after] >= 0:
+        prior.moves[1 + z[item], z[after]] += change
+        prior.leaving[1 + z[item]] += change
+
+
+@overloads(opened, Franchise)
+def _opened(prior: Any, cluster: int, rng: Any) -> None:
+    share = rng.beta(1.0, prior.gamma[0])
+    prior.beta[cluster] = share * prior.rest[0]
+    prior.rest[0] *= 1 - share
+
+
+@overloads(closed, Franchise)
+def _closed(prior: Any, cluster: int) -> None:
+    prior.rest[0] += prior.beta[cluster]
+    prior.beta[cluster] = 0.0
+
+
+@compiled
+def tables(moves: Any, base: Any, rng: Any) -> Any:
+    """Draw how many tables [1 + C, C] the transitions sit at (Antoniak 1974), ``base`` [C] being α β."""
+    found = np.zeros_like(moves)
+    for row in range(moves.shape[0]):
+        for state in range(moves.shape[1]):
+            for seated in range(int(moves[row, state])):
+                if rng.random() * (base[state] + seated) < base[state]:
+                    found[row, state] += 1
+    return found
+
+
+def redraw(
+    prior: Franchise, alpha_prior: tuple[float, float], gamma_prior: tuple[float, float], rng: np.random.Generator
+) -> None:
+    """New α, γ and β given the transitions, in place: Teh et al. 2006, appendix A, by table counts."""
+    found = tables(prior.moves, prior.alpha[0] * prior.beta, rng)
+    per_state, total = found.sum(0), found.sum()
+    rows = prior.leaving[prior.leaving > 0]
+    shape, rate = alpha_prior
+    full = rng.random(len(rows)) * (rows + prior.alpha[0]) < rows
+    rate -= np.log(rng.beta(prior.alpha[0] + 1, rows)).sum()
+    prior.alpha[0] = rng.gamma(shape + total - full.sum()) / rate
+    used = per_state > 0
+    prior.gamma[0] = escobar_west(prior.gamma[0], int(used.sum()), int(total), gamma_prior, rng)
+    shares = rng.dirichlet([*per_state[used], prior.gamma[0]])
+    prior.beta[used], prior.rest[0] = shares[:-1], shares[-1]

@@ -1,0 +1,134 @@
+"""Clusters that are Gaussians with any covariance, under a normal-inverse-Wishart base.
+
+Murphy 2007, section 9: μ | Σ ~ N(μ₀, Σ / κ₀), Σ ~ IW(Ψ₀, ν₀), both integrated out. The scatter Ψ_n of a cluster is kept
+as its Cholesky factor, which an item changes in O(D²).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.gibbs.parts import add, log_predictive, overloads, remove
+
+
+class Gaussian(NamedTuple):
+    """N items and C clusters.
+
+    Attributes
+    ----------
+    x : [N, D] items
+    kappa, degrees : κ₀ and ν₀
+    log_constant : [N + 1] what the predictive density of a cluster of n items has that depends on n alone
+    count : [C] items of a cluster
+    location : [C, D] μ_n
+    factor : [C, D, D] lower Cholesky factor of Ψ_n
+    log_det : [C] ln |Ψ_n|
+    """
+
+    x: np.ndarray
+    kappa: float
+    degrees: float
+    log_constant: np.ndarray
+    count: np.ndarray
+    location: np.ndarray
+    factor: np.ndarray
+    log_det: np.ndarray
+
+    def log_evidence(self) -> float:
+        """ln p(x | partition) of all items, in nats; a cluster must be empty."""
+        empty = self.log_det[self.count == 0][0]
+        log_det, n = self.log_det[self.count > 0], self.count[self.count > 0]
+        # ln Γ_D without what cancels: the constants of a cluster's items, one after the other.
+        constant = np.append(0, np.cumsum(self.log_constant))[n.astype(int)]
+        return float((constant + self.degrees / 2 * empty - (self.degrees + n) / 2 * log_det).sum())
+
+    def of(self, x: np.ndarray) -> "Gaussian":
+        """The same clusters with other items [N', D]."""
+        return self._replace(x=np.ascontiguousarray(x, float))
+
+
+def gaussian(
+    x: np.ndarray, location: np.ndarray, kappa: float, degrees: float, scatter: np.ndarray
+) -> Callable[[int], Gaussian]:
+    """What makes a family of so many empty clusters.
+
+    Parameters
+    ----------
+    x : [N, D] items
+    location, kappa, degrees, scatter : μ₀ [D], κ₀ > 0, ν₀ > D − 1, Ψ₀ [D, D]
+    """
+    items, dim = x.shape
+    x, location = np.ascontiguousarray(x, float), np.asarray(location, float)
+    n = np.arange(items + 1)
+    constant = gammaln((degrees + n + 1) / 2) - gammaln((degrees + n + 1 - dim) / 2)
+    constant += dim / 2 * (np.log((kappa + n) / (kappa + n + 1)) - np.log(np.pi))
+    factor = np.linalg.cholesky(scatter)
+    log_det = 2 * np.log(np.diag(factor)).sum()
+
+    def empty(clusters: int) -> Gaussian:
+        locations, factors = np.empty((clusters, dim)), np.empty((clusters, dim, dim))
+        locations[:], factors[:] = location, factor
+        return Gaussian(
+            x, float(kappa), float(degrees), constant, np.zeros(clusters), locations, factors,
+            np.full(clusters, log_det),
+        )  # fmt: skip
+
+    return empty
+
+
+@overloads(log_predictive, Gaussian)
+def _log_predictive(family: Any, item: int, cluster: int) -> float:
+    # A Student density with ν_n − D + 1 degrees: the squared length of L⁻¹(x − μ_n) is all that it needs of x.
+    dim, factor, location = family.x.shape[1], family.factor[cluster], family.location[cluster]
+    n = family.count[cluster]
+    solved = np.empty(dim)
+    square = 0.0
+    for d in range(dim):
+        rest = family.x[item, d] - location[d]
+        for e in range(d):
+            rest -= factor[d, e] * solved[e]
+        solved[d] = rest / factor[d, d]
+        square += solved[d] * solved[d]
+    kappa = family.kappa + n
+    half = (family.degrees + n + 1) / 2
+    return family.log_constant[int(n)] - family.log_det[cluster] / 2 - half * math.log1p(
+        square * kappa / (kappa + 1)
+    )
+
+
+@overloads(add, Gaussian)
+def _add(family: Any, item: int, cluster: int) -> None:
+    kappa = family.kappa + family.count[cluster]
+    _change(family, item, cluster, math.sqrt(kappa / (kappa + 1)), 1.0)
+    family.location[cluster] += (family.x[item] - family.location[cluster]) / (kappa + 1)
+    family.count[cluster] += 1
+
+
+@overloads(remove, Gaussian)
+def _remove(family: Any, item: int, cluster: int) -> None:
+    kappa = family.kappa + family.count[cluster]
+    _change(family, item, cluster, math.sqrt(kappa / (kappa - 1)), -1.0)
+    family.location[cluster] -= (family.x[item] - family.location[cluster]) / (kappa - 1)
+    family.count[cluster] -= 1
+
+
+@compiled
+def _change(family: Any, item: int, cluster: int, length: float, sign: float) -> None:
+    """Ψ becomes Ψ ± v vᵀ with v = ``length`` (x − μ): a rank-one change of its Cholesky factor (Golub & Van Loan)."""
+    dim, factor = family.x.shape[1], family.factor[cluster]
+    v = length * (family.x[item] - family.location[cluster])
+    log_det = 0.0
+    for d in range(dim):
+        # Ψ₀ is part of every scatter: what goes below 0 is the last bit of a sum.
+        radius = math.sqrt(max(factor[d, d] ** 2 + sign * v[d] ** 2, 1e-300))
+        cosine, sine = radius / factor[d, d], v[d] / factor[d, d]
+        factor[d, d] = radius
+        for e in range(d + 1, dim):
+            factor[e, d] = (factor[e, d] + sign * sine * v[e]) / cosine
+            v[e] = cosine * v[e] - sine * factor[e, d]
+        log_det += 2 * math.log(radius)
+    family.log_det[cluster] = log_det

@@ -1,0 +1,120 @@
+"""Hyperplanes that separate each cluster from all others, given the partition: data augmentation.
+
+Nguyen et al. 2017, eqs. 2–4. Hyperplane h has weights η_h ~ N(0, w I) and meets item i with f = x_i · η_h and
+y = 1 where the item is in its cluster, −1 elsewhere. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f, 0))
+(svm). An auxiliary variable for each item *and hyperplane* makes it Gaussian in η: Pólya–Gamma (Polson, Scott & Windle
+2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (Polson & Scott 2011).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from polyagamma import random_polyagamma
+
+#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients.
+MOST_COLUMNS = 64
+#: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end.
+_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """What hyperplanes see of N items.
+
+    Attributes
+    ----------
+    items : [N, r] items in the basis of their singular vectors, of which :func:`rotated` makes them: the prior is the
+        same in every basis, and the products of their columns are 0
+    loss : ``svm`` or ``logistic``
+    variance : w
+    """
+
+    items: Float[np.ndarray, "N r"]
+    loss: str
+    variance: float
+
+    def log_ratio(self, eta: Float[np.ndarray, "H r"]) -> Float[np.ndarray, "N H"]:
+        """ln p(y = 1) − ln p(y = −1) of every item (eq. 3)."""
+        return log_ratio(self.items @ eta.T, self.loss)
+
+    def redraw(
+        self, eta: Float[np.ndarray, "H r"], y: Float[np.ndarray, "N H"], rng: np.random.Generator
+    ) -> Float[np.ndarray, "H r"]:
+        """New hyperplanes given which items are in their clusters: auxiliary variables, then eq. 4 with Σ₀ = w I.
+
+        η is the solution of Q η = Xᵀ (Ω z + Ω^½ ε) + w^−½ ε', whose mean is that of eq. 4 and whose covariance is Q⁻¹.
+        """
+        weight, linear = augmented(y, self.items @ eta.T, self.loss, rng)
+        noise = rng.standard_normal(y.shape)
+        right = self.items.T @ (linear + np.sqrt(weight) * noise)
+        right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
+        if self.items.shape[1] <= MOST_COLUMNS:
+            return self._eliminated(weight, right)
+        return self._by_gradients(weight, right, eta)
+
+    def _eliminated(self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"]) -> np.ndarray:
+        x = self.items
+        precision = np.stack([x.T @ (one[:, None] * x) for one in weight.T])
+        precision += np.eye(x.shape[1]) / self.variance
+        return np.linalg.solve(precision, right.T[..., None])[..., 0]
+
+    def _by_gradients(
+        self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"], eta: Float[np.ndarray, "H r"]
+    ) -> np.ndarray:
+        """All hyperplanes at once: a product with X and one with Xᵀ a step."""
+        x, prior = self.items, 1 / self.variance
+        # XᵀX is diagonal in this basis: so is Q, where all weights of a hyperplane are alike.
+        scale = prior + np.square(x).sum(0)[:, None] * weight.mean(0)
+        found = eta.T.copy()
+        residual = right - x.T @ (weight * (x @ found)) - prior * found
+        enough = _TOLERANCE * np.linalg.norm(right, axis=0)
+        step = residual / scale
+        square, active = (residual * step).sum(0), np.arange(right.shape[1])
+        for _ in range(10 * x.shape[1]):
+            active = active[np.linalg.norm(residual[:, active], axis=0) > enough[active]]
+            if not len(active):
+                break
+            now = step[:, active]
+            image = x.T @ (weight[:, active] * (x @ now)) + prior * now
+            length = square[active] / (now * image).sum(0)
+            found[:, active] += length * now
+            residual[:, active] -= length * image
+            scaled = residual[:, active] / scale[:, active]
+            new = (residual[:, active] * scaled).sum(0)
+            step[:, active] = scaled + new / square[active] * now
+            square[active] = new
+        found[:, active] = self._eliminated(weight[:, active], right[:, active]).T  # those that did not settle
+        return found.T
+
+
+def log_ratio(f: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
+    """ln p(y = 1) − ln p(y = −1) at f = x · η: f, or 2 max(1 + f, 0) − 2 max(1 − f, 0) of the SVM."""
+    return f if loss == "logistic" else 2 * (np.maximum(1 + f, 0) - np.maximum(1 - f, 0))
+
+
+def augmented(
+    y: Float[np.ndarray, "N H"], f: Float[np.ndarray, "N H"], loss: str, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "N H"], Float[np.ndarray, "N H"]]:
+    """Draw the auxiliary variables; the log-likelihood is then −½ weight f² + linear f, up to a constant.
+
+    Returns
+    -------
+    weight, linear : [N, H] ω and y / 2, or 1/λ and y (1 + 1/λ) of the SVM
+    """
+    if loss == "logistic":
+        return random_polyagamma(1, f, random_state=rng), y / 2
+    distance = np.abs(1 - y * f)
+    # Michael, Schucany & Haas 1976, without the difference of large numbers; it takes a distance of 0, too.
+    chi = np.square(rng.standard_normal(f.shape)) + 1e-300
+    weight = 1 / (distance + chi / 2 + np.sqrt(distance * chi + np.square(chi) / 4))
+    other = rng.random(f.shape) * (1 + distance * weight) > 1
+    weight[other] = 1 / (np.square(distance[other]) * weight[other])
+    return weight, y * (1 + weight)
+
+
+def rotated(items: Float[np.ndarray, "N D"]) -> tuple[Float[np.ndarray, "N r"], Float[np.ndarray, "D r"]]:
+    """Items in the basis of their right singular vectors, r ≤ min(N, D), and that basis."""
+    left, length, right = np.linalg.svd(items, full_matrices=False)
+    kept = length > length[:1] * max(items.shape) * np.finfo(float).eps
+    return left[:, kept] * length[kept], right[kept].T

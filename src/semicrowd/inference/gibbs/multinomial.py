@@ -1,0 +1,103 @@
+"""Clusters that are multinomials of counts, under a symmetric Dirichlet base; the probabilities are integrated out.
+
+Densities leave the multinomial coefficient out, which is the same for every partition.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.parts import add, log_predictive, overloads, remove
+
+
+class Multinomial(NamedTuple):
+    """N items with counts in D columns, and C clusters. Only counts above 0 are kept: item i has those from
+    ``first[i]`` to ``first[i + 1]``.
+
+    Attributes
+    ----------
+    first : [N + 1]
+    column, value : of every count above 0
+    total : [N] sums of the items' counts
+    mass : D · a, the sum of the Dirichlet's parameters
+    log_gamma : [largest sum of a column + 1] ln Γ(a + c)
+    counts, log_gammas : [C, D] counts of the clusters and ln Γ(a + c) of each
+    totals : [C] their sums
+    """
+
+    first: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+    total: np.ndarray
+    mass: float
+    log_gamma: np.ndarray
+    counts: np.ndarray
+    log_gammas: np.ndarray
+    totals: np.ndarray
+
+    def log_evidence(self) -> float:
+        """ln p(x | partition) of all items but for the multinomial coefficients, in nats."""
+        columns = self.log_gammas.sum(-1) - self.counts.shape[1] * self.log_gamma[0]
+        return float((columns + gammaln(self.mass) - gammaln(self.mass + self.totals)).sum())
+
+    def of(self, x: np.ndarray) -> "Multinomial":
+        """The same clusters with other items, [N', D] whole numbers >= 0."""
+        dim = self.counts.shape[1]
+        other = multinomial(x, self.mass / dim, int(self.counts.max(initial=0)))(0)
+        return other._replace(counts=self.counts, log_gammas=self.log_gammas, totals=self.totals)
+
+
+def multinomial(x: np.ndarray, concentration: float, more: int = 0) -> Callable[[int], Multinomial]:
+    """What makes a family of so many empty clusters.
+
+    Parameters
+    ----------
+    x : [N, D] whole numbers >= 0
+    concentration : a > 0, of the symmetric Dirichlet base
+    more : what a column's sum may be besides that of x
+    """
+    row, column = np.nonzero(x)
+    dim = x.shape[1]
+    table = gammaln(concentration + np.arange(more + int(x.sum(0).max(initial=0)) + 1))
+    first, column = np.searchsorted(row, np.arange(len(x) + 1)), column.astype(np.int32)
+    value, total = x[row, column].astype(np.int64), x.sum(1).astype(np.int64)
+
+    def empty(clusters: int) -> Multinomial:
+        return Multinomial(
+            first, column, value, total, dim * float(concentration), table, np.zeros((clusters, dim), np.int64),
+            np.full((clusters, dim), table[0]), np.zeros(clusters, np.int64),
+        )  # fmt: skip
+
+    return empty
+
+
+@overloads(log_predictive, Multinomial)
+def _log_predictive(family: Any, item: int, cluster: int) -> float:
+    counts, before = family.counts[cluster], family.log_gammas[cluster]
+    mass = family.mass + family.totals[cluster]
+    found = math.lgamma(mass) - math.lgamma(mass + family.total[item])
+    for entry in range(family.first[item], family.first[item + 1]):
+        column = family.column[entry]
+        found += family.log_gamma[counts[column] + family.value[entry]] - before[column]
+    return found
+
+
+@overloads(add, Multinomial)
+def _add(family: Any, item: int, cluster: int) -> None:
+    family.totals[cluster] += family.total[item]
+    for entry in range(family.first[item], family.first[item + 1]):
+        column = family.column[entry]
+        family.counts[cluster, column] += family.value[entry]
+        family.log_gammas[cluster, column] = family.log_gamma[family.counts[cluster, column]]
+
+
+@overloads(remove, Multinomial)
+def _remove(family: Any, item: int, cluster: int) -> None:
+    family.totals[cluster] -= family.total[item]
+    for entry in range(family.first[item], family.first[item + 1]):
+        column = family.column[entry]
+        family.counts[cluster, column] -= family.value[entry]
+        family.log_gammas[cluster, column] = family.log_gamma[family.counts[cluster, column]]

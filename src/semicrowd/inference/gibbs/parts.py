@@ -1,0 +1,73 @@
+"""What the engine asks of a family of clusters and of a prior of partitions.
+
+The functions have no body: a family or prior is a named tuple of arrays, whose file says what they are for it by
+:func:`overloads`. A cluster is a slot from 0 to C − 1; a slot without items has the statistics of no items.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+from numba.extending import overload
+
+# ------------------------------------------------------------------------------------- a family of clusters
+
+
+def log_predictive(family: Any, item: int, cluster: int) -> float:
+    """ln p(x_i | items of the cluster), the cluster's parameters integrated out, in nats."""
+    raise NotImplementedError
+
+
+def add(family: Any, item: int, cluster: int) -> None:
+    """The item joins the cluster's statistics."""
+    raise NotImplementedError
+
+
+def remove(family: Any, item: int, cluster: int) -> None:
+    """The item leaves the cluster's statistics."""
+    raise NotImplementedError
+
+
+# ---------------------------------------------------------------------------------- a prior of partitions
+
+
+def weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:
+    """Prior weight of a cluster that has items, for an item that is in none; in units of :func:`weight_of_new`."""
+    raise NotImplementedError
+
+
+def weight_of_new(prior: Any, z: Any, item: int) -> float:
+    """Prior weight of all clusters without items together."""
+    raise NotImplementedError
+
+
+def enter(prior: Any, z: Any, item: int) -> None:
+    """The item has got the cluster z[item]."""
+
+
+def leave(prior: Any, z: Any, item: int) -> None:
+    """The item is about to lose the cluster z[item]."""
+
+
+def opened(prior: Any, cluster: int, rng: Any) -> None:
+    """The cluster is about to get its first item."""
+
+
+def closed(prior: Any, cluster: int) -> None:
+    """The cluster has lost its last item."""
+
+
+def overloads(function: Callable[..., Any], kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: this is what ``function`` does in compiled code where its first argument is of the class ``kind``."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        def choose(first: Any, *_: Any) -> Callable[..., Any] | None:
+            named = isinstance(first, types.NamedTuple | types.NamedUniTuple)
+            return inspect.unwrap(body) if named and first.instance_class is kind else None
+
+        choose.__signature__ = inspect.signature(body)  # type: ignore[attr-defined] # numba compares the two
+        overload(function)(choose)
+        return body
+
+    return register

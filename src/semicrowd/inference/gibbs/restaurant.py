@@ -1,0 +1,44 @@
+"""The Dirichlet process as a prior of partitions: the Chinese restaurant process (Antoniak 1974)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semicrowd.inference.gibbs.parts import closed, enter, leave, opened, overloads, weight, weight_of_new
+
+
+class Restaurant(NamedTuple):
+    """``alpha`` : [1], the concentration."""
+
+    alpha: np.ndarray
+
+
+@overloads(weight, Restaurant)
+def _weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
+    return float(size[cluster])
+
+
+@overloads(weight_of_new, Restaurant)
+def _weight_of_new(prior: Any, z: Any, item: int) -> float:  # noqa: ARG001
+    return prior.alpha[0]
+
+
+# The sizes, which the engine keeps, are all that it counts.
+@overloads(enter, Restaurant)
+def _enter(prior: Any, z: Any, item: int) -> None:
+    pass
+
+
+@overloads(leave, Restaurant)
+def _leave(prior: Any, z: Any, item: int) -> None:
+    pass
+
+
+@overloads(opened, Restaurant)
+def _opened(prior: Any, cluster: int, rng: Any) -> None:
+    pass
+
+
+@overloads(closed, Restaurant)
+def _closed(prior: Any, cluster: int) -> None:
+    pass

@@ -1,0 +1,170 @@
+"""Five items, all 52 partitions of them with their exact probabilities, and what samplers of them are made of.
+
+Nothing here calls the samplers' own formulas: Student densities and Dirichlet-multinomials are scipy's, integrals over
+hyperplanes are sums over a grid, those over concentrations quadrature, those over sticks means of prior draws.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import integrate, stats
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.chain import Chain, Model
+from semicrowd.inference.gibbs.franchise import neighbours
+from semicrowd.inference.gibbs.gaussian import gaussian
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+from semicrowd.inference.gibbs.multinomial import multinomial
+
+ITEMS = 5
+Partition = tuple[int, ...]
+#: Base of the Gaussians: κ₀, ν₀, Ψ₀; μ₀ is 0. Parameter of the Dirichlet base.
+KAPPA, DEGREES, SCATTER, DIRICHLET = 0.5, 4.0, 1.5, 0.6
+#: Prior variance of the hyperplanes.
+VARIANCE = 2.0
+POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
+COUNTS = np.array([[3, 0, 1], [2, 0, 0], [0, 1, 4], [1, 1, 1], [0, 2, 3]])
+#: What hyperplanes see: columns whose products are 0, as the samplers have them.
+SEEN = np.linalg.svd(np.column_stack([POINTS[:, 0], np.ones(ITEMS)]), full_matrices=False)
+SEEN = SEEN[0] * SEEN[1]
+
+
+def partitions(items: int = ITEMS) -> Iterator[Partition]:
+    """All of them, labels in the order of their first items."""
+
+    def grow(begun: Partition) -> Iterator[Partition]:
+        if len(begun) == items:
+            yield begun
+        else:
+            for label in range(max(begun, default=-1) + 2):
+                yield from grow((*begun, label))
+
+    return grow(())
+
+
+def named(z: np.ndarray) -> Partition:
+    """A partition's labels in the order of their first items."""
+    names: dict[int, int] = {}
+    return tuple(names.setdefault(int(one), len(names)) for one in z)
+
+
+def blocks(z: Partition) -> list[list[int]]:
+    """Items of each cluster."""
+    return [[i for i, label in enumerate(z) if label == k] for k in range(max(z) + 1)]
+
+
+def log_evidence(family: str, block: list[int]) -> float:
+    """ln p(x of the block | they are one cluster), multinomial coefficients left out."""
+    if family == "multinomial":
+        n = COUNTS[block].sum(0)
+        found = stats.dirichlet_multinomial([DIRICHLET] * 3, n.sum()).logpmf(n)
+        return float(found - gammaln(n.sum() + 1) + gammaln(n + 1).sum())
+    found = 0.0
+    for seen, item in enumerate(block):
+        before = POINTS[block[:seen]]
+        mean = before.mean(0) if seen else np.zeros(2)
+        scatter = SCATTER * np.eye(2) + (before - mean).T @ (before - mean)
+        scatter += KAPPA * seen / (KAPPA + seen) * np.outer(mean, mean)
+        kappa, degrees = KAPPA + seen, DEGREES + seen - 1
+        shape = scatter * (kappa + 1) / (kappa * degrees)
+        found += stats.multivariate_t(seen * mean / kappa, shape, df=degrees).logpdf(POINTS[item])
+    return float(found)
+
+
+def likelihood(loss: str, margin: np.ndarray) -> np.ndarray:
+    """p(y | f) at margins y f, eq. 2."""
+    return 1 / (1 + np.exp(-margin)) if loss == "logistic" else np.exp(-2 * np.maximum(1 - margin, 0))
+
+
+@cache
+def log_separation(loss: str, block: Partition) -> float:
+    """ln of ∫ N(η | 0, w I) Π p(y_i | x_i, η) dη with y = 1 in the block, less that of no block at all."""
+
+    def integral(y: np.ndarray) -> float:
+        grid = np.linspace(-7, 7, 561) * np.sqrt(VARIANCE)
+        eta = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
+        weight = np.exp(-np.square(eta).sum(-1) / (2 * VARIANCE))
+        return float((weight * likelihood(loss, y * (eta @ SEEN.T)).prod(-1)).sum())
+
+    y = np.full(ITEMS, -1.0)
+    nobody = integral(y)
+    y[list(block)] = 1
+    return float(np.log(integral(y) / nobody))
+
+
+@cache
+def log_prior(kind: str) -> dict[Partition, float]:
+    """ln p(partition), concentrations ~ Gamma(1, 1) integrated out."""
+    if kind == "restaurant":
+        def crp(z: Partition, alpha: float) -> float:
+            sizes = np.bincount(z)
+            odds = gammaln(alpha) - gammaln(alpha + ITEMS) + len(sizes) * np.log(alpha)
+            return float(np.exp(odds + gammaln(sizes).sum() - alpha))
+
+        return {z: np.log(integrate.quad(lambda a: crp(z, a), 0, np.inf)[0]) for z in partitions()}  # noqa: B023
+    rng = np.random.default_rng(0)
+    draws = 400_000
+    alpha, gamma = rng.exponential(size=(2, draws))
+    sticks = rng.beta(1, gamma, size=(ITEMS, draws))
+    left = np.cumprod(np.concatenate([np.ones((1, draws)), 1 - sticks]), 0)
+    beta = sticks * left[:-1]
+    found = {}
+    for z in partitions():
+        moves = np.zeros((ITEMS + 1, ITEMS))
+        p, row, states = np.ones(draws), ITEMS, 0  # the row before the first item
+        for state in z:
+            share = left[states] if state == states else beta[state]
+            p *= (moves[row, state] + alpha * share) / (moves[row].sum() + alpha)
+            states = max(states, state + 1)
+            moves[row, state] += 1
+            row = state
+        found[z] = float(np.log(p.mean()))
+    return found
+
+
+def exact(kind: str, family: str, loss: str) -> dict[Partition, float]:
+    """Posterior of every partition."""
+    score = {
+        z: log_prior(kind)[z] + sum(
+            (log_evidence(family, block) if family else 0.0) + (log_separation(loss, tuple(block)) if loss else 0.0)
+            for block in blocks(z)
+        )
+        for z in partitions()
+    }  # fmt: skip
+    top = max(score.values())
+    total = sum(np.exp(one - top) for one in score.values())
+    return {z: float(np.exp(one - top) / total) for z, one in score.items()}
+
+
+def families(family: str) -> Callable[[int], Any]:
+    """What the chain takes of the items."""
+    if family == "multinomial":
+        return multinomial(COUNTS, DIRICHLET)
+    return gaussian(POINTS, np.zeros(2), KAPPA, DEGREES, SCATTER * np.eye(2))
+
+
+def chain(kind: str, family: str, loss: str, new: str = "corrected") -> Chain:
+    """A chain of the same model."""
+    planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
+    order = neighbours(np.zeros(ITEMS, int)) if kind == "franchise" else None
+    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new))
+
+
+def frequencies(one: Chain, sweeps: int, seed: int = 0) -> dict[Partition, float]:
+    """How often a chain visits each partition."""
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        one.sweep(rng)
+    seen: Counter[Partition] = Counter()
+    for _ in range(sweeps):
+        one.sweep(rng)
+        seen[named(one.z)] += 1
+    return {z: count / sweeps for z, count in seen.items()}
+
+
+def distance(p: dict[Partition, float], q: dict[Partition, float]) -> float:
+    """Total variation."""
+    return sum(abs(p.get(z, 0.0) - q.get(z, 0.0)) for z in partitions()) / 2

@@ -1,0 +1,19 @@
+"""Samplers of five items against all partitions of them: priors, densities and hyperplanes together."""
+
+import pytest
+
+from .small import chain, distance, exact, frequencies
+
+MODELS = [(kind, family, loss) for kind in ("restaurant", "franchise")
+          for family, loss in (("gaussian", ""), ("multinomial", ""), ("gaussian", "svm"), ("gaussian", "logistic"))]
+
+
+@pytest.mark.parametrize(("kind", "family", "loss"), MODELS)
+def test_partitions_are_visited_as_often_as_they_are_likely(kind: str, family: str, loss: str) -> None:
+    assert distance(frequencies(chain(kind, family, loss), 6_000), exact(kind, family, loss)) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "family", "loss"), MODELS)
+def test_the_more_sweeps_the_closer(kind: str, family: str, loss: str) -> None:
+    assert distance(frequencies(chain(kind, family, loss), 100_000), exact(kind, family, loss)) < 0.02
