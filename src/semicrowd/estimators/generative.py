@@ -41,7 +41,7 @@ def _trainer(value: Any) -> str | None:
 class GenerativeParameters(Parameters):
     """Parameters of both models."""
 
-    n_clusters: int | None = setting(  # type: ignore[assignment] # the methods beside it want a number
+    n_clusters: int | None = setting(
         None, f"clusters; of BayesSCDC an upper bound. {_BY_RULE}", whole(2, 100_000), optional=True
     )
     restarts: int = setting(1, "initial values fitted at once; the best by ELBO is kept", whole(1, 100_000))

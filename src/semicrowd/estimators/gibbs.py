@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -268,9 +269,9 @@ class _Fit(Method):
     def step(self, iteration: int) -> Mapping[str, float]:
         """A sweep of every chain."""
         warm = getattr(self.clusterer, "n_warm", 0)
-        list(self.threads.map(lambda number: self._sweep(number, iteration, iteration >= warm), range(len(self.chains))))
+        list(self.threads.map(partial(self._sweep, iteration, iteration >= warm), range(len(self.chains))))
         gammas = [chain.gamma if self.clusterer.sequential else np.nan for chain in self.chains]
-        row = [
+        row: list[tuple[float, ...]] = [
             (chain.clusters, chain.log_likelihood, chain.alpha, gamma, seconds)
             for chain, gamma, seconds in zip(self.chains, gammas, self.seconds, strict=True)
         ]
@@ -282,10 +283,9 @@ class _Fit(Method):
                 self.partitions.append((number, iteration + 1, labels.astype(np.int32)))
                 if last and self.clusterer.loss_of_planes:
                     self.planes.append(chain.eta[chain.plane[used]])
-        means = dict(zip(_TRACE[:3], np.mean(row, 0), strict=False))
-        return means
+        return dict(zip(_TRACE[:3], np.mean(row, 0), strict=False))
 
-    def _sweep(self, number: int, iteration: int, discriminative: bool) -> None:
+    def _sweep(self, iteration: int, discriminative: bool, number: int) -> None:
         start = time.thread_time()
         rng = stream(self.clusterer.seed_, "gibbs", number, iteration)
         self.chains[number].sweep(rng, discriminative)

@@ -20,7 +20,9 @@ class DPMParameters(Parameters):
     n_sweeps: int = setting(100, "of each chain", whole(1))
     n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
     keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
-    loss: str = setting("vi", "that the kept partition shown has least of, expected: vi | binder", choice("vi", "binder"))
+    loss: str = setting(
+        "vi", "whose expectation is least for the kept partition that is shown: vi | binder", choice("vi", "binder")
+    )
     alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the concentration's Gamma prior", _GAMMA)
     scatter: float = setting(
         1.0, "gaussian: a cluster's expected covariance, in units of the columns' variances", number(above=0)
@@ -45,7 +47,7 @@ class _Discriminative(DPMParameters):
     w: float = setting(1.0, "prior variance of a hyperplane's weights", number(above=0))
     bias: bool = setting(True, "hyperplanes that need not go through the origin", flag())
     scale: str = setting(
-        "standard", "what hyperplanes see: standard (columns of mean 0 and one variance, items of mean square 1) | none",
+        "standard", "what hyperplanes see: standard (mean 0, one variance, length 1 in the mean) | none (X as it is)",
         choice("standard", "none"),
     )  # fmt: skip
     new: str = setting(

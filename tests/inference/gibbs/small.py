@@ -28,8 +28,8 @@ VARIANCE = 2.0
 POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
 COUNTS = np.array([[3, 0, 1], [2, 0, 0], [0, 1, 4], [1, 1, 1], [0, 2, 3]])
 #: What hyperplanes see: columns whose products are 0, as the samplers have them.
-SEEN = np.linalg.svd(np.column_stack([POINTS[:, 0], np.ones(ITEMS)]), full_matrices=False)
-SEEN = SEEN[0] * SEEN[1]
+_LEFT, _LENGTH, _ = np.linalg.svd(np.column_stack([POINTS[:, 0], np.ones(ITEMS)]), full_matrices=False)
+SEEN = _LEFT * _LENGTH
 
 
 def partitions(items: int = ITEMS) -> Iterator[Partition]:

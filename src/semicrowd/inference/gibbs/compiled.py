@@ -22,9 +22,10 @@ _CACHE = str(_HERE / "__pycache__" / f"compiled-{_digest()}")
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function as machine code, compiled when it is first called with arguments of new types."""
-    before, config.CACHE_DIR = config.CACHE_DIR, _CACHE
+    # numba reads the variable when a function is decorated, and so does everybody else's.
+    before, config.CACHE_DIR = config.CACHE_DIR, _CACHE  # type: ignore[attr-defined]
     try:
         # Unwrapped: tests wrap the functions of the package, to see whether shapes are what they are said to be.
         return njit(cache=True, nogil=True, error_model="numpy")(inspect.unwrap(function))
     finally:
-        config.CACHE_DIR = before
+        config.CACHE_DIR = before  # type: ignore[attr-defined]

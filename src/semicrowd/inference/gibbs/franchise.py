@@ -1,8 +1,8 @@
 """The hierarchical Dirichlet process of a hidden Markov model's transitions as a prior of sequences of states.
 
-Teh et al. 2006, section 7, with the direct assignment of states; eq. (sampling of z) of Nguyen et al. 2017, section 3.2.
-The first item of a sequence comes from a row of its own, as the first of every sequence does, and the last one leads
-nowhere (ERRATA 26 of the paper: it gives neither).
+Teh et al. 2006, section 7, with the direct assignment of states; Nguyen et al. 2017, section 3.2. The first item of a
+sequence comes from a row of its own, as the first of every sequence does, and the last one leads nowhere: the papers
+give neither.
 """
 
 from typing import Any, NamedTuple

@@ -23,7 +23,7 @@ class Gaussian(NamedTuple):
     x : [N, D] items
     kappa, degrees : κ₀ and ν₀
     log_constant : [N + 1] what the predictive density of a cluster of n items has that depends on n alone
-    count : [C] items of a cluster
+    number : [C] items of a cluster
     location : [C, D] μ_n
     factor : [C, D, D] lower Cholesky factor of Ψ_n
     log_det : [C] ln |Ψ_n|
@@ -33,15 +33,15 @@ class Gaussian(NamedTuple):
     kappa: float
     degrees: float
     log_constant: np.ndarray
-    count: np.ndarray
+    number: np.ndarray
     location: np.ndarray
     factor: np.ndarray
     log_det: np.ndarray
 
     def log_evidence(self) -> float:
         """ln p(x | partition) of all items, in nats; a cluster must be empty."""
-        empty = self.log_det[self.count == 0][0]
-        log_det, n = self.log_det[self.count > 0], self.count[self.count > 0]
+        empty = self.log_det[self.number == 0][0]
+        log_det, n = self.log_det[self.number > 0], self.number[self.number > 0]
         # ln Γ_D without what cancels: the constants of a cluster's items, one after the other.
         constant = np.append(0, np.cumsum(self.log_constant))[n.astype(int)]
         return float((constant + self.degrees / 2 * empty - (self.degrees + n) / 2 * log_det).sum())
@@ -84,7 +84,7 @@ def gaussian(
 def _log_predictive(family: Any, item: int, cluster: int) -> float:
     # A Student density with ν_n − D + 1 degrees: the squared length of L⁻¹(x − μ_n) is all that it needs of x.
     dim, factor, location = family.x.shape[1], family.factor[cluster], family.location[cluster]
-    n = family.count[cluster]
+    n = family.number[cluster]
     solved = np.empty(dim)
     square = 0.0
     for d in range(dim):
@@ -102,18 +102,18 @@ def _log_predictive(family: Any, item: int, cluster: int) -> float:
 
 @overloads(add, Gaussian)
 def _add(family: Any, item: int, cluster: int) -> None:
-    kappa = family.kappa + family.count[cluster]
+    kappa = family.kappa + family.number[cluster]
     _change(family, item, cluster, math.sqrt(kappa / (kappa + 1)), 1.0)
     family.location[cluster] += (family.x[item] - family.location[cluster]) / (kappa + 1)
-    family.count[cluster] += 1
+    family.number[cluster] += 1
 
 
 @overloads(remove, Gaussian)
 def _remove(family: Any, item: int, cluster: int) -> None:
-    kappa = family.kappa + family.count[cluster]
+    kappa = family.kappa + family.number[cluster]
     _change(family, item, cluster, math.sqrt(kappa / (kappa - 1)), -1.0)
     family.location[cluster] -= (family.x[item] - family.location[cluster]) / (kappa - 1)
-    family.count[cluster] -= 1
+    family.number[cluster] -= 1
 
 
 @compiled

@@ -1,9 +1,9 @@
 """Hyperplanes that separate each cluster from all others, given the partition: data augmentation.
 
 Nguyen et al. 2017, eqs. 2–4. Hyperplane h has weights η_h ~ N(0, w I) and meets item i with f = x_i · η_h and
-y = 1 where the item is in its cluster, −1 elsewhere. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f, 0))
-(svm). An auxiliary variable for each item *and hyperplane* makes it Gaussian in η: Pólya–Gamma (Polson, Scott & Windle
-2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (Polson & Scott 2011).
+y = 1 where the item is in its cluster, −1 elsewhere. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f,
+0)) (svm). An auxiliary variable for each item *and hyperplane* makes it Gaussian in η: Pólya–Gamma (Polson, Scott &
+Windle 2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (Polson & Scott 2011).
 """
 
 from dataclasses import dataclass

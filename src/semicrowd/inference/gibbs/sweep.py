@@ -76,7 +76,7 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
                     score[cluster] += extra[item, seating.plane[cluster]]
             else:
                 score[cluster] = -np.inf
-        empty = np.argmin(size)
+        empty = int(np.argmin(size))
         alone = math.log(weight_of_new(prior, z, item) / candidates) + log_predictive(family, item, empty)
         for candidate in range(candidates):
             score[slots + candidate] = alone
