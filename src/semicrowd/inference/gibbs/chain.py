@@ -10,14 +10,14 @@ from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.restaurant import Restaurant
-from semicrowd.inference.gibbs.sweep import CANDIDATES, Seating, seat, sweep
+from semicrowd.inference.gibbs.sweep import Seating, seat, sweep
 
 #: Slots for clusters that a chain begins with; it gets twice as many when they are full.
 _SLOTS = 16
-#: Steps from which a hyperplane that nobody has is taken for a draw of its own, and numbers in a table of new ones.
-_STEPS, _NUMBERS = 20, 200_000
-#: Steps that the first of them take from nothing.
-_FIRST_STEPS = 200
+#: Fewest and most hyperplanes that stand for those of all clusters without items; the most numbers that they look at.
+_FEWEST, _MOST, _NUMBERS = 3, 64, 100_000
+#: Steps from one of them to another that is taken for a draw of its own, and to the first of them from the prior.
+_STEPS, _FIRST_STEPS = 20, 100
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Chain:
         """K, of those with items."""
         return len(np.unique(self.z[self.z >= 0]))
 
+    @property
+    def candidates(self) -> int:
+        """Hyperplanes that stand for those of all clusters without items."""
+        assert self.model.planes is not None
+        return int(np.clip(_NUMBERS // self.model.planes.items.size, _FEWEST, _MOST))
+
     def state(self) -> dict[str, Any]:
         """All that later sweeps depend on."""
         names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood")
@@ -103,7 +109,7 @@ class Chain:
                 break
             if seating.size.min() > 0:
                 self._grow()
-            if tilted and len(self.free) < CANDIDATES:
+            if tilted and len(self.free) < self.candidates:
                 self._free_more(rng)
         self.log_likelihood = family.log_evidence()
         if isinstance(prior, Franchise):
@@ -123,7 +129,7 @@ class Chain:
             extra = np.ascontiguousarray(model.planes.log_ratio(self.eta))
             free[: len(self.free)] = self.free
         size, num_free = np.zeros(self.slots, np.int64), np.array([len(self.free)])
-        seating = Seating(self.z, size, extra, self.plane, free, num_free)
+        seating = Seating(self.z, size, extra, self.plane, free, num_free, self.candidates if tilted else 1)
         seat(family, self.z, size)
         alpha = np.array([self.alpha])
         if model.neighbours is None:
@@ -154,7 +160,8 @@ class Chain:
             self.eta = np.zeros((len(used), planes.items.shape[1]))
             self.plane[used] = np.arange(len(used))
             self._free_more(rng)
-        candidates = self.free[-CANDIDATES:]
+        rng.shuffle(self.free)  # others are candidates in every sweep
+        candidates = self.free[-_FEWEST if self.model.new == "corrected" else 0 :]
         moved = self.plane[used]
         y = np.where(self.z[:, None] == used, 1.0, -1.0)
         if self.model.new == "corrected":
@@ -176,7 +183,7 @@ class Chain:
         """
         planes = self.model.planes
         assert planes is not None
-        number = int(np.clip(_NUMBERS // planes.items.size, CANDIDATES, 256))
+        number = self.candidates
         new = self._of_prior(rng, number)
         if self.model.new == "corrected":
             steps = _FIRST_STEPS

@@ -74,7 +74,7 @@ class Hyperplanes:
         for _ in range(10 * x.shape[1]):
             active = active[np.linalg.norm(residual[:, active], axis=0) > enough[active]]
             if not len(active):
-                break
+                return found.T
             now = step[:, active]
             image = x.T @ (weight[:, active] * (x @ now)) + prior * now
             length = square[active] / (now * image).sum(0)

@@ -3,9 +3,9 @@
 An item leaves its cluster and takes one of those that have items, or one of the infinitely many that have none, with
 probability prior weight × predictive density × exp(extra weight). Eq. 5 of Nguyen et al. 2017; without extra weights
 algorithm 3 of Neal 2000. With hyperplanes, those of the clusters without items are independent draws of one
-distribution, whatever the partition. They are kept as a stack, of which the uppermost
-:data:`CANDIDATES` stand for all; the hyperplane of a cluster that loses its last item goes back among these, at random.
-This is the exchange of Favaro & Teh 2013 ("ReUse") with the rest of the draws kept, and leaves the posterior as it is.
+distribution, whatever the partition. They are kept as a stack, of which the uppermost stand for all; the hyperplane of
+a cluster that loses its last item goes back among these, at random. This is the exchange of Favaro & Teh 2013 ("ReUse")
+with the rest of the draws kept, and leaves the posterior as it is, however many they are; with more it mixes faster.
 """
 
 import math
@@ -26,9 +26,6 @@ from semicrowd.inference.gibbs.parts import (
     weight_of_new,
 )
 
-#: Hyperplanes that stand for those of all clusters without items. Any number is right; more of them mix faster.
-CANDIDATES = 3
-
 
 class Seating(NamedTuple):
     """Where N items are, in C slots for clusters, at least one of them empty.
@@ -40,6 +37,7 @@ class Seating(NamedTuple):
     extra : [N, H] extra log-weight of an item in a cluster with hyperplane h; [N, 0]: there are none
     plane : [C] hyperplane of a cluster that has items
     free : [H] those of the clusters without items, the uppermost last; the first ``num_free[0]`` of them count
+    candidates : how many of them stand for all, 1 without hyperplanes
     """
 
     z: np.ndarray
@@ -48,6 +46,7 @@ class Seating(NamedTuple):
     plane: np.ndarray
     free: np.ndarray
     num_free: np.ndarray
+    candidates: int
 
 
 @compiled
@@ -57,12 +56,11 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
     Returns
     -------
     int
-        N, or the item to go on with when there is another empty slot, and more free hyperplanes than
-        :data:`CANDIDATES`, again.
+        N, or the item to go on with when there are an empty slot and as many free hyperplanes as candidates again.
     """
     z, size, extra = seating.z, seating.size, seating.extra
     slots, tilted = len(size), extra.shape[1] > 0
-    candidates = CANDIDATES if tilted else 1
+    candidates = seating.candidates
     score = np.empty(slots + candidates)
     for item in range(first, len(z)):
         if size.min() > 0 or (tilted and seating.num_free[0] < candidates):
@@ -110,7 +108,7 @@ def _take_out(prior: Any, family: Any, seating: Any, rng: Any, item: int) -> Non
         return
     closed(prior, cluster)
     if seating.extra.shape[1] > 0:
-        place = seating.num_free[0] - int(rng.random() * CANDIDATES)
+        place = seating.num_free[0] - int(rng.random() * seating.candidates)
         for above in range(seating.num_free[0], place, -1):
             seating.free[above] = seating.free[above - 1]
         seating.free[place] = seating.plane[cluster]
