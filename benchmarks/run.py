@@ -11,6 +11,7 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
+from gibbs import gibbs
 from mpckmeans import mpckmeans
 from pairs import pairs
 from scdc import scdc
@@ -34,6 +35,7 @@ SUBJECTS = {
     "tables": "a default fit of a table with answers, both models, and its growth with items and answers",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
+    "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
 }
 
 
@@ -62,6 +64,7 @@ def main() -> None:
         "tables": partial(tables, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
+        "gibbs": partial(gibbs, arguments.quick),
     }
     if arguments.quick:
         print("--quick: random images, few steps; the figures mean nothing")

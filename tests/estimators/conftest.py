@@ -10,6 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.settings.gibbs import GIBBS_PARAMETERS
 
 #: Short fits of the slow ones.
 _SETTINGS = {"start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,)}
@@ -17,6 +18,7 @@ _GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
 _QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
+    **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name in GIBBS_PARAMETERS},
 }
 
 
@@ -31,10 +33,11 @@ def problem() -> tuple[np.ndarray, PairAnnotations]:
 
 @pytest.fixture(scope="session")
 def quick() -> Callable[..., CrowdClusterer]:
-    """``quick(name, …)``: an estimator of three clusters whose fit is short."""
+    """``quick(name, …)``: an estimator of three clusters, or of as many as it finds, whose fit is short."""
 
     def make(name: str, **options: object) -> CrowdClusterer:
-        return ESTIMATORS[name](**{"n_clusters": 3, "random_state": 1, **_QUICK.get(name, {}), **options})
+        counted = {"n_clusters": 3} if "n_clusters" in ESTIMATORS[name]().get_params() else {}
+        return ESTIMATORS[name](**{**counted, "random_state": 1, **_QUICK.get(name, {}), **options})
 
     return make
 

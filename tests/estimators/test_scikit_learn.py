@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semicrowd.estimators import ESTIMATORS
+from semicrowd.settings.gibbs import GIBBS_PARAMETERS
 
 #: Short fits of the slow ones.
 _STEPS = {"n_restarts": 3, "n_steps": 40}
@@ -21,6 +22,7 @@ _SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, 
 _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
+    **{name: {"n_chains": 2, "n_sweeps": 4, "n_kept": 1} for name in GIBBS_PARAMETERS},
 }  # fmt: skip
 #: Checks that no method can pass as they are.
 ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
@@ -53,7 +55,8 @@ def _answers(X: Any) -> np.ndarray | None:
 def _answered(name: str) -> BaseEstimator:
     """The estimator ``name``, whose fit finds answers by itself where it needs some."""
     plain = ESTIMATORS[name]
-    options = {"n_clusters": 3, **QUICK.get(name, {})}
+    counted = {"n_clusters": 3} if "n_clusters" in plain().get_params() else {}
+    options = counted | QUICK.get(name, {})
     if not plain.requires_answers:
         return plain(**options)
 

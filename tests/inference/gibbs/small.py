@@ -1,7 +1,7 @@
 """Five items, all 52 partitions of them with their exact probabilities, and what samplers of them are made of.
 
 Nothing here calls the samplers' own formulas: Student densities and Dirichlet-multinomials are scipy's, integrals over
-hyperplanes are sums over a grid, those over concentrations quadrature, those over sticks means of prior draws.
+hyperplanes are sums over a grid, those over concentrations and sticks means of prior draws.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import gammaln
 
 from semicrowd.inference.gibbs.chain import Chain, Model
@@ -27,8 +27,9 @@ KAPPA, DEGREES, SCATTER, DIRICHLET = 0.5, 4.0, 1.5, 0.6
 VARIANCE = 2.0
 POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
 COUNTS = np.array([[3, 0, 1], [2, 0, 0], [0, 1, 4], [1, 1, 1], [0, 2, 3]])
-#: What hyperplanes see: columns whose products are 0, as the samplers have them.
-_LEFT, _LENGTH, _ = np.linalg.svd(np.column_stack([POINTS[:, 0], np.ones(ITEMS)]), full_matrices=False)
+#: What hyperplanes see: columns whose products are 0, as the samplers have them. Without a constant one, so that no
+#: side of a hyperplane has all items to itself, and two clusters or three are as likely as one.
+_LEFT, _LENGTH, _ = np.linalg.svd(POINTS - POINTS.mean(0), full_matrices=False)
 SEEN = _LEFT * _LENGTH
 
 
@@ -96,39 +97,37 @@ def log_separation(loss: str, block: Partition) -> float:
 
 
 @cache
-def log_prior(kind: str) -> dict[Partition, float]:
-    """ln p(partition), concentrations ~ Gamma(1, 1) integrated out."""
-    if kind == "restaurant":
-        def crp(z: Partition, alpha: float) -> float:
-            sizes = np.bincount(z)
-            odds = gammaln(alpha) - gammaln(alpha + ITEMS) + len(sizes) * np.log(alpha)
-            return float(np.exp(odds + gammaln(sizes).sum() - alpha))
+def prior(kind: str) -> tuple[np.ndarray, np.ndarray, dict[Partition, np.ndarray]]:
+    """Draws of both concentrations from Gamma(1, 1), and the probability of every partition under each of them.
 
-        return {z: np.log(integrate.quad(lambda a: crp(z, a), 0, np.inf)[0]) for z in partitions()}  # noqa: B023
+    Customers, or states whose sticks are drawn too, come one after the other.
+    """
     rng = np.random.default_rng(0)
-    draws = 400_000
-    alpha, gamma = rng.exponential(size=(2, draws))
-    sticks = rng.beta(1, gamma, size=(ITEMS, draws))
-    left = np.cumprod(np.concatenate([np.ones((1, draws)), 1 - sticks]), 0)
-    beta = sticks * left[:-1]
+    alpha, gamma = rng.exponential(size=(2, 100_000))
+    left = np.cumprod(np.concatenate([np.ones((1, 100_000)), 1 - rng.beta(1, gamma, size=(ITEMS, 100_000))]), 0)
+    beta = left[:-1] - left[1:]
     found = {}
     for z in partitions():
         moves = np.zeros((ITEMS + 1, ITEMS))
-        p, row, states = np.ones(draws), ITEMS, 0  # the row before the first item
+        p, row, states = np.ones(100_000), ITEMS, 0  # the row before the first item
         for state in z:
-            share = left[states] if state == states else beta[state]
-            p *= (moves[row, state] + alpha * share) / (moves[row].sum() + alpha)
-            states = max(states, state + 1)
-            moves[row, state] += 1
-            row = state
-        found[z] = float(np.log(p.mean()))
-    return found
+            new = state == states
+            if kind == "restaurant":
+                p *= (alpha if new else moves[ITEMS, state]) / (moves[ITEMS].sum() + alpha)
+            else:
+                share = left[states] if new else beta[state]
+                p *= (moves[row, state] + alpha * share) / (moves[row].sum() + alpha)
+                row, before = state, row
+            states += new
+            moves[ITEMS if kind == "restaurant" else before, state] += 1
+        found[z] = p
+    return alpha, gamma, found
 
 
 def exact(kind: str, family: str, loss: str) -> dict[Partition, float]:
     """Posterior of every partition."""
     score = {
-        z: log_prior(kind)[z] + sum(
+        z: np.log(prior(kind)[2][z].mean()) + sum(
             (log_evidence(family, block) if family else 0.0) + (log_separation(loss, tuple(block)) if loss else 0.0)
             for block in blocks(z)
         )

@@ -1,7 +1,7 @@
 """Geweke 2004: states drawn from the model itself, and states that alternate between sampler and new data, agree.
 
 Hyperplanes see items that stay as they are; the data of the clusters are drawn anew. Partitions are drawn from the
-prior and kept with the probability that hyperplanes give them, hyperplanes from a grid: no sampler is needed for them.
+list of all of them, hyperplanes from a grid: no sampler is needed for them.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,7 @@ from semicrowd.inference.gibbs.gaussian import gaussian
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.multinomial import multinomial
 
-from .small import (
-    DEGREES, DIRICHLET, ITEMS, KAPPA, SCATTER, SEEN, VARIANCE, blocks, likelihood, log_separation, named, partitions,
-)  # fmt: skip
+from .small import DEGREES, DIRICHLET, ITEMS, KAPPA, SCATTER, SEEN, VARIANCE, Partition, exact, likelihood, named, prior
 
 DRAWS = 10_000
 ORDER = neighbours(np.zeros(ITEMS, int))
@@ -29,31 +27,18 @@ MODELS = [(kind, family, loss) for kind in ("restaurant", "franchise")
           for family, loss in (("gaussian", ""), ("multinomial", ""), ("gaussian", "svm"), ("gaussian", "logistic"))]
 
 
-def draw_partition(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, float, float]:
-    """From the prior, concentrations too: customers, or states with sticks, one after the other."""
-    alpha, gamma = rng.exponential(size=2)
-    z: list[int] = []
-    sticks, left = [], 1.0
-    for item in range(ITEMS):
-        states = max(z, default=-1) + 1
-        if kind == "restaurant":
-            weight = np.append(np.bincount(z, minlength=states), alpha)
-        else:
-            before = [b for a, b in zip(z, z[1:], strict=False) if a == z[-1]] if z else []
-            weight = np.bincount(before, minlength=states) + alpha * np.append(sticks, left)[: states]
-            weight = np.append(weight, alpha * left)
-        z.append(int(rng.choice(states + 1, p=weight / weight.sum())))
-        if z[-1] == states:
-            sticks.append(left * rng.beta(1, gamma))
-            left -= sticks[-1]
-    return np.array(z), alpha, gamma
+@cache
+def chances(kind: str, loss: str) -> tuple[list[Partition], np.ndarray]:
+    """All partitions and the sums of their probabilities, hyperplanes counted in and data left out."""
+    found = exact(kind, "", loss)
+    return list(found), np.cumsum(list(found.values()))
 
 
 @cache
-def separation(loss: str) -> tuple[dict[tuple[int, ...], float], float]:
-    """ln weight of every partition for its hyperplanes, and the largest."""
-    found = {z: sum(log_separation(loss, tuple(block)) for block in blocks(z)) for z in partitions()}
-    return found, max(found.values())
+def concentrations(kind: str, z: Partition) -> np.ndarray:
+    """Sums of the probabilities of the prior's draws given a partition."""
+    weight = prior(kind)[2][z]
+    return np.cumsum(weight) / weight.sum()
 
 
 @cache
@@ -97,23 +82,23 @@ def functions(z: np.ndarray, alpha: float, gamma: float, x: np.ndarray, eta: np.
     ]  # fmt: skip
     if eta is not None:  # that of the first item's cluster
         f = SEEN @ eta
-        found += [f[0], f[3], abs(f[2]), np.square(eta).sum(), f[0] * (label[0] == label[1]), np.tanh(f[4]) * stays]
+        found += [f[0], f[4], abs(f[2]), np.square(eta).sum(), f[4] * (label[0] == label[4]), f[4] * (sizes[0] == 1)]
     return found
 
 
 def from_the_model(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
     rng = np.random.default_rng(1)
     rows = []
-    while len(rows) < draws:
-        z, alpha, gamma = draw_partition(kind, rng)
-        eta = None
+    known, sums = chances(kind, loss)
+    alpha, gamma, _ = prior(kind)
+    for _ in range(draws):
+        z = known[np.searchsorted(sums[:-1], rng.random())]
+        drawn, label, eta = np.searchsorted(concentrations(kind, z)[:-1], rng.random()), np.array(z), None
         if loss:
-            weight, largest = separation(loss)
-            if np.log(rng.random()) > weight[named(z)] - largest:
-                continue
-            points, chance = grid(loss, tuple(np.flatnonzero(z == z[0])))
-            eta = points[np.searchsorted(chance, rng.random())]
-        rows.append(functions(z, alpha, gamma if kind == "franchise" else 1.0, draw_data(family, z, rng), eta))
+            points, sums_of_points = grid(loss, tuple(np.flatnonzero(label == label[0])))
+            eta = points[np.searchsorted(sums_of_points[:-1], rng.random())]
+        x = draw_data(family, label, rng)
+        rows.append(functions(label, alpha[drawn], gamma[drawn] if kind == "franchise" else 1.0, x, eta))
     return np.array(rows)
 
 

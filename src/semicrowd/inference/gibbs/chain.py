@@ -83,7 +83,7 @@ class Chain:
     def candidates(self) -> int:
         """Hyperplanes that stand for those of all clusters without items."""
         assert self.model.planes is not None
-        return int(np.clip(_NUMBERS // self.model.planes.items.size, _FEWEST, _MOST))
+        return int(np.clip(_NUMBERS // max(self.model.planes.items.size, 1), _FEWEST, _MOST))
 
     def state(self) -> dict[str, Any]:
         """All that later sweeps depend on."""

@@ -1,0 +1,130 @@
+"""Dirichlet process mixtures and infinite hidden Markov models as estimators."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd import DDPML, DIHS, DPM, IHMM, load
+from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.estimators.gibbs import _Fit, _Sampled
+from semicrowd.fitting import iterate as driver
+from semicrowd.fitting.monitor import Monitor
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat(np.arange(3), 15)
+POINTS = 8 * np.eye(3)[LABELS] + RNG.normal(size=(45, 3))
+COUNTS = RNG.poisson(1 + 9 * np.eye(3)[LABELS])
+SHORT = {"n_chains": 2, "n_sweeps": 14, "n_kept": 3}
+NAMES = ("dpm", "ddpm_s", "ddpm_l", "ihmm", "dih_s", "dih_l")
+
+
+@pytest.mark.parametrize("family", ["gaussian", "multinomial"])
+@pytest.mark.parametrize("name", NAMES)
+def test_clusters_far_apart_are_found_without_being_counted(name: str, family: str) -> None:
+    model = ESTIMATORS[name](**SHORT, family=family, dirichlet=0.5, scatter=0.1)
+    model.fit(POINTS if family == "gaussian" else COUNTS)
+    assert adjusted_rand_score(LABELS, model.labels_) == 1
+    assert model.n_clusters_ == 3
+    samples = model.result_.samples
+    assert samples is not None
+    assert samples.partitions.shape == (6, 45)
+    assert samples.sweep.tolist() == [12, 12, 13, 13, 14, 14]
+    assert len(samples.chains) == 28
+    assert ("gamma" in samples.chains) == name.startswith(("i", "dih"))
+
+
+def test_the_first_sweeps_are_those_of_a_mixture_without_hyperplanes() -> None:
+    plain, warm = DPM(**SHORT).fit(POINTS), DDPML(**SHORT, n_warm=14).fit(POINTS)
+    assert plain.result_.samples is not None
+    assert warm.result_.samples is not None
+    assert np.array_equal(plain.result_.samples.partitions, warm.result_.samples.partitions)
+    once = DDPML(**SHORT, n_warm=11).fit(POINTS + RNG.normal(size=(45, 3)) * 3)
+    assert once.hyperplanes_.shape == (once.n_clusters_, 4)
+
+
+def test_a_chain_does_not_depend_on_the_others() -> None:
+    few, more = (DPM(n_chains=n, n_sweeps=6, random_state=3).fit(POINTS).chains_ for n in (1, 3))
+    shared = few.columns.drop("seconds")
+    assert few[shared].equals(more[more["chain"] == 0][shared].reset_index(drop=True))
+    other = DPM(n_chains=1, n_sweeps=6, random_state=4).fit(POINTS).chains_
+    assert not np.array_equal(few["alpha"], other["alpha"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stopped_chain_goes_on_to_the_same_bytes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "EVERY", -1.0)
+    kind, x = ESTIMATORS[name], POINTS + RNG.normal(size=(45, 3)) * 3
+    settings = SHORT | {"keep_every": 4} | ({} if name in ("dpm", "ihmm") else {"n_warm": 4})
+    whole = kind(**settings).fit(x)
+    step = _Fit.step
+
+    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
+        if iteration == 9:
+            raise KeyboardInterrupt
+        return step(self, iteration)
+
+    monkeypatch.setattr(_Fit, "step", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        kind(**settings).fit(x, monitor=Monitor(tmp_path))
+    monkeypatch.setattr(_Fit, "step", step)
+    again = kind(**settings).fit(x, monitor=Monitor(tmp_path, resume=True))
+    for one, other in ((whole.result_.samples, again.result_.samples),):
+        assert one is not None
+        assert other is not None
+        assert one.partitions.tobytes() == other.partitions.tobytes()
+        assert one.sweep.tolist() == other.sweep.tolist() == [4, 4, 8, 8, 12, 12, 13, 13, 14, 14]
+        assert one.kept.tolist() == [False] * 4 + [True] * 6
+        assert one.chains.drop(columns="seconds").equals(other.chains.drop(columns="seconds"))
+    assert whole.labels_.tobytes() == again.labels_.tobytes()
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "EVERY", -1.0)
+    DPM(**SHORT).fit(POINTS, monitor=Monitor(tmp_path))
+    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
+        DPM(**SHORT | {"n_chains": 3}).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
+
+
+def test_new_items_take_the_cluster_that_explains_them(tmp_path: Path) -> None:
+    model = DDPML(**SHORT, scatter=0.1, n_warm=5).fit(POINTS)
+    model.save(tmp_path / "model.pt")
+    new = 8 * np.eye(3) + 0.5
+    found = load(tmp_path / "model.pt").predict(new)
+    assert found.tolist() == [model.labels_[k == LABELS][0] for k in range(3)]
+    # Bayes' rule by hand for one of them: size, density, and the odds of its side of each hyperplane.
+    alone = DPM(**SHORT, scatter=0.1).fit(POINTS)
+    order = [int(alone.labels_[model.labels_ == k][0]) for k in range(3)]
+    between = POINTS[:1] / 2
+    seen = np.append((between - POINTS.mean(0)) / (np.sqrt(3) * POINTS.std(0)), 1.0)
+    odds = alone.predict_proba(between)[0, order] * np.exp(model.hyperplanes_ @ seen)
+    assert model.predict_proba(between)[0] == pytest.approx(odds / odds.sum(), rel=1e-6)
+
+
+def test_sequences() -> None:
+    one, two = (IHMM(**SHORT).fit(POINTS, sequence=ids) for ids in (None, np.repeat([4, 9], [20, 25])))
+    assert not np.array_equal(one.chains_["alpha"], two.chains_["alpha"])
+    same = IHMM(**SHORT).fit_predict(POINTS, sequence=np.zeros(45, int))
+    assert np.array_equal(one.labels_, same)
+    assert not hasattr(DIHS(), "predict")
+    for wrong in (np.zeros(44, int), np.zeros(45), [["a"]] * 45):
+        with pytest.raises(UserError, match=r"sequence: .*; expected 45 whole numbers, one a row"):
+            IHMM(**SHORT).fit(POINTS, sequence=wrong)
+
+
+def test_counts() -> None:
+    with pytest.raises(UserError, match=r"X, row 0, column 1: -3; family=multinomial takes counts >= 0"):
+        DPM(family="multinomial").fit(np.array([[1, -3], [2, 2]]))
+    shares = COUNTS / 32
+    plain = DPM(**SHORT, family="multinomial").fit(COUNTS)
+    scaled = DPM(**SHORT, family="multinomial", count_scale=32.0).fit(shares)
+    assert np.array_equal(plain.chains_["log_likelihood"], scaled.chains_["log_likelihood"])
+
+
+def test_all_of_them_are_here() -> None:
+    assert {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], _Sampled)} == set(NAMES)
