@@ -23,8 +23,8 @@ ITEMS = 5
 Partition = tuple[int, ...]
 #: Base of the Gaussians: κ₀, ν₀, Ψ₀; μ₀ is 0. Parameter of the Dirichlet base.
 KAPPA, DEGREES, SCATTER, DIRICHLET = 0.5, 4.0, 1.5, 0.6
-#: Prior variance of the hyperplanes.
-VARIANCE = 2.0
+#: Prior variance of the hyperplanes: so large that auxiliary variables of different hyperplanes differ.
+VARIANCE = 8.0
 POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
 COUNTS = np.array([[3, 0, 1], [2, 0, 0], [0, 1, 4], [1, 1, 1], [0, 2, 3]])
 #: What hyperplanes see: columns whose products are 0, as the samplers have them. Without a constant one, so that no

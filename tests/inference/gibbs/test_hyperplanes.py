@@ -68,7 +68,7 @@ def test_conjugate_gradients_end_where_elimination_does(loss: str, monkeypatch: 
 
 def test_the_basis_has_as_many_columns_as_the_items_need() -> None:
     table = RNG.normal(size=(20, 3)) @ RNG.normal(size=(3, 8))
-    items, _ = rotated(table)
+    items, basis = rotated(table)
     assert items.shape == (20, 3)
     assert items @ basis.T == pytest.approx(table)
     assert rotated(np.zeros((4, 2)))[0].shape == (4, 0)
