@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import homogeneity_score
 
 from semicrowd import DDPML, DIHS, DPM, IHMM, load
 from semicrowd.errors import UserError
@@ -27,8 +27,9 @@ NAMES = ("dpm", "ddpm_s", "ddpm_l", "ihmm", "dih_s", "dih_l")
 def test_clusters_far_apart_are_found_without_being_counted(name: str, family: str) -> None:
     model = ESTIMATORS[name](**SHORT, family=family, dirichlet=0.5, scatter=0.1)
     model.fit(POINTS if family == "gaussian" else COUNTS)
-    assert adjusted_rand_score(LABELS, model.labels_) == 1
-    assert model.n_clusters_ == 3
+    # A sample of the posterior: a cluster may be in two pieces.
+    assert homogeneity_score(LABELS, model.labels_) == pytest.approx(1)
+    assert 3 <= model.n_clusters_ <= 5
     samples = model.result_.samples
     assert samples is not None
     assert samples.partitions.shape == (6, 45)
@@ -38,12 +39,14 @@ def test_clusters_far_apart_are_found_without_being_counted(name: str, family: s
 
 
 def test_the_first_sweeps_are_those_of_a_mixture_without_hyperplanes() -> None:
-    plain, warm = DPM(**SHORT).fit(POINTS), DDPML(**SHORT, n_warm=14).fit(POINTS)
-    assert plain.result_.samples is not None
-    assert warm.result_.samples is not None
-    assert np.array_equal(plain.result_.samples.partitions, warm.result_.samples.partitions)
-    once = DDPML(**SHORT, n_warm=11).fit(POINTS + RNG.normal(size=(45, 3)) * 3)
-    assert once.hyperplanes_.shape == (once.n_clusters_, 4)
+    plain, warm = (one.fit(POINTS) for one in (DPM(**SHORT), DDPML(**SHORT, n_warm=11)))
+    same = plain.chains_["alpha"] == warm.chains_["alpha"]
+    assert same.tolist() == (plain.chains_["sweep"] <= 11).tolist()
+    assert warm.hyperplanes_.shape == (warm.n_clusters_, 4)
+    with pytest.raises(UserError, match="n_sweeps=14: too few for n_kept=3 and n_warm=12 before them"):
+        DDPML(**SHORT, n_warm=12).fit(POINTS)
+    with pytest.raises(UserError, match="model.n_sweeps=4: too few for model.n_kept=5"):
+        DPM(n_sweeps=4).check_parameters("model")
 
 
 def test_a_chain_does_not_depend_on_the_others() -> None:

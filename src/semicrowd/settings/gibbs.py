@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from semicrowd.errors import UserError
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import choice, each, flag, number, setting, whole
 
@@ -30,6 +31,14 @@ class DPMParameters(Parameters):
     mean_strength: float = setting(0.01, "gaussian: items that the prior mean counts for", number(above=0))
     dirichlet: float = setting(0.01, "multinomial: parameter of the symmetric Dirichlet base", number(above=0))
     count_scale: float = setting(1.0, "multinomial: counts are X times this, rounded", number(above=0))
+
+    def check_parameters(self, group: str = "") -> None:
+        """As everywhere; what is kept must be of sweeps that there are, all with hyperplanes or all without."""
+        super().check_parameters(group)
+        prefix, warm = f"{group}." if group else "", getattr(self, "n_warm", 0)
+        if warm + self.n_kept > self.n_sweeps:
+            more = f" and {prefix}n_warm={warm} before them" if warm else ""
+            raise UserError(f"{prefix}n_sweeps={self.n_sweeps}: too few for {prefix}n_kept={self.n_kept}{more}")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
