@@ -45,7 +45,7 @@ def test_the_first_sweeps_are_those_of_a_mixture_without_hyperplanes() -> None:
     assert warm.hyperplanes_.shape == (warm.n_clusters_, 4)
     with pytest.raises(UserError, match="n_sweeps=14: too few for n_kept=3 and n_warm=12 before them"):
         DDPML(**SHORT, n_warm=12).fit(POINTS)
-    with pytest.raises(UserError, match="model.n_sweeps=4: too few for model.n_kept=5"):
+    with pytest.raises(UserError, match=r"model\.n_sweeps=4: too few for model\.n_kept=5"):
         DPM(n_sweeps=4).check_parameters("model")
 
 

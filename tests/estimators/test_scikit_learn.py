@@ -17,12 +17,13 @@ from semicrowd.estimators import ESTIMATORS
 
 #: Short fits of the slow ones.
 _STEPS = {"n_restarts": 3, "n_steps": 40}
+_SWEEPS = {"n_chains": 2, "n_sweeps": 4, "n_kept": 1}
 _SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, "model.hidden": (4,)}
 _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
-    **{name: {"n_chains": 2, "n_sweeps": 4, "n_kept": 1} for name in ("dpm", "ihmm")},
-    **{name: {"n_chains": 2, "n_sweeps": 4, "n_kept": 1, "n_warm": 1} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
+    "dpm": _SWEEPS, "ihmm": _SWEEPS,
+    **{name: _SWEEPS | {"n_warm": 1} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
 }  # fmt: skip
 #: Checks that no method can pass as they are.
 ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
