@@ -115,11 +115,12 @@ def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer
 @pytest.mark.parametrize("wrong", ["", None, float("nan"), -1, "word", [], [1], {"a": 1}, 10**30, 1.5, True])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
-    fits = {"lower": (), "shared": (True,), "bias": (True,), "gamma": (None, 1.5, 10**30), "hidden": ([], [1])}
+    fits = {"lower": (), "shared": (True,), "bias": (True,), "hidden": ([], [1]),
+            "preference": (None, -1, 1.5, 10**30), **dict.fromkeys(("gamma", "penalty"), (None, 1.5, 10**30))}
     for one in described(PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):
             continue  # a number as good as others
-        if any(wrong == value and type(wrong) is type(value) for value in fits.get(one.name, ())):
+        if one.name in fits and any(wrong == value and type(wrong) is type(value) for value in fits[one.name]):
             continue
         with pytest.raises(UserError, match=re.escape(f"{one.name}=")):
             ESTIMATORS[name](**{one.name: wrong}).fit(*problem)
@@ -146,7 +147,7 @@ def test_parameters_stand_in_the_signature_and_in_the_docstring(estimator: Crowd
         type(estimator)(3, 4)  # all but the number of clusters by name
 
 
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters", "ignore:Best performing initialization")
 def test_items_that_are_all_alike_end_soon(estimator: CrowdClusterer, problem: Problem) -> None:
     same = np.ones((60, 3))
     if NAMES[type(estimator).__name__] == "mpckmeans":

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly
+from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly, VariationalMixture
 from semicrowd.random import stream
 
 KINDS = [KMeansOnly, MixtureOnly]
@@ -33,3 +33,11 @@ def test_the_mixture_knows_shapes() -> None:
     features = np.stack([20 * rng.standard_normal(90), 3 * labels + 0.1 * rng.standard_normal(90)], 1)
     assert normalized_mutual_info_score(labels, MixtureOnly(2).fit(features, _pairs(0)).labels_) == pytest.approx(1)
     assert normalized_mutual_info_score(labels, KMeansOnly(2).fit(features, _pairs(0)).labels_) < 0.2
+
+
+def test_the_dirichlet_process_mixture_leaves_clusters_empty() -> None:
+    labels = np.repeat([0, 1, 2], 60)
+    features = 10 * np.eye(3)[labels] + stream(2, "test").standard_normal((180, 3))
+    model = VariationalMixture(12).fit(features)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    assert (model.n_clusters_, model.result_.num_clusters) == (3, 12)

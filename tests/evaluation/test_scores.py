@@ -57,7 +57,7 @@ def test_every_number_is_of_the_best_restart_and_the_labels_choose_nothing() -> 
 def test_without_labels_their_scores_are_left_out() -> None:
     result = score(FOUND, data(None), answers())
     assert set(result.scores) == {
-        "clusters/used", "clusters/effective", "elbo/train", "restart/best",
+        "clusters/occupied", "clusters/used", "clusters/effective", "elbo/train", "restart/best",
         "workers/sensitivity_mae", "workers/specificity_mae",
     }  # fmt: skip
     assert np.isnan(result.restart_scores["oracle_acc"]).all()

@@ -98,7 +98,7 @@ def test_information_scores_follow_their_definitions() -> None:
     assert scores["ami"] - scores["ami_max"] > 0.05
 
 
-def test_adjusted_rand_index_counts_pairs() -> None:
+def test_adjusted_rand_index_and_f_measure_count_pairs() -> None:
     rng = np.random.default_rng(3)
     labels = rng.integers(3, size=60)
     clusters = np.where(rng.random(60) < 0.7, labels, rng.integers(3, size=60))
@@ -107,13 +107,18 @@ def test_adjusted_rand_index_counts_pairs() -> None:
     same_cluster = (clusters[:, None] == clusters)[upper]
     both, expected = np.sum(same_class & same_cluster), same_class.sum() * same_cluster.sum() / len(same_class)
     index = (both - expected) / ((same_class.sum() + same_cluster.sum()) / 2 - expected)
-    assert clustering_scores(labels, clusters)["ari"] == pytest.approx(index, abs=1e-12)
+    scores = clustering_scores(labels, clusters)
+    assert scores["ari"] == pytest.approx(index, abs=1e-12)
+    precision, recall = np.mean(same_class[same_cluster]), np.mean(same_cluster[same_class])
+    assert scores["f1"] == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-12)
+    assert clustering_scores(labels, np.arange(60))["f1"] == 0
+    assert clustering_scores(np.arange(60), np.arange(60))["f1"] == 0  # there is no pair to find
 
 
 def test_names_of_clusters_do_not_matter() -> None:
     labels = np.random.default_rng(4).integers(5, size=100)
     renamed = np.array([7, 3, 40, 0, 12])[labels]
-    perfect = dict.fromkeys(("acc", "nmi", "ami", "ami_max", "ari"), 1)
+    perfect = dict.fromkeys(("acc", "nmi", "ami", "ami_max", "ari", "f1"), 1)
     assert clustering_scores(labels, renamed) == pytest.approx(perfect)
 
 
@@ -123,6 +128,7 @@ def test_cluster_counts() -> None:
     counts = cluster_counts(clusters, num_clusters=50)
     assert counts["used"] == 3
     assert cluster_counts(np.repeat(np.arange(8), 10), 50)["effective"] == pytest.approx(8)
-    assert cluster_counts(np.zeros(10, int), 50) == {"used": 1, "effective": 1.0}
+    assert counts["occupied"] == 4
+    assert cluster_counts(np.zeros(10, int), 50) == {"occupied": 1, "used": 1, "effective": 1.0}
     # An empty cluster is not in use, however few the items.
     assert cluster_counts(np.array([0, 1]), 3)["used"] == 2

@@ -22,8 +22,9 @@ from .conftest import Command
 QUICK = (
     "model=mcvc", "model.n_restarts=2", "model.n_steps=60", "model.K=5", "annotations=two_coin", "hydra.run.dir=run",
 )  # fmt: skip
-_NAMES = ("acc", "nmi", "ami", "ami_max", "ari")
+_NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1")
 SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
+CLUSTERS = ["clusters/occupied", "clusters/used", "clusters/effective"]
 ENDS = ["seconds/fit", "epochs", "restart/best"]
 
 
@@ -50,7 +51,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     }  # fmt: skip
     metrics = metrics_of(run)
     workers = ["workers/sensitivity_mae", "workers/specificity_mae"]
-    assert list(metrics) == [*SCORES, "clusters/used", "clusters/effective", *workers, *ENDS]
+    assert list(metrics) == [*SCORES, *CLUSTERS, *workers, *ENDS]
     assert (metrics["epochs"], metrics["restart/best"]) == (1, 0)
     assert json.loads((run / "status.json").read_text())["status"] == "finished"
 
@@ -103,7 +104,7 @@ def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_p
     ]  # fmt: skip
     assert "note: restarts=3: model=kmeans is fitted once" in done.stderr
     run = tmp_path / "sweep" / "model-kmeans"
-    assert list(metrics_of(run)) == [*SCORES[:5], *SCORES[10:], "clusters/used", "clusters/effective", *ENDS]
+    assert list(metrics_of(run)) == [*SCORES[:6], *SCORES[12:], *CLUSTERS, *ENDS]
     assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
     assert not (run / "workers.csv").exists()
     assert not (tmp_path / "sweep" / "model-mcvc").exists()

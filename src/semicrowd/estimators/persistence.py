@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.mixture import GaussianMixture
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -36,9 +36,10 @@ from semicrowd.settings.training import StartSettings, TrainerSettings, Training
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Assignment, BayesSettings, GaussianMixture, KMeans, LogisticRegression, LogisticRegressionCV, NetSettings,
-        PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold,
-        TrainerSettings, TrainingSettings, VarianceThreshold, ViewSettings, WorkerPosterior,
+        Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LogisticRegression,
+        LogisticRegressionCV, NetSettings, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler,
+        StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings, VarianceThreshold, ViewSettings,
+        WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -1,31 +1,61 @@
-"""Clustering from the features alone, for scale: k-means and a Gaussian mixture that take answers and ignore them."""
+"""Clustering from the features alone, for scale: k-means and Gaussian mixtures that take answers and ignore them."""
 
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn import cluster, mixture
+from sklearn.metrics import pairwise_distances_argmin
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import KMeansParameters, MixtureParameters
+from semicrowd.settings.baselines import KMeansParameters, MixtureParameters, VariationalMixtureParameters
 
 
-class _FeaturesOnly(OneShotClusterer):
-    """A scikit-learn clustering of the features."""
+class FeaturesOnly(OneShotClusterer):
+    """A clustering of the features that says of any item where it belongs."""
 
     requires_answers = False
-    model_: Any
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
         return self._assign(self._new_items(X)).cluster
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
-        self.model_ = self._model().fit(features)
+        self._learn(features)
         found = self._assign(features)
         return self._found(found, found)
+
+    @abstractmethod
+    def _learn(self, features: np.ndarray) -> None:
+        """Leave what :meth:`_assign` needs in attributes."""
+
+    @abstractmethod
+    def _assign(self, features: np.ndarray) -> Assignment:
+        """Clusters of items [N, D]."""
+
+
+class NearestCentre(FeaturesOnly):
+    """A clustering that finds its number of clusters: an item belongs to the nearest centre."""
+
+    cluster_centers_: np.ndarray
+
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(pairwise_distances_argmin(features, self.cluster_centers_))
+
+    def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
+        return Result(len(self.cluster_centers_), final, features, workers)
+
+
+class _OfScikitLearn(FeaturesOnly):
+    """An estimator of scikit-learn behind this package's surface."""
+
+    model_: Any
+
+    def _learn(self, features: np.ndarray) -> None:
+        self.model_ = self._model().fit(features)
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(self.model_.predict(features))
@@ -35,7 +65,7 @@ class _FeaturesOnly(OneShotClusterer):
         """The scikit-learn estimator, not fitted."""
 
 
-class KMeansOnly(KMeansParameters, _FeaturesOnly):
+class KMeansOnly(KMeansParameters, _OfScikitLearn):
     """k-means from k-means++ starts.
 
     Attributes
@@ -47,14 +77,7 @@ class KMeansOnly(KMeansParameters, _FeaturesOnly):
         return cluster.KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
 
 
-class MixtureOnly(MixtureParameters, _FeaturesOnly):
-    """A Gaussian mixture with full covariances, by maximum likelihood.
-
-    Attributes
-    ----------
-    model_ : the fitted scikit-learn estimator
-    """
-
+class _Mixture(_OfScikitLearn):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
         features = self._new_items(X)
@@ -63,5 +86,36 @@ class MixtureOnly(MixtureParameters, _FeaturesOnly):
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.of(self.model_.predict_proba(features))
 
+
+class MixtureOnly(MixtureParameters, _Mixture):
+    """A Gaussian mixture with full covariances, by maximum likelihood.
+
+    Attributes
+    ----------
+    model_ : the fitted scikit-learn estimator
+    """
+
     def _model(self) -> mixture.GaussianMixture:
         return mixture.GaussianMixture(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
+
+
+class VariationalMixture(VariationalMixtureParameters, _Mixture):
+    """A truncated Dirichlet process mixture of Gaussians with full covariances, by variational inference.
+
+    What a user of scikit-learn takes for a number of clusters that is not known; its priors are scikit-learn's.
+
+    Attributes
+    ----------
+    model_ : the fitted scikit-learn estimator
+    n_iter_ : steps of its best start
+    """
+
+    def _learn(self, features: np.ndarray) -> None:
+        super()._learn(features)
+        self.n_iter_ = self.model_.n_iter_
+
+    def _model(self) -> mixture.BayesianGaussianMixture:
+        return mixture.BayesianGaussianMixture(
+            n_components=self.n_clusters, n_init=self.n_init, weight_concentration_prior_type="dirichlet_process",
+            max_iter=self.max_iter, random_state=self.seed_,
+        )  # fmt: skip

@@ -47,6 +47,7 @@ def score(
     counts = cluster_counts(found.features.cluster, found.num_clusters)
     scores: dict[str, float | int] = {
         **_scores("train", data.labels, found.features.cluster),
+        "clusters/occupied": int(counts["occupied"]),
         "clusters/used": int(counts["used"]),
         "clusters/effective": float(counts["effective"]),
         "restart/best": found.best,

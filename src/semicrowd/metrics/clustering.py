@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 #: Share of the items, or proportion, from which on a cluster counts as in use.
 USED_SHARE = 0.005
@@ -24,7 +24,7 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
     dict
         ``acc``: see :func:`accuracy`. ``nmi``: mutual information over the arithmetic mean of the entropies. ``ami``,
         ``ami_max``: adjusted for chance, with the arithmetic mean and with the maximum of the entropies. ``ari``:
-        adjusted Rand index.
+        adjusted Rand index. ``f1``: see :func:`pairwise_f1`.
     """
     return {
         "acc": accuracy(labels, clusters),
@@ -32,6 +32,7 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
         "ami": float(adjusted_mutual_info_score(labels, clusters)),
         "ami_max": float(adjusted_mutual_info_score(labels, clusters, average_method="max")),
         "ari": float(adjusted_rand_score(labels, clusters)),
+        "f1": pairwise_f1(labels, clusters),
     }
 
 
@@ -44,6 +45,15 @@ def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
+def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """F measure of "the two items of a pair are of one class", said where they are in one cluster.
+
+    The harmonic mean of precision and recall over all pairs; 0 where no pair is of one class and of one cluster.
+    """
+    (_, wrong), (missed, right) = pair_confusion_matrix(labels, clusters)
+    return float(2 * right / max(2 * right + wrong + missed, 1))
+
+
 def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float | int]:
     """How many of ``num_clusters`` clusters are in use.
 
@@ -54,11 +64,11 @@ def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float |
     Returns
     -------
     dict
-        ``used``: clusters with at least :data:`USED_SHARE` of the items. ``effective``: exp of the entropy of the
-        cluster sizes.
+        ``occupied``: clusters with an item. ``used``: clusters with at least :data:`USED_SHARE` of the items.
+        ``effective``: exp of the entropy of the cluster sizes.
     """
     size = np.bincount(clusters, minlength=num_clusters)
     # In whole numbers: 200 · size >= N is exact where size / N >= .005 is not.
     used = int(np.count_nonzero((size > 0) & (200 * size >= len(clusters))))
     share = size[size > 0] / len(clusters)
-    return {"used": used, "effective": float(np.exp(-(share * np.log(share)).sum()))}
+    return {"occupied": len(share), "used": used, "effective": float(np.exp(-(share * np.log(share)).sum()))}

@@ -22,7 +22,8 @@ from semicrowd.tracking.content import run_name
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
 METRICS = (
-    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari")),
+    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1")),
+    "clusters/occupied",
     "clusters/used",
     "clusters/effective",
     "elbo/train",

@@ -150,6 +150,37 @@ class MixtureParameters(KMeansParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class VariationalMixtureParameters(KMeansParameters):
+    """A Dirichlet process mixture on the features, by scikit-learn; K is the most clusters; answers are ignored."""
+
+    n_init: int = setting(1, _STARTS, whole(1, 100_000))
+    max_iter: int = setting(300, "steps, fewer where the bound has settled", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AffinityPropagationParameters(CountedParameters):
+    """Exemplars by messages between items (Frey & Dueck 2007); K is the number to come near; answers are ignored."""
+
+    preference: float | None = setting(
+        None, "similarity of an item to itself, minus a squared distance; null: what comes nearest to K clusters",
+        number(), optional=True,
+    )  # fmt: skip
+    damping: float = setting(0.9, "share of the old message in the new one", number(0.5, 0.999))
+    max_iter: int = setting(1000, "rounds of messages, fewer where the exemplars have settled", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DPMeansParameters(CountedParameters):
+    """k-means with a price for a cluster (Kulis & Jordan 2012); K is the number to expect; answers are ignored."""
+
+    penalty: float | None = setting(
+        None, "of a cluster, a squared distance (their lambda); null: by farthest-first from K", number(above=0),
+        optional=True,
+    )  # fmt: skip
+    max_iter: int = setting(100, "passes over the items, fewer where the clusters have settled", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CrowdOnlyParameters(CountedParameters):
     """Signed spectral clustering of the answers; features are ignored."""
 
@@ -172,6 +203,9 @@ BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
     "cspa": CSPAParameters,
     "kmeans": KMeansParameters,
     "gmm": MixtureParameters,
+    "bgmm": VariationalMixtureParameters,
+    "affinity_propagation": AffinityPropagationParameters,
+    "dp_means": DPMeansParameters,
     "constrained_kmeans": ConstrainedKMeansParameters,
     "crowd_only": CrowdOnlyParameters,
     "crowd_logistic": CrowdLogisticParameters,

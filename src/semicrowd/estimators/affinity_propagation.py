@@ -1,0 +1,78 @@
+"""Affinity propagation: exemplars by messages (Frey & Dueck 2007, "Clustering by passing messages", Science 315)."""
+
+import warnings
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.cluster import affinity_propagation
+from sklearn.exceptions import ConvergenceWarning
+
+from semicrowd.errors import UserError
+from semicrowd.estimators.inputs import check_memory
+from semicrowd.estimators.unsupervised import NearestCentre
+from semicrowd.settings.baselines import AffinityPropagationParameters
+
+#: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
+_TRIALS = 15
+#: Rounds without a new exemplar after which the messages have settled; the authors' own number.
+_SETTLED = 100
+
+
+class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
+    """Affinity propagation on minus squared Euclidean distances, by scikit-learn.
+
+    The number of exemplars grows with the preference. Without one it is sought, by bisection of its logarithm, until
+    there are ``n_clusters`` exemplars; where messages settle at no such number, the nearest is kept.
+
+    Attributes
+    ----------
+    cluster_centers_ : [K, D] the exemplars
+    preference_ : given or found
+    n_iter_ : rounds of messages, of all preferences that were tried
+    """
+
+    def _learn(self, features: np.ndarray) -> None:
+        self.n_iter_ = 0
+        check_memory("affinity_propagation", "similarities", len(features), 4)
+        similarity = -cdist(features, features, "sqeuclidean")
+        if self.preference is None:
+            self.preference_, exemplars = self._sought(similarity)
+        else:
+            self.preference_ = float(self.preference)
+            exemplars, settled = self._exemplars(similarity, self.preference_)
+            exemplars = exemplars if settled else exemplars[:0]
+        if not len(exemplars):
+            raise UserError(
+                f"affinity_propagation: the messages have not settled; expected max_iter above {self.max_iter} or "
+                f"damping above {self.damping:g}"
+            )
+        self.cluster_centers_ = features[exemplars]
+
+    def _sought(self, similarity: np.ndarray) -> tuple[float, np.ndarray]:
+        # One cluster costs no more than this; an item that is worth less than the nearest pair stays alone.
+        one, all_alone = -similarity.sum(0).max(), -similarity[similarity < 0].max(initial=-np.inf)
+        if not one:  # all items are alike
+            return 0.0, np.zeros(1, np.int64)
+        low, high = np.log(one), np.log(all_alone)
+        best = 0.0, np.zeros(0, np.int64)
+        for _ in range(_TRIALS):
+            middle = (low + high) / 2
+            exemplars, settled = self._exemplars(similarity, -float(np.exp(middle)))
+            number = len(exemplars)
+            if settled and abs(number - self.n_clusters) < abs(len(best[1]) - self.n_clusters):
+                best = -float(np.exp(middle)), exemplars
+            if len(best[1]) == self.n_clusters:
+                break
+            low, high = (low, middle) if number > self.n_clusters else (middle, high)
+        return best
+
+    def _exemplars(self, similarity: np.ndarray, preference: float) -> tuple[np.ndarray, bool]:
+        """Items [K] that are exemplars, and whether the messages have settled."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            exemplars, _, rounds = affinity_propagation(
+                similarity, preference=preference, damping=self.damping, max_iter=self.max_iter,
+                convergence_iter=_SETTLED, random_state=self.seed_, return_n_iter=True,
+            )  # fmt: skip
+        self.n_iter_ += rounds
+        return np.asarray(exemplars, np.int64), rounds < self.max_iter

@@ -1,0 +1,46 @@
+"""Affinity propagation: exemplars of groups, the number that is sought, the best net similarity of few items."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.errors import UserError
+from semicrowd.estimators.affinity_propagation import AffinityPropagation
+from semicrowd.random import stream
+
+
+def blobs(number: int) -> tuple[np.ndarray, np.ndarray]:
+    """``number`` distant groups of 12 items."""
+    rng = stream(0, "test")
+    labels = np.repeat(np.arange(number), 12)
+    return 20 * np.eye(number)[labels] + rng.normal(size=(len(labels), number)), labels
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_the_number_of_exemplars_is_sought(number: int) -> None:
+    features, labels = blobs(number)
+    model = AffinityPropagation(number).fit(features)
+    assert adjusted_rand_score(labels, model.labels_) == 1
+    assert all(center in features.tolist() for center in model.cluster_centers_.tolist())
+    assert AffinityPropagation(preference=model.preference_).fit(features).labels_.tolist() == model.labels_.tolist()
+
+
+@pytest.mark.parametrize(("seed", "preference"), [(1, -15.0), (2, -15.0), (5, -40.0), (1, -40.0)])
+def test_exemplars_are_those_of_the_best_net_similarity(seed: int, preference: float) -> None:
+    features = stream(seed, "test").normal(size=(9, 2)) * 3
+    similarity = -((features[:, None] - features) ** 2).sum(2)
+
+    def net(exemplars: tuple[int, ...]) -> float:
+        rest = np.setdiff1d(np.arange(9), exemplars)
+        return float(similarity[rest][:, exemplars].max(1).sum() + preference * len(exemplars))
+
+    best = max((some for k in range(1, 10) for some in combinations(range(9), k)), key=net)
+    model = AffinityPropagation(preference=preference).fit(features)
+    assert sorted(model.cluster_centers_.tolist()) == sorted(features[list(best)].tolist())
+
+
+def test_messages_that_do_not_settle_are_said() -> None:
+    with pytest.raises(UserError, match=r"messages have not settled; expected max_iter above 3 or damping above 0\.5"):
+        AffinityPropagation(preference=-1.0, max_iter=3, damping=0.5).fit(blobs(3)[0])
