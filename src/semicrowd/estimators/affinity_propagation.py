@@ -14,8 +14,8 @@ from semicrowd.settings.baselines import AffinityPropagationParameters
 
 #: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
 _TRIALS = 15
-#: Rounds without a new exemplar after which the messages have settled; the authors' own number.
-_SETTLED = 100
+#: Share of the rounds without a new exemplar after which the messages have settled (the authors' own), and the fewest.
+_SETTLED, _FEWEST = 0.1, 15
 
 
 class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
@@ -72,7 +72,8 @@ class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
             warnings.simplefilter("ignore", ConvergenceWarning)
             exemplars, _, rounds = affinity_propagation(
                 similarity, preference=preference, damping=self.damping, max_iter=self.max_iter,
-                convergence_iter=_SETTLED, random_state=self.seed_, return_n_iter=True,
+                convergence_iter=max(_FEWEST, round(_SETTLED * self.max_iter)),
+                random_state=self.seed_, return_n_iter=True,
             )  # fmt: skip
         self.n_iter_ += rounds
         return np.asarray(exemplars, np.int64), rounds < self.max_iter
