@@ -35,6 +35,17 @@ def test_names_as_labels_are_numbered_in_their_order(tmp_path: Path) -> None:
     assert data.labels.tolist() == [2, 1, 2, 0]
 
 
+def test_csv_with_sequences(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "x,sequence,label\n1,mon,a\n2,mon,b\n3,tue,a\n"))
+    assert data.sequence is not None
+    assert (data.sequence.tolist(), data.features.tolist()) == ([0, 0, 1], [[1], [2], [3]])
+    assert _load(_csv(tmp_path, "x\n1\n")).sequence is None
+    with pytest.raises(UserError, match="line 3, column sequence: empty; expected a sequence in every row"):
+        _load(_csv(tmp_path, "x,sequence\n1,mon\n2,\n"))
+    with pytest.raises(UserError, match="expected one at least besides label and sequence"):
+        _load(_csv(tmp_path, "sequence,label\n1,2\n"))
+
+
 def test_csv_without_labels_with_mark_crlf_and_blank_end(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes("\ufeffx,y\r\n1,2\r\n3,4\r\n\r\n\r\n".encode())

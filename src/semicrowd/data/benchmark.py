@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from semicrowd.data.chains import draw_chains
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.families import draw_families
 from semicrowd.data.fetch import fetch
@@ -19,6 +20,7 @@ _READERS: dict[str, Callable[[Path], Table]] = {
     "optdigits": read_keel, "pen": read_keel, "letter": read_keel, "leukaemia": read_expressions,
     "lung": read_expressions, "activities": read_activities,
 }  # fmt: skip
+_GENERATED: dict[str, Callable[[], Table]] = {"families": draw_families, "chains": draw_chains}
 
 
 def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
@@ -61,8 +63,8 @@ def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
 
 def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]]:
     """Features, classes' names or numbers, file → sha256."""
-    if name in ("iris", "wine", "digits", "families"):
-        features, labels = draw_families() if name == "families" else _of_scikit_learn(name)
+    if name in _GENERATED or name in ("iris", "wine", "digits"):
+        features, labels = _GENERATED[name]() if name in _GENERATED else _of_scikit_learn(name)
         digest = hashlib.sha256(np.ascontiguousarray(features, np.float32).tobytes() + labels.tobytes()).hexdigest()
         return features, labels, {f"{name} (generated or of scikit-learn)": digest}
     public, _, user = name.partition("_")

@@ -14,7 +14,7 @@ import pandas as pd
 Table = tuple[np.ndarray, np.ndarray]
 
 #: How the WiFi table writes an access point that was not heard, and what stands for it here: weaker than the weakest.
-_NOT_HEARD, _SILENCE = 100, -105
+_NOT_HEARD, SILENCE = 100, -105
 _WORDS = 2000
 
 
@@ -57,7 +57,7 @@ def read_wifi(path: Path, user: int) -> Table:
     signals = mine.filter(regex="^WAP").to_numpy(np.float64)
     signals = signals[:, (signals != _NOT_HEARD).any(axis=0)]
     places = [f"building {b} floor {f}" for b, f in zip(mine["BUILDINGID"], mine["FLOOR"], strict=True)]
-    return np.where(signals == _NOT_HEARD, _SILENCE, signals), np.array(places)
+    return np.where(signals == _NOT_HEARD, SILENCE, signals), np.array(places)
 
 
 def read_texts(paths: Sequence[Path]) -> Table:

@@ -163,6 +163,26 @@ PUBLIC: dict[str, PublicData] = {
         ),
         sources=(),
     ),
+    "homes": PublicData(
+        folder=Path("sequence/ordonez_adl"),
+        files=(
+            PublicFile(
+                "OrdonezA_Sensors.txt", 27228, "8bf0f51263fcbbd33f74bff6014d442136ceb090fc7732b4b4f42b879b5cb8cb"
+            ),
+            PublicFile("OrdonezA_ADLs.txt", 13730, "b018601885e1c62a9769f6b2ac7b47fcd51497d8880e272c1b3ff678eb63e15d"),
+            PublicFile(
+                "OrdonezB_Sensors.txt", 148686, "b0c77812b48f3b7d81afa446c80faba35b33bd99075350e929fa34a463c49a00"
+            ),
+            PublicFile("OrdonezB_ADLs.txt", 26227, "d2c59c9ada5da5dbebe26c6f02f02e331fc61a5d4ec425e19ef5a9de98852d58"),
+        ),
+        sources=(
+            OfficialArchive(
+                "https://archive.ics.uci.edu/static/public/271/"
+                "activities+of+daily+living+adls+recognition+using+binary+sensors.zip",
+                members_below("UCI ADL Binary Dataset"),
+            ),
+        ),
+    ),
     "wifi": _one(
         "sequence/uji/UJIndoorLoc_csv.zip", 1562034,
         "7418926c4eacca9cb9f7e6b6b33cf73d722d8cb88b2ca8196a975da311aee985",

@@ -13,7 +13,7 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TableSettings
 
-_LABEL = "label"
+_LABEL, _SEQUENCE = "label", "sequence"
 _EXPECTED = "a .csv with a header or a .npy array [items, features]"
 
 
@@ -21,7 +21,8 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     """Load a feature table.
 
     A csv file has a header, a row for each item and a number in each cell. A column ``label`` (whole numbers or names)
-    is kept for the metrics; names are numbered in their order. A .npy file holds a table of numbers, without labels.
+    is kept for the metrics; names are numbered in their order. A column ``sequence`` of the same kind says which items
+    follow each other, in the order of the rows. A .npy file holds a table of numbers, without these columns.
 
     Raises
     ------
@@ -36,14 +37,16 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
         raise UserError(f"{path}: expected {_EXPECTED}")
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        features, labels = readers[path.suffix.lower()](path)
+        features, labels, sequence = readers[path.suffix.lower()](path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED}") from error
     num_classes = None if labels is None else len(np.unique(labels))
-    return Dataset("table", features, labels, hashes={path.name: digest}, num_classes=num_classes)
+    return Dataset(
+        "table", features, labels, hashes={path.name: digest}, num_classes=num_classes, sequence=sequence
+    )  # fmt: skip
 
 
-def _read_npy(path: Path) -> tuple[np.ndarray, None]:
+def _read_npy(path: Path) -> tuple[np.ndarray, None, None]:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -51,22 +54,25 @@ def _read_npy(path: Path) -> tuple[np.ndarray, None]:
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
         found = f"{array.dtype} {list(array.shape)}" if isinstance(array, np.ndarray) else "an archive"
         raise UserError(f"{path}: expected a table of numbers [items, features], found {found}")
-    return _as_features(array, lambda row, column: f"{path}, row {row}, column {column}"), None
+    return _as_features(array, lambda row, column: f"{path}, row {row}, column {column}"), None, None
 
 
-def _read_csv(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def _read_csv(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     header = _header(path)
     frame = _frame(path, header)
-    labels = _labels(path, frame.pop(_LABEL)) if _LABEL in header else None
+    labels, sequence = (
+        _named(path, frame.pop(name), name) if name in header else None for name in (_LABEL, _SEQUENCE)
+    )
     if not frame.shape[1]:
-        raise UserError(f"{path}, line 1: no column of features; expected one at least besides {_LABEL}")
+        others = " and ".join(name for name in (_LABEL, _SEQUENCE) if name in header)
+        raise UserError(f"{path}, line 1: no column of features; expected one at least besides {others}")
     for name in frame.columns:
         if frame[name].dtype.kind not in "fiu":
             frame[name] = _numbers(path, name, frame[name])
     features = _as_features(
         frame.to_numpy(), lambda row, column: f"{path}, line {row + 2}, column {frame.columns[column]}"
     )
-    return features, labels
+    return features, labels, sequence
 
 
 def _header(path: Path) -> list[str]:
@@ -100,8 +106,8 @@ def _frame(path: Path, header: list[str]) -> pd.DataFrame:
             # A row with more cells than the header is only a warning to pandas.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
-                path, header=0, names=header, index_col=False, dtype={_LABEL: str}, skip_blank_lines=False,
-                encoding="utf-8-sig", keep_default_na=False, na_values=[""], low_memory=False,
+                path, header=0, names=header, index_col=False, dtype={_LABEL: str, _SEQUENCE: str},
+                skip_blank_lines=False, encoding="utf-8-sig", keep_default_na=False, na_values=[""], low_memory=False,
             )
     except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
         reason = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split())
@@ -135,11 +141,11 @@ def _numbers(path: Path, name: str, cells: pd.Series) -> np.ndarray:
     return numbers
 
 
-def _labels(path: Path, cells: pd.Series) -> np.ndarray:
+def _named(path: Path, cells: pd.Series, column: str) -> np.ndarray:
     empty = np.flatnonzero(cells.isna().to_numpy())
     if len(empty):
-        where = f"{path}, line {empty[0] + 2}, column {_LABEL}"
-        raise UserError(f"{where}: empty; expected a label in every row, or no such column")
+        where = f"{path}, line {empty[0] + 2}, column {column}"
+        raise UserError(f"{where}: empty; expected a {column} in every row, or no such column")
     names = np.char.strip(cells.to_numpy(str))
     try:
         return names.astype(np.int64)

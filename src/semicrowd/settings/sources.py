@@ -29,6 +29,7 @@ _SHARE_FLIPPED = _expecting("a fraction of the annotators, from 0 to 1", number(
 _PATH = _expecting(
     "the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else ""
 )
+_FOLDER = _expecting("the path of a folder", _PATH)
 _COUNT = whole(1)
 _SUBSET = _expecting("a whole number >= 2, or null for all", whole(2))
 
@@ -112,6 +113,7 @@ BENCHMARKS = {
     "wifi_1": "2,737 scans of user 1 in 4 floors of buildings, signals of 141 access points (UCI 310)",
     "wifi_11": "4,516 scans of user 11 in 8 floors, signals of 357 access points (UCI 310)",
     "wifi_14": "1,596 scans of user 14 in 4 floors, signals of 184 access points (UCI 310)",
+    "chains": "300 generated points of the plane, 2 chains of 5 Gaussians each (Nguyen et al. 2017, Fig. 2)",
     "families": "4,500 generated items, 166 features, 14 kinds of unequal size in 4 families whose kinds look alike",
 }
 
@@ -128,6 +130,34 @@ class BenchmarkSettings(DataSettings):
     columns: int | None = setting(None, "columns of largest variance to keep; null: all", whole(1), optional=True)
     subset: int | None = setting(None, "items to draw; null: all, in the file's order", _SUBSET, optional=True)
     data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
+
+
+#: Name → what it is.
+SEQUENCES = {
+    "wifi_1": "2,737 scans of user 1 in 4 floors of buildings, 141 access points heard or not (UCI 310)",
+    "wifi_11": "4,516 scans of user 11 in 8 floors, 357 access points heard or not (UCI 310)",
+    "wifi_14": "1,596 scans of user 14 in 4 floors, 184 access points heard or not (UCI 310)",
+    "home_a": "home A by five minutes, 12 sensors, 9 activities and none (UCI 271)",
+    "home_b": "home B by five minutes, 12 sensors, 10 activities and none (UCI 271)",
+    "walk": "600 generated scans of 3 walks through 6 rooms, 40 access points",
+}
+
+
+@dataclass(frozen=True)
+class SequenceSettings(DataSettings):
+    """Counts in the order of time, for methods that look at it; --help data=sequence lists them."""
+
+    which: str = setting("walk", " | ".join(SEQUENCES), choice(*SEQUENCES))
+    data_seed: int = setting(0, "of what is generated; not the run's", whole(0))
+
+
+@dataclass(frozen=True)
+class ImagesSettings(DataSettings):
+    """Your own images as counts of visual words (SIFT); a folder for each class, or all images in one."""
+
+    path: str | Path | None = setting(None, "folder of images, or of folders of them", _FOLDER, optional=True)
+    words: int = setting(500, "visual words: k-means centres of the descriptors", whole(2))
+    data_seed: int = setting(0, "of the words; not the run's", whole(0))
 
 
 @dataclass(frozen=True)
@@ -235,7 +265,9 @@ DATA: dict[str, type[Settings]] = {
     "face": FaceSettings,
     "cifar10": CIFAR10Settings,
     "table": TableSettings,
+    "images": ImagesSettings,
     "benchmark": BenchmarkSettings,
+    "sequence": SequenceSettings,
 }
 ANSWERS: dict[str, type[Settings]] = {
     "none": NoAnswers,

@@ -1,0 +1,83 @@
+"""Images as counts of visual words: two kinds of texture are told apart, and files that are none are refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.ndimage import gaussian_filter
+from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
+
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.images import count_words
+from semicrowd.errors import UserError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Six images of squares and six of smooth noise, of different sizes, and one that is empty."""
+    rng = np.random.default_rng(0)
+    for kind in ("noise", "squares"):
+        (tmp_path / "images" / kind).mkdir(parents=True)
+        for number in range(6):
+            image = np.full((120, 160), 40.0)
+            for y, x in rng.integers(5, 110, (25, 2)):
+                image[y : y + 12, x : x + 12] = rng.integers(120, 250)
+            if kind == "noise":
+                image = gaussian_filter(rng.normal(128, 400, image.shape), 2).clip(0, 255)
+            scale = 1 + number % 3
+            Image.fromarray(np.kron(image, np.ones((scale, scale))).astype(np.uint8)).save(
+                tmp_path / "images" / kind / f"{number}.png"
+            )
+    Image.fromarray(np.zeros((50, 50), np.uint8)).save(tmp_path / "images/squares/empty.png")
+    (tmp_path / "images" / "notes.txt").write_text("no image")
+    return tmp_path / "images"
+
+
+def _load(folder: Path | None, **options: int) -> Dataset:
+    return load_dataset("images", Path("unused"), path=folder, **options)
+
+
+def test_kinds_of_texture_have_words_of_their_own(folder: Path) -> None:
+    data = _load(folder, words=12)
+    assert data.labels is not None
+    assert (data.features.shape, data.num_classes) == ((13, 12), 2)
+    assert data.labels.tolist() == [0] * 6 + [1] * 7
+    assert np.array_equal(data.features, np.round(data.features))
+    assert not data.features[12].any()  # the empty one
+    share = data.features[:12] / data.features[:12].sum(1, keepdims=True)
+    found = KMeans(2, n_init=5, random_state=0).fit_predict(share)
+    assert normalized_mutual_info_score(data.labels[:12], found) > 0.9
+    assert np.array_equal(_load(folder, words=12).features, data.features)
+
+
+def test_images_in_one_folder_have_no_classes(folder: Path) -> None:
+    data = _load(folder / "noise", words=5)
+    assert (data.num_items, data.labels, data.num_classes) == (6, None, None)
+
+
+def test_counts_of_words() -> None:
+    rng = np.random.default_rng(0)
+    centres = 100 * np.eye(3, 128)
+    which = [np.array([0, 0, 1]), np.array([2, 2, 2, 2]), np.array([], int)]
+    counts = count_words([(centres[w] + rng.normal(size=(len(w), 128))).astype(np.float32) for w in which], 3, 0)
+    assert sorted(counts[0].tolist()) == [0, 1, 2]
+    assert sorted(counts[1].tolist()) == [0, 0, 4]
+    assert counts[1].argmax() == counts[0].argmin()
+    assert not counts[2].any()
+
+
+def test_what_cannot_be_read_is_named(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"data=images: data\.path is missing; expected a folder of images"):
+        _load(None)
+    with pytest.raises(UserError, match=r"nowhere: no images \(\.jpg"):
+        _load(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"data\.words=100000: expected \d+ at most, the descriptors of these images"):
+        _load(folder, words=100_000)
+    (folder / "noise" / "broken.jpg").write_bytes(b"\xff\xd8 no image")
+    with pytest.raises(UserError, match=r"broken\.jpg: not an image that can be read"):
+        _load(folder, words=5)
+    (folder / "noise" / "broken.jpg").write_bytes(b"")
+    with pytest.raises(UserError, match=r"broken\.jpg: not an image that can be read"):
+        _load(folder, words=5)
