@@ -12,7 +12,7 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _ESTIMATORS = (
-    "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "IHMM", "ITML", "MCVC", "SCDC", "AffinityPropagation", "BayesSCDC",
+    "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "AffinityPropagation", "BayesSCDC",
     "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepMCVC", "KMeansOnly", "MPCKMeans", "MixtureOnly", "SemiCrowd",
     "SignedSpectral", "VariationalMixture",
 )  # fmt: skip

@@ -59,7 +59,7 @@ def test_annotators_in_a_table(quick: Callable[..., CrowdClusterer], problem: Pr
 
 
 def test_prediction_takes_the_features_alone(estimator: CrowdClusterer, problem: Problem) -> None:
-    alone = {"crowd_only", "ihmm", "dih_s", "dih_l"}
+    alone = {"crowd_only", "hmm", "ihmm", "dih_s", "dih_l"}
     assert estimator.takes_new_items == (NAMES[type(estimator).__name__] not in alone)
     if not estimator.takes_new_items:
         assert not hasattr(estimator, "predict")

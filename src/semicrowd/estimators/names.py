@@ -18,6 +18,7 @@ PLACES = {
     "bgmm": ("unsupervised", "VariationalMixture"),
     "affinity_propagation": ("affinity_propagation", "AffinityPropagation"),
     "dp_means": ("dp_means", "DPMeans"),
+    "hmm": ("hmm", "HMM"),
     "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
     "crowd_only": ("crowd_only", "SignedSpectral"),
     "crowd_logistic": ("crowd_only", "CrowdLogistic"),

@@ -181,6 +181,17 @@ class DPMeansParameters(CountedParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class HMMParameters(CountedParameters):
+    """A hidden Markov model of K states; rows are in order of time; answers are ignored."""
+
+    family: str = setting(
+        "gaussian", "of the states: gaussian (diagonal) | multinomial (of counts)", choice("gaussian", "multinomial")
+    )
+    n_init: int = setting(5, _STARTS, whole(1, 100_000))
+    max_iter: int = setting(100, "steps of EM, fewer where the likelihood has settled", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CrowdOnlyParameters(CountedParameters):
     """Signed spectral clustering of the answers; features are ignored."""
 
@@ -206,6 +217,7 @@ BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
     "bgmm": VariationalMixtureParameters,
     "affinity_propagation": AffinityPropagationParameters,
     "dp_means": DPMeansParameters,
+    "hmm": HMMParameters,
     "constrained_kmeans": ConstrainedKMeansParameters,
     "crowd_only": CrowdOnlyParameters,
     "crowd_logistic": CrowdLogisticParameters,
