@@ -9,7 +9,16 @@ from pathlib import Path
 
 from semicrowd.errors import UserError
 from semicrowd.files import read_status, write_json, write_text
-from semicrowd.pipeline.experiments import ANNOTATIONS, CONFIGURATIONS, PARAMS, RESULTS, Experiment, Job, load_plan
+from semicrowd.pipeline.experiments import (
+    ANNOTATIONS,
+    CONFIGURATIONS,
+    PARAMS,
+    RESULTS,
+    Experiment,
+    Job,
+    is_setting,
+    load_plan,
+)
 from semicrowd.pipeline.fetch import why_missing
 
 #: File of a sweep: of what its runs are made.
@@ -26,14 +35,17 @@ def arguments_of(experiment: Experiment, job: Job) -> list[str]:
 def sweep_arguments(experiment: Experiment) -> list[str]:
     """What ``src/train.py`` gets for all runs of a sweep at once.
 
-    A run finds its answers by its seed and by its point, which is a setting of its own here; its folder is
-    :attr:`Job.folder`. What has finished before is not run again.
+    A run finds its answers by its seed and by its point, whose options of the answers are settings of their own here;
+    its folder is :attr:`Job.folder`. What has finished before is not run again.
     """
     values = {**(experiment.sweep or {}), "seed": experiment.seeds}
     answers = ANNOTATIONS / experiment.answers_name / "_".join(f"{name}-${{{name}}}" for name in values) / "answers.csv"
     files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
     # choice(): a single value is a sweep too, so that it names the folder.
-    swept = [f"{'' if name == 'seed' else '+'}{name}=choice({','.join(map(str, of))})" for name, of in values.items()]
+    swept = [
+        f"{'' if name == 'seed' or is_setting(name) else '+'}{name}=choice({','.join(map(str, of))})"
+        for name, of in values.items()
+    ]
     how = ["resume=true", "figures=false", f"hydra.sweep.dir={RESULTS / experiment.name}"]
     return ["-m", *experiment.overrides, *files, *swept, *how]
 

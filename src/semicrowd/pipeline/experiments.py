@@ -38,6 +38,11 @@ def arguments(settings: Mapping[str, Any]) -> list[str]:
     return [f"{name}={value}" for name, value in values.items()]
 
 
+def is_setting(option: str) -> bool:
+    """Whether what a sweep varies is a setting of the run: those of the answers are written without their group."""
+    return "." in option
+
+
 @dataclass(frozen=True)
 class Job:
     """One run of an experiment.
@@ -45,7 +50,7 @@ class Job:
     Attributes
     ----------
     seed : of the run and of its answers
-    point : where in the experiment's sweep it is: option of the answers → value; empty without a sweep
+    point : where in the experiment's sweep it is: option of the answers, or setting, → value; empty without a sweep
     """
 
     seed: int
@@ -89,9 +94,9 @@ class Experiment:
     settings : of ``src/train.py``, without seed, answers and run directory
     seeds : one run each, at every point of the sweep
     answers : what the answers stage writes, None for an experiment without
-    sweep : option of the answers → its values; every combination of them is a point. A sweep, an empty one too, is one
-        stage and one process for all runs: for runs that take less time than a start of Python. None: a stage for each
-        seed
+    sweep : option of the answers, or setting of the run (``model.K``), → its values; every combination of them is a
+        point. A sweep, an empty one too, is one stage and one process for all runs: for runs that take less time than a
+        start of Python. None: a stage for each seed
     needs : data sets without which there is nothing to run
     """
 
@@ -110,7 +115,10 @@ class Experiment:
     def command(self) -> str:
         """The same runs by hand; the answers are then drawn or read by the run itself."""
         answers = self.answers.overrides() if self.answers else []
-        points = [f"annotations.{option}={','.join(map(str, of))}" for option, of in (self.sweep or {}).items()]
+        points = [
+            f"{'' if is_setting(option) else 'annotations.'}{option}={','.join(map(str, of))}"
+            for option, of in (self.sweep or {}).items()
+        ]
         sweep = ["-m"] if len(self.jobs) > 1 else []
         seeds = f"seed={format_ranges(self.seeds)}"
         return shlex.join(["python", "src/train.py", *sweep, *self.overrides, *answers, *points, seeds])

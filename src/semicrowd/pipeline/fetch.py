@@ -22,14 +22,33 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "mnist_crowd": partial(fetch, "mnist_crowd"),
     "face": fetch_faces,
     "cifar10": fetch_cifar10,
+    "optdigits": partial(fetch, "optdigits"),
+    "wifi": partial(fetch, "wifi"),
+    "homes": partial(fetch, "homes"),
 }
+#: Data that nobody may pass on, by the folder that they belong in, and what the user is to put there.
+OWN = {
+    "nus_animals": "table.csv, a row for each image of the 13 animals: 500 columns with its counts of visual words "
+                   "(BoW_int of NUS-WIDE, National University of Singapore, on request) and a column label",
+    "fifteen_scenes": "a folder of images for each of the 15 scenes (Lazebnik, Schmid & Ponce 2006)",
+}  # fmt: skip
+
+
+def folder_of(name: str) -> Path:
+    """Where the files of a data set of the pipeline are, within the data folder."""
+    return Path(name) if name in OWN else PUBLIC[name].folder
 
 
 def fetch_all(root: Path) -> dict[str, Any]:
     """Fetch every data set of the pipeline; one that cannot be had leaves its message instead of stopping the rest."""
     status: dict[str, Any] = {}
+    for name in (*DATA_SETS, *OWN):
+        (root / folder_of(name)).mkdir(parents=True, exist_ok=True)
+    for name, what in OWN.items():
+        there = any((root / name).iterdir())
+        message = f"{name}: put into {root / name}: {what}"
+        status[name] = {"available": there, "message": "" if there else message}
     for name, get in DATA_SETS.items():
-        (root / PUBLIC[name].folder).mkdir(parents=True, exist_ok=True)
         try:
             get(root)
             status[name] = {"available": True, "message": ""}
