@@ -37,9 +37,9 @@ CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LogisticRegression,
-        LogisticRegressionCV, NetSettings, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler,
-        StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings, VarianceThreshold, ViewSettings,
-        WorkerPosterior,
+        LogisticRegressionCV, NetSettings, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples,
+        StandardScaler, StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings, VarianceThreshold,
+        ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,3 +27,17 @@ def read_restart_clusters(directory: Path) -> np.ndarray:
     """Cluster of every item from its features alone under each restart, [R, N]."""
     with np.load(directory / "restart_assignments.npz", allow_pickle=False) as content:
         return content["clusters"]
+
+
+class Partitions(NamedTuple):
+    """What ``partitions.npz`` has: partitions [S, N], and the chain and the sweep [S] that each is from."""
+
+    partitions: np.ndarray
+    chain: np.ndarray
+    sweep: np.ndarray
+
+
+def read_partitions(directory: Path) -> Partitions:
+    """The partitions that a sampler's run has kept."""
+    with np.load(directory / "partitions.npz", allow_pickle=False) as content:
+        return Partitions(*(content[name] for name in Partitions._fields))

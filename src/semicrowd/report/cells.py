@@ -13,7 +13,7 @@ class PaperValue:
     Attributes
     ----------
     cell : row or panel, in the paper's words as far as possible
-    quantity : ``accuracy``, ``nmi``, ``clusters`` or ``seconds_per_epoch``
+    quantity : ``accuracy``, ``nmi``, ``f1``, ``clusters`` or ``seconds_per_epoch``
     value : the number: a fraction (a paper may print per cent), a count or seconds
     sd : standard deviation over runs, where the paper prints one
     """
@@ -32,16 +32,18 @@ class Summary:
     ----------
     mean, sd : in the unit of the metric; ``sd`` is the sample standard deviation, None for a single run
     seeds : seeds of the runs, in their order
+    drawn : numbers behind the mean where a run gives several of them; None: one each
     """
 
     mean: float
     sd: float | None
     seeds: tuple[int, ...]
+    drawn: int | None = None
 
     @property
     def num_runs(self) -> int:
-        """n, the number of runs behind the mean."""
-        return len(self.seeds)
+        """n, the number of runs, or of what they have drawn, behind the mean."""
+        return len(self.seeds) if self.drawn is None else self.drawn
 
 
 def summarise(values: Sequence[float], seeds: Sequence[int]) -> Summary | None:

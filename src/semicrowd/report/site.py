@@ -19,6 +19,7 @@ Results = Mapping[Paper, Mapping[Exhibit, Result]]
 _QUANTITIES = {
     "accuracy": "accuracy",
     "nmi": "NMI",
+    "f1": "F1 of pairs",
     "weight": "weight, nats",
     "nmi, arithmetic": "NMI, arithmetic",
     "ami, arithmetic": "AMI, arithmetic",

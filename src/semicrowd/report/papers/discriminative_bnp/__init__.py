@@ -1,13 +1,34 @@
-"""Nguyen et al. 2017. Nothing of it has been computed yet."""
+"""Nguyen et al. 2017, the paper of the discriminative Dirichlet process mixtures and hidden Markov models."""
 
 from semicrowd.report.exhibits import Exhibit
+from semicrowd.report.papers.discriminative_bnp import (
+    figure2,
+    figure3,
+    figure4,
+    paper_values,
+    protocols,
+    table1,
+    table2,
+)
 
 TITLE = "Nguyen, Phung, Le & Bui 2017: Discriminative Bayesian nonparametric clustering"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical models of DDPM and DIH", computed=False),
-    Exhibit("figure-2", "Fig. 2", "a chain of linear Gaussian clusters: DPM, DDPM-L, DDPM-S"),
-    Exhibit("table-1", "Table 1", "three image sets: K, NMI and F1 of eight methods"),
-    Exhibit("figure-3", "Fig. 3", "NUS-WIDE: NMI and K against the prior scale of the hyperplanes"),
-    Exhibit("table-2", "Table 2", "WiFi scans of three users: NMI and F1 of six methods"),
-    Exhibit("figure-4", "Fig. 4", "F1 against CPU time on one user"),
-)
+    Exhibit(
+        "figure-2", "Fig. 2", "a chain of linear Gaussian clusters: DPM, DDPM-L, DDPM-S",
+        values=paper_values.FIGURE_2, protocol=protocols.FIGURE_2, fill=figure2.build,
+    ),
+    Exhibit(
+        "table-1", "Table 1", "three image sets: K, NMI and F1 of eight methods",
+        values=paper_values.TABLE_1, protocol=protocols.TABLE_1, fill=table1.build,
+    ),
+    Exhibit(
+        "figure-3", "Fig. 3", "NUS-WIDE: NMI and K against the prior scale of the hyperplanes",
+        values=paper_values.FIGURE_3, protocol=protocols.FIGURE_3, fill=figure3.build,
+    ),
+    Exhibit(
+        "table-2", "Table 2", "WiFi scans of three users: NMI and F1 of six methods",
+        values=paper_values.TABLE_2, protocol=protocols.TABLE_2, fill=table2.build,
+    ),
+    Exhibit("figure-4", "Fig. 4", "F1 against CPU time on one user", protocol=protocols.TABLE_2, fill=figure4.build),
+)  # fmt: skip
