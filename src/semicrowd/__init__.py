@@ -13,8 +13,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _ESTIMATORS = (
     "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "AffinityPropagation",
-    "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepMCVC", "KMeansOnly", "MPCKMeans", "MixtureOnly",
-    "SemiCrowd", "SignedSpectral", "VariationalMixture",
+    "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepMCVC", "KMeansOnly", "MPCKMeans",
+    "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral", "VariationalMixture",
 )  # fmt: skip
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}
 

@@ -25,7 +25,7 @@ from semicrowd.fitting.result import Assignment, Result, Samples
 from semicrowd.inference.partitions import point_estimate
 from semicrowd.metrics.chains import mixing
 from semicrowd.random import stream
-from semicrowd.settings.gibbs import DDPMParameters, DIHParameters, DPMParameters, IHMMParameters
+from semicrowd.settings.gibbs import DDPMParameters, DIHParameters, DPMParameters, IHMMParameters, MMGMParameters
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Model
@@ -80,7 +80,7 @@ class _Sampled(CrowdClusterer):
     def _model(self, features: np.ndarray, sequence: np.ndarray | None) -> "Model":
         from semicrowd.inference.gibbs.chain import Model
         from semicrowd.inference.gibbs.franchise import neighbours
-        from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, rotated
+        from semicrowd.inference.gibbs.hyperplanes import rotated
 
         planes, more = None, {}
         if self.loss_of_planes:
@@ -91,13 +91,29 @@ class _Sampled(CrowdClusterer):
                 self.plane_center_ = features.mean(0)
                 self.plane_scale_ = np.sqrt(shape) * np.where(spread > 0, spread, 1.0)
             items, self._basis = rotated(self._seen(features))
-            planes = Hyperplanes(items, self.loss_of_planes, self.w)
+            planes = self._planes(items)
             more = {"new": self.new}
         if sequence is not None:
             more |= {"neighbours": neighbours(sequence), "gamma_prior": tuple(self.gamma_prior)}
         return Model(
             self._families(features), len(features), alpha_prior=tuple(self.alpha_prior), planes=planes, **more
         )
+
+    def _planes(self, items: np.ndarray) -> "Hyperplanes":
+        from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+
+        return Hyperplanes(items, self.loss_of_planes, self.w)
+
+    def _chain(self, model: "Model") -> "Chain":
+        from semicrowd.inference.gibbs.chain import Chain
+
+        return Chain(model)
+
+    def _tilt(self, score: np.ndarray) -> np.ndarray:
+        """Extra log-weights [N, K] of clusters, from the scores of their hyperplanes."""
+        from semicrowd.inference.gibbs.hyperplanes import log_ratio
+
+        return log_ratio(score, self.loss_of_planes)
 
     def _take(self, features: np.ndarray, samples: Samples, planes: list[np.ndarray]) -> Result:
         """The point estimate, and what new items are compared with."""
@@ -141,7 +157,6 @@ class _Mixture(_Sampled):
 
     def _probabilities(self, features: np.ndarray) -> np.ndarray:
         from semicrowd.inference.gibbs.gaussian import Gaussian
-        from semicrowd.inference.gibbs.hyperplanes import log_ratio
         from semicrowd.inference.gibbs.multinomial import Multinomial
         from semicrowd.inference.gibbs.sweep import predictive
 
@@ -150,7 +165,7 @@ class _Mixture(_Sampled):
         family = kind(**self.clusters_).of(self._counts(features) if counts else features)
         score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
         if self.loss_of_planes:
-            score += log_ratio(self._seen(features) @ self.hyperplanes_.T, self.loss_of_planes)
+            score += self._tilt(self._seen(features) @ self.hyperplanes_.T)
         return np.exp(log_softmax(score, axis=-1))
 
 
@@ -226,6 +241,32 @@ class DDPML(DDPMParameters, _Mixture):
     loss_of_planes = "logistic"
 
 
+class MaxMarginMixture(MMGMParameters, _Mixture):
+    """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
+
+    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. While a cluster's hyperplane is drawn, the
+    best others are held, as in the paper, so that this is no exact sampler of its posterior.
+    """
+
+    loss_of_planes = "margin"
+    new = "paper"
+
+    def _planes(self, items: np.ndarray) -> "Hyperplanes":
+        from semicrowd.inference.gibbs.margins import Margins
+
+        return Margins(items, self.loss_of_planes, self.w, self.cost, self.margin)
+
+    def _chain(self, model: "Model") -> "Chain":
+        from semicrowd.inference.gibbs.margins import MarginChain
+
+        return MarginChain(model)
+
+    def _tilt(self, score: np.ndarray) -> np.ndarray:
+        from semicrowd.inference.gibbs.margins import log_margins
+
+        return log_margins(score, np.arange(score.shape[1]), self.cost, self.margin)
+
+
 class IHMM(IHMMParameters, _Sequential):
     """An infinite hidden Markov model: states that rows in order of time go through. No prediction row by row.
 
@@ -255,11 +296,9 @@ class _Fit(Method):
     """Sweeps of all chains, each with a random stream of its own for every sweep: no state of a generator to keep."""
 
     def __init__(self, clusterer: _Sampled, features: np.ndarray, sequence: np.ndarray | None) -> None:
-        from semicrowd.inference.gibbs.chain import Chain
-
         self.clusterer, self.features, self.iterations = clusterer, features, clusterer.n_sweeps
         model = clusterer._model(features, sequence)
-        self.chains = [Chain(model) for _ in range(clusterer.n_chains)]
+        self.chains = [clusterer._chain(model) for _ in range(clusterer.n_chains)]
         self.seconds = [0.0] * len(self.chains)
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []

@@ -25,6 +25,7 @@ PLACES = {
     "dpm": ("gibbs", "DPM"),
     "ddpm_s": ("gibbs", "DDPMS"),
     "ddpm_l": ("gibbs", "DDPML"),
+    "mmgm": ("gibbs", "MaxMarginMixture"),
     "ihmm": ("gibbs", "IHMM"),
     "dih_s": ("gibbs", "DIHS"),
     "dih_l": ("gibbs", "DIHL"),

@@ -51,7 +51,7 @@ class IHMMParameters(DPMParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Discriminative(DPMParameters):
+class _WithPlanes(DPMParameters):
     n_warm: int = setting(10, "first sweeps without hyperplanes", whole(0))
     w: float = setting(1.0, "prior variance of a hyperplane's weights", number(above=0))
     bias: bool = setting(True, "hyperplanes that need not go through the origin", flag())
@@ -59,6 +59,10 @@ class _Discriminative(DPMParameters):
         "standard", "what hyperplanes see: standard (mean 0, one variance, length 1 in the mean) | none (X as it is)",
         choice("standard", "none"),
     )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Discriminative(_WithPlanes):
     new: str = setting(
         "corrected", "a new cluster's hyperplane is drawn: corrected (given that no item is in it) | paper (prior)",
         choice("corrected", "paper"),
@@ -71,12 +75,20 @@ class DDPMParameters(_Discriminative):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class MMGMParameters(_WithPlanes):
+    """A max-margin Dirichlet process mixture (Chen, Zhu & Zhang 2014); answers are ignored."""
+
+    cost: float = setting(1.0, "of an item within the margin, as far as it is within", number(above=0))
+    margin: float = setting(1.0, "between the scores of an item's cluster and of the best other", number(above=0))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class DIHParameters(_Discriminative, IHMMParameters):
     """An infinite hidden Markov model whose states hyperplanes separate (Nguyen et al. 2017); answers are ignored."""
 
 
 #: Method → its parameters.
 GIBBS_PARAMETERS: dict[str, type[Parameters]] = {
-    "dpm": DPMParameters, "ddpm_s": DDPMParameters, "ddpm_l": DDPMParameters,
+    "dpm": DPMParameters, "ddpm_s": DDPMParameters, "ddpm_l": DDPMParameters, "mmgm": MMGMParameters,
     "ihmm": IHMMParameters, "dih_s": DIHParameters, "dih_l": DIHParameters,
 }  # fmt: skip

@@ -125,8 +125,7 @@ class Chain:
         family = model.family(self.slots)
         extra, free = np.zeros((0, 0)), np.zeros(len(self.eta), np.int64)
         if tilted:
-            assert model.planes is not None
-            extra = np.ascontiguousarray(model.planes.log_ratio(self.eta))
+            extra = np.ascontiguousarray(self._tilt())
             free[: len(self.free)] = self.free
         size, num_free = np.zeros(self.slots, np.int64), np.array([len(self.free)])
         seating = Seating(self.z, size, extra, self.plane, free, num_free, self.candidates if tilted else 1)
@@ -139,6 +138,11 @@ class Chain:
             *model.neighbours, moves, moves.sum(1), self.beta, np.array([self.rest]), alpha, np.array([self.gamma])
         )
         return family, prior, seating
+
+    def _tilt(self) -> np.ndarray:
+        """Extra log-weight of the items in a cluster with each hyperplane, [N, H]."""
+        assert self.model.planes is not None
+        return self.model.planes.log_ratio(self.eta)
 
     def _note(self, prior: Restaurant | Franchise, seating: Seating) -> None:
         """Take over what the arrays of one number say."""

@@ -45,8 +45,14 @@ class Hyperplanes:
 
         η is the solution of Q η = Xᵀ (Ω z + Ω^½ ε) + w^−½ ε', whose mean is that of eq. 4 and whose covariance is Q⁻¹.
         """
-        weight, linear = augmented(y, self.items @ eta.T, self.loss, rng)
-        noise = rng.standard_normal(y.shape)
+        return self.drawn(*augmented(y, self.items @ eta.T, self.loss, rng), eta, rng)
+
+    def drawn(
+        self, weight: Float[np.ndarray, "N H"], linear: Float[np.ndarray, "N H"], eta: Float[np.ndarray, "H r"],
+        rng: np.random.Generator,
+    ) -> Float[np.ndarray, "H r"]:  # fmt: skip
+        """Hyperplanes from their conditional, whose log-likelihood is −½ weight f² + linear f; ``eta`` is a guess."""
+        noise = rng.standard_normal(weight.shape)
         right = self.items.T @ (linear + np.sqrt(weight) * noise)
         right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
         if self.items.shape[1] <= MOST_COLUMNS:
@@ -84,7 +90,8 @@ class Hyperplanes:
             new = (residual[:, active] * scaled).sum(0)
             step[:, active] = scaled + new / square[active] * now
             square[active] = new
-        found[:, active] = self._eliminated(weight[:, active], right[:, active]).T  # those that did not settle
+        if len(active):  # those that did not settle
+            found[:, active] = self._eliminated(weight[:, active], right[:, active]).T
         return found.T
 
 
@@ -104,13 +111,18 @@ def augmented(
     """
     if loss == "logistic":
         return random_polyagamma(1, f, random_state=rng), y / 2
-    distance = np.abs(1 - y * f)
-    # Michael, Schucany & Haas 1976, without the difference of large numbers; it takes a distance of 0, too.
-    chi = np.square(rng.standard_normal(f.shape)) + 1e-300
-    weight = 1 / (distance + chi / 2 + np.sqrt(distance * chi + np.square(chi) / 4))
-    other = rng.random(f.shape) * (1 + distance * weight) > 1
-    weight[other] = 1 / (np.square(distance[other]) * weight[other])
+    weight = reciprocal_scales(np.abs(1 - y * f), rng)
     return weight, y * (1 + weight)
+
+
+def reciprocal_scales(distance: Float[np.ndarray, "..."], rng: np.random.Generator) -> Float[np.ndarray, "..."]:
+    """Draws of 1/λ ~ InverseGaussian(1 / distance, 1), for distances ≥ 0."""
+    # Michael, Schucany & Haas 1976, without the difference of large numbers; it takes a distance of 0, too.
+    chi = np.square(rng.standard_normal(distance.shape)) + 1e-300
+    weight = 1 / (distance + chi / 2 + np.sqrt(distance * chi + np.square(chi) / 4))
+    other = rng.random(distance.shape) * (1 + distance * weight) > 1
+    weight[other] = 1 / (np.square(distance[other]) * weight[other])
+    return weight
 
 
 def rotated(items: Float[np.ndarray, "N D"]) -> tuple[Float[np.ndarray, "N r"], Float[np.ndarray, "D r"]]:

@@ -21,8 +21,8 @@ METHODS = {"ihmm": "iHMM", "dih_s": "DIH-S", "dih_l": "DIH-L"}
 USER = "wifi_1"
 IMAGE = Path("figures/bnp-time.png")
 TEXT = (
-    "The runs of Table 2 on UJIIndoorLoc's user 1, in the place of the paper's user A: mean F1 of the chains' partitions "
-    "against the mean time that the processor has spent on a chain. The paper prints no numbers."
+    "The runs of Table 2 on UJIIndoorLoc's user 1, in the place of the paper's user A: mean F1 of the chains' "
+    "partitions against the mean time that the processor has spent on a chain. The paper prints no numbers."
 )
 
 

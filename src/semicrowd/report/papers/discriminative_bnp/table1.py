@@ -13,13 +13,13 @@ DATA = {"NUS-WIDE animals": "bnp_nus", "Fifteen Scenes": "bnp_scenes", "MNIST": 
 _OURS = {"bgmm": "variational Dirichlet process mixture of Gaussians (scikit-learn)"}
 TEXT = (
     "K, NMI and pairwise F1 of the training items. The paper's K-means and GMM are averages over 10 to 25 clusters; so "
-    "are ours, over the numbers in the remark. AP and DP-means are told to come near to, or to expect, 17 clusters, the "
-    "number that the paper gives DP-means. A sampler's numbers are over the last partitions of all of its chains, as in "
-    "the paper; R-hat and effective sample size tell whether the chains agree. The paper's MNIST has 1,000 images of 784 "
-    "pixels and does not say which images, nor how pixels become counts. Here they are drawn by a seed of their own, and "
-    "a pixel's count is its grey value on the scale from 0 to {levels}, rounded: on it DPM finds about as many clusters "
-    "as the paper's, which is how it was chosen; on finer scales it finds a hundred and more, since every grey level "
-    "counts as a draw of its own. Among the methods on MNIST, by mean NMI: {order}."
+    "are ours, over the numbers in the remark. AP is told to come near to 17 clusters and DP-means to expect them, as "
+    "the paper says of DP-means. A sampler's numbers are over the last partitions of all of its chains, as in the "
+    "paper; R-hat and effective sample size tell whether the chains agree. The paper's MNIST has 1,000 images of 784 "
+    "pixels; it does not say which, nor how pixels become counts. Here a seed of their own draws them, and a pixel's "
+    "count is its grey value on a scale from 0 to {levels}, rounded: there DPM finds about as many clusters as the "
+    "paper's, which is how the scale was chosen; on finer ones it finds a hundred and more, since every grey level "
+    "counts as a draw of its own. The methods on MNIST in the order of their mean NMI: {order}."
 )
 
 
