@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from semicrowd.data.public import PUBLIC
 from semicrowd.pipeline.experiments import Job, Plan, load_plan
+from semicrowd.pipeline.fetch import folder_of
 from semicrowd.pipeline.parallel import stage_groups
 from semicrowd.pipeline.profile import select_profile
 
@@ -77,7 +77,7 @@ def test_every_run_is_one_stage_and_depends_on_its_configuration_and_answers(pro
             assert stage["outs"] == [results]
         assert f"configurations/{name}/run.yaml" in stage["deps"]
         assert written in stage["deps"] or of_answers not in answers
-        assert {f"data/{PUBLIC[needed].folder.parts[0]}" for needed in experiment.needs} <= set(stage["deps"])
+        assert {f"data/{folder_of(needed).parts[0]}" for needed in experiment.needs} <= set(stage["deps"])
         if experiment.answers:
             assert answers[of_answers]["outs"] == [written]
             assert f"configurations/{experiment.answers_name}/answers.yaml" in answers[of_answers]["deps"]
@@ -113,5 +113,6 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
         "cifar10_answers", "mnist_answers",
     }  # fmt: skip
     assert set(experiments) == {
-        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist",
+        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist", "bnp_generated", "bnp_mnist", "bnp_nus",
+        "bnp_scenes", "bnp_optdigits", "bnp_sequence",
     }  # fmt: skip

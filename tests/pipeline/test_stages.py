@@ -46,12 +46,20 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     monkeypatch.setenv("SEMICROWD_MIRROR", str(project / "nowhere"))
     fetch.main([])
     status = read_json(fetch.STATUS)
-    assert set(status) == {"mnist", "mnist_crowd", "face", "cifar10"}
+    assert set(status) == {
+        "mnist", "mnist_crowd", "face", "cifar10", "optdigits", "wifi", "homes", "nus_animals", "fifteen_scenes",
+    }  # fmt: skip
     assert not any(entry["available"] for entry in status.values())
+    assert "put into data/nus_animals: table.csv, a row for each image" in fetch.why_missing("nus_animals")
     assert "crowd_annotations_mnist.npy" in fetch.why_missing("mnist_crowd")
     assert "not available here" in capsys.readouterr().out
     assert (project / "data" / "mnist").is_dir()  # the pipeline declares it
     assert (project / "data" / "cmu_faces").is_dir()
+    # What the user brings is there from then on.
+    (project / "data/fifteen_scenes/kitchen").mkdir()
+    fetch.main([])
+    assert not fetch.why_missing("fifteen_scenes")
+    assert fetch.why_missing("nus_animals")
 
 
 def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> None:
