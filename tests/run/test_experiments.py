@@ -12,6 +12,7 @@ from semicrowd.run.settings import check_given
 from .conftest import Command
 
 FILES = sorted((CONF / "experiment").glob("*.yaml"))
+FITTED, SAMPLED = ("model.n_steps=1", "model.n_restarts=1"), ("model.n_sweeps=2", "model.n_chains=1")
 #: One step where a run would take long: few items without answers in it, no start, one draw.
 SHORT = ("epochs=1", "batch_size=6000", "start.epochs=0", "start.teach_epochs=0", "restarts=1")
 
@@ -38,8 +39,8 @@ def test_its_first_step_works(
 ) -> None:
     given = composed([f"experiment={path.stem}"])
     data = given.choices["data"]
-    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data("mnist" if data == "mnist" else data))}
-    short = SHORT if given.choices["model"] in ("bayes", "scdc") else ("model.n_steps=1", "model.n_restarts=1")
+    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data({"sequence": "homes"}.get(data, data)))}
+    short = {"bayes": SHORT, "scdc": SHORT, "dih_s": SAMPLED, "ddpm_l": SAMPLED}.get(given.choices["model"], FITTED)
     if data == "mnist" and given.choices["annotations"] == "crowd":
         public_data("mnist_crowd")
     done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)

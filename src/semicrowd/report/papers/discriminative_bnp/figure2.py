@@ -14,7 +14,7 @@ from semicrowd.report.experiments import protocol_of
 from semicrowd.report.papers.discriminative_bnp.sampled import cells
 from semicrowd.report.runs import Collected, Run
 
-METHODS = {"dpm": "DPM", "ddpm_l": "DDPM-L", "ddpm_s": "DDPM-S"}
+EXPERIMENTS = {"bnp_chains_dpm": "DPM", "bnp_chains_ddpm_l": "DDPM-L", "bnp_chains_ddpm_s": "DDPM-S"}
 IMAGE = Path("figures/bnp-chains.png")
 TEXT = (
     "300 points, two parallel chains of five round Gaussians each; a cluster's prior covariance is {scatter} of the "
@@ -29,8 +29,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     rows: list[Cell] = []
     panels: list[Panel] = []
     scatter = "a share"
-    for model, method in METHODS.items():
-        experiment = f"bnp_chains_{model}"
+    for experiment, method in EXPERIMENTS.items():
         rows += cells(collected, experiment, exhibit, method, quantities=("clusters", "nmi"))
         for run in collected.finished(experiment)[:1]:
             found = number_of_clusters(run)
@@ -51,7 +50,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     return Result(
         cells=tuple(rows), text=TEXT.format(scatter=scatter),
         images=(Image(IMAGE, f"Two chains: {'; '.join(panel.title for panel in panels)}."),) if panels else (),
-        commands=collected.commands_of(*(f"bnp_chains_{model}" for model in METHODS)),
+        commands=collected.commands_of(*EXPERIMENTS),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from semicrowd.report.papers.discriminative_bnp.sampled import cells
 from semicrowd.report.runs import Collected
 
 WIDTH = "model.w"
-METHODS = {"ddpm_s": "DDPM-S", "ddpm_l": "DDPM-L"}
+REFERENCE, EXPERIMENTS = "bnp_optdigits_dpm", {"bnp_optdigits_ddpm_s": "DDPM-S", "bnp_optdigits_ddpm_l": "DDPM-L"}
 QUANTITIES = {"nmi": "NMI", "clusters": "K"}
 IMAGE = Path("figures/bnp-prior-of-hyperplanes.png")
 NAME = "optdigits, 1,000 images"
@@ -27,11 +27,10 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     why = next((run.message for run in collected.unfinished("bnp_nus_ddpm_s")), "put its counts into a table")
     rows = [Cell(value.cell, value.quantity, value, remark=f"data not available here: {why}")
             for value in exhibit.values]  # fmt: skip
-    rows += cells(collected, "bnp_optdigits_dpm", exhibit, "", f"{NAME}, DPM", tuple(QUANTITIES))
+    rows += cells(collected, REFERENCE, exhibit, "", f"{NAME}, DPM", tuple(QUANTITIES))
     reference = {cell.quantity: cell.ours for cell in rows[len(exhibit.values) :] if cell.ours is not None}
     curves: dict[str, dict[str, Curve]] = {}
-    for model, method in METHODS.items():
-        experiment = f"bnp_optdigits_{model}"
+    for experiment, method in EXPERIMENTS.items():
         for w in sorted({run.point[WIDTH] for run in collected.runs.get(experiment, [])}):
             label = f"{NAME}, {method}, w = {w:g}"
             found = cells(collected.at({WIDTH: w}), experiment, exhibit, "", label, tuple(QUANTITIES))
@@ -44,8 +43,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         save(draw(curves, reference), folder / IMAGE)
         images = (Image(IMAGE, f"{NAME}: NMI and K against w, mean and one standard deviation over the partitions "
                                "kept; dashed: DPM."),)  # fmt: skip
-    names = ("bnp_optdigits_dpm", *(f"bnp_optdigits_{model}" for model in METHODS))
-    return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*names))
+    commands = collected.commands_of(REFERENCE, *EXPERIMENTS)
+    return Result(cells=tuple(rows), text=TEXT, images=images, commands=commands)
 
 
 def draw(curves: dict[str, dict[str, Curve]], reference: dict[str, Summary]) -> Figure:

@@ -17,7 +17,7 @@ from semicrowd.report.experiments import protocol_of, remarks_on
 from semicrowd.report.papers.discriminative_bnp import table2
 from semicrowd.report.runs import Collected, Run
 
-METHODS = {"ihmm": "iHMM", "dih_s": "DIH-S", "dih_l": "DIH-L"}
+EXPERIMENTS = {"bnp_sequence_ihmm": "iHMM", "bnp_sequence_dih_s": "DIH-S", "bnp_sequence_dih_l": "DIH-L"}
 USER = "wifi_1"
 IMAGE = Path("figures/bnp-time.png")
 TEXT = (
@@ -31,8 +31,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     at = collected.at({table2.WHICH: USER})
     rows: list[Cell] = []
     curves: dict[str, pd.DataFrame] = {}
-    for model, method in METHODS.items():
-        experiment = f"bnp_sequence_{model}"
+    for experiment, method in EXPERIMENTS.items():
         runs, remark = at.finished(experiment)[:1], "; ".join(remarks_on(at, experiment))
         if not runs:
             rows.append(Cell(f"{method}, F1 at the end", "f1", remark=remark))
@@ -46,8 +45,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     if curves:
         save(draw(curves), folder / IMAGE)
         images = (Image(IMAGE, "UJIIndoorLoc, user 1: F1 against the processor's time on a chain, means over chains."),)
-    names = (f"bnp_sequence_{model}" for model in METHODS)
-    return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*names))
+    return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*EXPERIMENTS))
 
 
 def curve_of(run: Run) -> pd.DataFrame:

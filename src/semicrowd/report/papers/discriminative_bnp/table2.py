@@ -16,6 +16,7 @@ DATA = {
     "home_a": "ADL home A", "home_b": "ADL home B",
 }  # fmt: skip
 METHODS = OF_SEQUENCES | {"hmm": "HMM, told K"}
+EXPERIMENTS = tuple(f"bnp_sequence_{model}" for model in METHODS)
 RESTRICTED = (
     "data not available here: the Mobile Data Challenge's scans are given to researchers on request (Idiap, "
     "idiap.ch/en/scientific-research/data/mdc); as a csv with a column label they run as data=table"
@@ -36,6 +37,4 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         at = collected.at({WHICH: which})
         for model, method in METHODS.items():
             rows += cells(at, f"bnp_sequence_{model}", exhibit, "", f"{data}, {method}")
-    return Result(
-        cells=tuple(rows), text=TEXT, commands=collected.commands_of(*(f"bnp_sequence_{model}" for model in METHODS))
-    )
+    return Result(cells=tuple(rows), text=TEXT, commands=collected.commands_of(*EXPERIMENTS))

@@ -1,0 +1,158 @@
+"""Tables and figures of the discriminative paper from made runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.report.exhibits import Result
+from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values
+from semicrowd.report.runs import Run
+from semicrowd.settings.gibbs import GIBBS_PARAMETERS
+
+from ..conftest import collected, exhibit
+
+PAPER = "discriminative-bnp"
+
+
+def build(key: str, folder: Path, **runs: list[Run]) -> Result:
+    return exhibit(key, PAPER).build(collected(**runs), folder)
+
+
+def sampled(model: str, mixed: int = 1, point: dict[str, Any] | None = None, **changed: Any) -> Run:
+    """A finished run of a sampler as the paper has it, but for what is given."""
+    settings = {one: getattr(GIBBS_PARAMETERS[model](), one) for one in ("n_kept", "w", "n_warm") if
+                hasattr(GIBBS_PARAMETERS[model], one)}  # fmt: skip
+    settings |= {"name": model, "n_chains": 10, "n_sweeps": 60, "alpha_prior": [1.0, 1.0], "family": "multinomial",
+                 "dirichlet": 0.01, "bias": False, "scale": "none", "new": "paper", "count_scale": 4.5,
+                 "scatter": 0.3, **changed}  # fmt: skip
+    numbers = {"clusters": (14.5, 1.0), "nmi": (0.6, 0.02), "f1": (0.45, 0.03)}
+    metrics = {f"samples/{name}": mean for name, (mean, _) in numbers.items()}
+    metrics |= {f"samples/{name}_sd": sd for name, (_, sd) in numbers.items()}
+    metrics |= {"chains/mixed": mixed, "chains/rhat_clusters": 1.2, "chains/ess_clusters": 30.0,
+                "chains/rhat_log_likelihood": 1.01, "chains/ess_log_likelihood": 250.0}  # fmt: skip
+    return Run(0, "results/x/seed-0", "finished", metrics=metrics, config={"model": settings}, point=point or {})
+
+
+def told(clusters: int, nmi: float) -> Run:
+    metrics = {"clusters/occupied": float(clusters), "train/nmi": nmi, "train/f1": nmi / 2}
+    return Run(0, "x", "finished", metrics=metrics, config={"model": {"name": "kmeans"}}, point={"model.K": clusters})
+
+
+def test_the_printed_numbers() -> None:
+    assert (len(paper_values.TABLE_1), len(paper_values.TABLE_2)) == (3 * (6 + 8 + 8), 3 * 2 * 6)
+    table, other = exhibit("table-1", PAPER), exhibit("table-2", PAPER)
+    assert (table.value("MNIST, DPM", "nmi").value, table.value("MNIST, DPM", "nmi").sd) == (0.603, 0.02)
+    assert table.value("MNIST, DDPM-S", "clusters").value == 14
+    assert table.value("Fifteen Scenes, AP", "f1").value == 0.124
+    assert other.value("user C, DIH-L", "f1").sd == 0.034
+    with pytest.raises(KeyError):
+        table.value("MNIST, GMM", "clusters")
+
+
+def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path: Path) -> None:
+    result = build("table-1", tmp_path, bnp_mnist_ddpm_s=[sampled("ddpm_s", mixed=0)], bnp_mnist_dpm=[sampled("dpm")])
+    cell = next(c for c in result.cells if (c.cell, c.quantity) == ("MNIST, DDPM-S", "nmi"))
+    assert cell.ours is not None
+    assert (cell.ours.mean, cell.ours.sd, cell.ours.num_runs, cell.ours.seeds) == (0.6, 0.02, 50, (0,))
+    assert cell.difference == pytest.approx(0.6 - 0.597)
+    assert cell.remark == (
+        "10 chains, their last 5 partitions; NOT MIXED: R-hat of K 1.20 (ESS 30), of ln p(x | z) 1.01 (ESS 250)"
+    )
+    assert cell.deviations == ()
+    other = next(c for c in result.cells if (c.cell, c.quantity) == ("MNIST, DPM", "f1"))
+    assert "; mixed: R-hat" in other.remark
+    assert "scale from 0 to 4.5" in result.text
+    assert "DPM (0.600)" in result.text
+    missing = next(c for c in result.cells if c.cell == "Fifteen Scenes, DPM")
+    assert (missing.ours, missing.remark) == (None, "not run in this profile")
+
+
+def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
+    runs = {"bnp_mnist_ddpm_l": [sampled("ddpm_l", n_chains=4, scale="standard", w=2.0)]}
+    cell = next(c for c in build("table-1", tmp_path, **runs).cells if c.cell == "MNIST, DDPM-L")
+    assert set(cell.deviations) == {
+        "runs (here: chains): 4 (paper: 10)", "prior variance of the hyperplanes: 2 (paper: 1)",
+        "what hyperplanes see: standard (paper: the counts as they are)",
+    }  # fmt: skip
+
+
+def test_methods_that_are_told_k_are_averages_over_it(tmp_path: Path) -> None:
+    cells = build("table-1", tmp_path, bnp_mnist_kmeans=[told(10, 0.4), told(11, 0.5)]).cells
+    (cell,) = [c for c in cells if (c.cell, c.quantity) == ("MNIST, k-means", "nmi")]
+    assert cell.ours is not None
+    assert (cell.ours.mean, cell.ours.num_runs, cell.ours.seeds) == (pytest.approx(0.45), 2, (0,))
+    assert cell.ours.sd == pytest.approx(np.sqrt(0.005))
+    assert cell.remark == "K = 10, 11"
+    assert not [c for c in cells if (c.cell, c.quantity) == ("MNIST, k-means", "clusters")]
+
+
+def test_restricted_users_stay_empty_and_stand_ins_have_rows(tmp_path: Path) -> None:
+    run = sampled("ihmm", point={"data.which": "home_a"})
+    cells = build("table-2", tmp_path, bnp_sequence_ihmm=[run]).cells
+    users = [cell for cell in cells if cell.paper is not None]
+    assert len(users) == 36
+    assert all(cell.ours is None and cell.remark.startswith("data not available here: ") for cell in users)
+    (ours,) = [c for c in cells if c.ours is not None and c.quantity == "f1"]
+    assert (ours.cell, ours.paper) == ("ADL home A, iHMM", None)
+
+
+def test_figure_3_has_a_point_for_each_width(tmp_path: Path) -> None:
+    runs = [sampled("ddpm_s", point={"model.w": w}, w=w) for w in (1e-6, 10.0)]
+    result = build("figure-3", tmp_path, bnp_optdigits_ddpm_s=runs)
+    labels = [cell.cell for cell in result.cells if cell.ours is not None and cell.quantity == "nmi"]
+    assert labels == [f"optdigits, 1,000 images, DDPM-S, w = {w}" for w in ("1e-06", "10")]
+    assert (tmp_path / result.images[0].path).stat().st_size > 1000
+    assert result.cells[0].remark.startswith("data not available here")
+
+
+def write_run(folder: Path, partitions: np.ndarray, chain: list[int], sweep: list[int]) -> None:
+    np.savez(folder / "partitions.npz", partitions=partitions, chain=chain, sweep=sweep, kept=np.ones(len(chain), bool))
+    pd.DataFrame({"item": np.arange(partitions.shape[1]), "cluster": partitions[-1]}).to_csv(
+        folder / "assignments.csv", index=False
+    )
+    seconds = [0.5 * (1 + c) * s for c, s in zip(chain, sweep, strict=True)]
+    pd.DataFrame({"chain": chain, "sweep": sweep, "clusters": 1, "seconds": seconds}).to_csv(
+        folder / "chains.csv", index=False
+    )
+
+
+def of_folder(run: Run, folder: Path, data: dict[str, str]) -> Run:
+    return Run(0, str(folder), "finished", metrics=run.metrics, config={**run.config, "data": data}, point=run.point)
+
+
+def test_figure_2_counts_the_chains_that_end_with_two_clusters(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    chains = np.arange(300) // 150
+    write_run(tmp_path, np.stack([chains, np.arange(300) % 3, chains]), [0, 1, 2], [60, 60, 60])
+    run = of_folder(sampled("ddpm_s", family="gaussian"), tmp_path, {"name": "benchmark", "which": "chains"})
+    assert figure2.number_of_clusters(run).tolist() == [2, 3, 2]
+    result = build("figure-2", tmp_path, bnp_chains_ddpm_s=[run])
+    (cell,) = [c for c in result.cells if "K = 2, of 3" in c.cell]
+    assert cell.ours is not None
+    assert cell.ours.mean == 2
+    assert (tmp_path / result.images[0].path).stat().st_size > 1000
+
+
+def test_figure_4_is_f1_against_the_processors_time(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    labels = load_dataset("sequence", Path("unused"), which="walk").labels
+    assert labels is not None
+    nothing = np.zeros(600, int)
+    write_run(tmp_path, np.stack([nothing, nothing, labels, nothing]), [0, 1, 0, 1], [5, 5, 10, 10])
+    made = sampled("ihmm", point={"data.which": figure4.USER})
+    run = of_folder(made, tmp_path, {"name": "sequence", "which": "walk"})
+    curve = figure4.curve_of(run)
+    one = curve["f1"].iloc[0]
+    pairs = np.bincount(labels)
+    same = (pairs * (pairs - 1)).sum() / (600 * 599)
+    assert one == pytest.approx(2 * same / (1 + same))
+    assert curve["f1"].iloc[1] == pytest.approx((1 + one) / 2)
+    assert curve["seconds"].tolist() == [0.75 * 5, 0.75 * 10]
+    result = build("figure-4", tmp_path, bnp_sequence_ihmm=[run])
+    (cell,) = [c for c in result.cells if c.ours is not None]
+    assert cell.cell == "iHMM, after 7.5 s and 10 sweeps of a chain"
+    assert (tmp_path / result.images[0].path).stat().st_size > 1000
