@@ -207,7 +207,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         data = str(settings["data"].get("path") or settings["data"].get("which") or settings["data"]["name"])
         needs = {"pinwheel": (), "chains": (), "sequence": ("wifi", "homes"),
-                 "data/fifteen_scenes": ("fifteen_scenes",), "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
+                 "data/fifteen_scenes": ("fifteen_scenes",),
+                 "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]

@@ -39,7 +39,8 @@ def test_its_first_step_works(
 ) -> None:
     given = composed([f"experiment={path.stem}"])
     data = given.choices["data"]
-    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data({"sequence": "homes"}.get(data, data)))}
+    public = {"sequence": "homes"}.get(data, data)
+    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data(public))}
     short = {"bayes": SHORT, "scdc": SHORT, "dih_s": SAMPLED, "ddpm_l": SAMPLED}.get(given.choices["model"], FITTED)
     if data == "mnist" and given.choices["annotations"] == "crowd":
         public_data("mnist_crowd")

@@ -299,6 +299,9 @@ class _Fit(Method):
         self.clusterer, self.features, self.iterations = clusterer, features, clusterer.n_sweeps
         model = clusterer._model(features, sequence)
         self.chains = [clusterer._chain(model) for _ in range(clusterer.n_chains)]
+        for number, chain in enumerate(self.chains if clusterer.n_start > 1 else ()):
+            rng = stream(clusterer.seed_, "gibbs/start", number)
+            chain.begin(rng.integers(clusterer.n_start, size=len(features)))
         self.seconds = [0.0] * len(self.chains)
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []

@@ -19,6 +19,9 @@ class DPMParameters(Parameters):
     )  # fmt: skip
     n_chains: int = setting(10, "independent chains, in parallel", whole(1, 10_000))
     n_sweeps: int = setting(100, "of each chain", whole(1))
+    n_start: int = setting(
+        1, "clusters of a random first partition; 1: items are seated one after the other", whole(1, 10_000)
+    )
     n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
     keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
     loss: str = setting(

@@ -74,6 +74,13 @@ class Chain:
     def __post_init__(self) -> None:
         self.z = np.full(self.model.num_items, -1)
 
+    def begin(self, z: np.ndarray) -> None:
+        """Let the items [N] be in these clusters before the first sweep, in the place of none."""
+        self.z, used = z, np.unique(z)
+        while self.slots <= used[-1] + 1:
+            self._grow()
+        self.beta[used] = self.rest = 1 / (len(used) + 1)
+
     @property
     def clusters(self) -> int:
         """K, of those with items."""
