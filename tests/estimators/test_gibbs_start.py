@@ -1,5 +1,7 @@
 """The first partition of the samplers' chains."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
@@ -32,7 +34,7 @@ def test_a_chain_begins_with_the_clusters_that_it_is_given() -> None:
 @pytest.mark.parametrize("kind", [DPM, IHMM])
 def test_chains_begin_with_partitions_of_their_own(kind: type[DPM] | type[IHMM]) -> None:
     features, kinds = counts()
-    options = {"family": "multinomial", "n_chains": 2, "n_sweeps": 15}
+    options: dict[str, Any] = {"family": "multinomial", "n_chains": 2, "n_sweeps": 15}
     found = kind(n_start=30, **options).fit(features)
     assert normalized_mutual_info_score(kinds, found.labels_) == pytest.approx(1)
     noise = stream(2, "test").poisson(1.0, (60, 30))

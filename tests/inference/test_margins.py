@@ -44,9 +44,9 @@ def test_two_clusters_vectors_follow_their_posterior() -> None:
         if step >= 200:
             draws.append(eta[:, 0])
     found = np.array(draws)
-    for one, other in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2)):
-        exact = (first**one * second**other * density).sum()
-        assert (found[:, 0] ** one * found[:, 1] ** other).mean() == pytest.approx(exact, abs=0.06)
+    for power, power_of_other in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2)):
+        exact = (first**power * second**power_of_other * density).sum()
+        assert (found[:, 0] ** power * found[:, 1] ** power_of_other).mean() == pytest.approx(exact, abs=0.06)
 
 
 def test_one_cluster_has_a_vector_of_the_prior() -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
@@ -28,7 +29,8 @@ from semicrowd.random import stream
 from semicrowd.settings.gibbs import DDPMParameters, DIHParameters, DPMParameters, IHMMParameters, MMGMParameters
 
 if TYPE_CHECKING:
-    from semicrowd.inference.gibbs.chain import Model
+    from semicrowd.inference.gibbs.chain import Chain, Model
+    from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 
 #: Columns of the chains' table, beside chain and sweep.
 _TRACE = ("clusters", "log_likelihood", "alpha", "gamma", "seconds")
@@ -169,39 +171,8 @@ class _Mixture(_Sampled):
         return np.exp(log_softmax(score, axis=-1))
 
 
-class _Sequential(_Sampled):
-    """Items in order: what an item is depends on its neighbours, so that there is no prediction item by item."""
-
-    sequential = True
-
-    def fit(self, X: Any, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None) -> Self:
-        """Find states of the rows of X, which are in order of time.
-
-        Parameters
-        ----------
-        X : [N, D] numbers, an array or a data frame
-        pairs : ignored
-        sequence : [N] whole numbers, which sequence a row is of; None: all are of one
-        monitor : takes curves, keeps checkpoints; None: nothing is kept
-
-        Raises
-        ------
-        UserError
-            For parameters out of range, and items that cannot be used.
-        """
-        self._sequence = sequence
-        try:
-            return super().fit(X, pairs, monitor=monitor)
-        finally:
-            del self._sequence
-
-    def _order(self, items: int) -> np.ndarray:
-        if self._sequence is None:
-            return np.zeros(items, np.int64)
-        found = np.asarray(self._sequence)
-        if found.shape != (items,) or found.dtype.kind not in "iu":
-            raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {items} whole numbers, one a row")
-        return found
+class _Sequential(OrderedClusterer, _Sampled):
+    """Items in order of time."""
 
 
 class DPM(DPMParameters, _Mixture):

@@ -102,7 +102,9 @@ def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, flo
         values = [one[name] for one in each]
         key = f"samples/{name.removeprefix('/')}"
         found |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
-    return found | {f"chains/{name}": value for name, value in mixing(samples.chains).items()}
+    # R-hat is infinite where each chain keeps a number of its own: JSON has no such number.
+    chains = {f"chains/{name}": value for name, value in mixing(samples.chains).items() if np.isfinite(value)}
+    return found | chains
 
 
 def _recovery(workers: pd.DataFrame) -> dict[str, float]:

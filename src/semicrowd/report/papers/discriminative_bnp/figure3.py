@@ -38,7 +38,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             for cell in found:
                 if cell.ours is not None:
                     curves.setdefault(method, {}).setdefault(cell.quantity, {})[w] = cell.ours
-    images = ()
+    images: tuple[Image, ...] = ()
     if curves:
         save(draw(curves, reference), folder / IMAGE)
         images = (Image(IMAGE, f"{NAME}: NMI and K against w, mean and one standard deviation over the partitions "

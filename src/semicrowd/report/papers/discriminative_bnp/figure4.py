@@ -41,7 +41,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             last, seconds = curve.iloc[-1], curve["seconds"].iloc[-1]
             label = f"{method}, after {seconds:.1f} s and {int(last.name)} sweeps of a chain"
             rows.append(Cell(label, "f1", ours=summarise([last["f1"]], [run.seed]), remark=remark, deviations=protocol))
-    images = ()
+    images: tuple[Image, ...] = ()
     if curves:
         save(draw(curves), folder / IMAGE)
         images = (Image(IMAGE, "UJIIndoorLoc, user 1: F1 against the processor's time on a chain, means over chains."),)

@@ -54,8 +54,11 @@ def _of_chains(cell: Cell, runs: Sequence[Run]) -> Cell:
 
 def mixing(metrics: dict[str, float]) -> str:
     """What R-hat and the effective sample sizes say of the chains."""
+    def shown(name: str, digits: int) -> str:
+        return f"{metrics[name]:.{digits}f}" if name in metrics else "∞"
+
     said = ", ".join(
-        f"{label} {metrics[f'chains/rhat_{name}']:.2f} (ESS {metrics[f'chains/ess_{name}']:.0f})"
+        f"{label} {shown(f'chains/rhat_{name}', 2)} (ESS {shown(f'chains/ess_{name}', 0)})"
         for name, label in (("clusters", "R-hat of K"), ("log_likelihood", "of ln p(x | z)"))
     )
     return f"{'mixed' if metrics['chains/mixed'] else 'NOT MIXED'}: {said}"
