@@ -16,7 +16,7 @@ EXPERIMENTS = (
     *(f"bnp_mnist_{model}" for model in _OURS),
 )
 TEXT = (
-    "K, NMI and pairwise F1 of the training items. The paper's K-means and GMM are averages over 10 to 25 clusters; so "
+    "K (all clusters that have an item), NMI and pairwise F1 of the training items. The paper's K-means and GMM are averages over 10 to 25 clusters; so "
     "are ours, over the numbers in the remark. AP is told to come near to 17 clusters and DP-means to expect them, as "
     "the paper says of DP-means. A sampler's numbers are over the last partitions of all of its chains, as in the "
     "paper; R-hat and effective sample size tell whether the chains agree. The paper's MNIST has 1,000 images of 784 "
