@@ -20,10 +20,11 @@ TEXT = (
     "averages over 10 to 25 clusters; so are ours, over the numbers in the remark. AP is told to come near to 17 "
     "clusters and DP-means to expect them, as the paper says of DP-means. A sampler's numbers are over the last "
     "partitions of all of its chains, as in the paper; R-hat and effective sample size tell whether the chains agree. "
-    "The paper's MNIST has 1,000 images of 784 pixels; it does not say which, nor how pixels become counts. Here a seed "
-    "of their own draws them, and a pixel's count is its grey value on a scale from 0 to {levels}, rounded: the whole "
-    "number at which DPM has most nearly as many clusters as the paper's. On a scale to 8 it has more than a hundred, "
-    "since every grey level counts as a draw of its own. The methods on MNIST in the order of their mean NMI: {order}."
+    "The paper's MNIST has 1,000 images of 784 pixels; it does not say which, nor how pixels become counts. A seed "
+    "of their own draws them here, and a pixel's count is its grey value on a scale from 0 to {levels}, rounded: the "
+    "whole number at which DPM has most nearly as many clusters as the paper's. On a scale to 8 it has more than a "
+    "hundred, since every grey level counts as a draw of its own. The methods on MNIST in the order of their mean NMI: "
+    "{order}."
 )
 
 
