@@ -44,10 +44,10 @@ def gibbs(quick: bool = False) -> None:
     sizes, clusters = ((100, 200), (5, 10)) if quick else ((500, 1000, 2000, 4000), (10, 20, 40, 80))
     found = []
     for name, loss in (("DPM", ""), ("DDPM-L", "logistic")):
-        seconds = [_of_sweep(_planted(size, 20, loss), sweeps) for size in sizes]
-        found.append(Curve(f"{name}, N at K = 20", sizes, seconds))
-        seconds = [_of_sweep(_planted(items, number, loss), sweeps) for number in clusters]
-        found.append(Curve(f"{name}, K at N = {items}", clusters, seconds))
+        curve = [_of_sweep(_planted(size, 20, loss), sweeps) for size in sizes]
+        found.append(Curve(f"{name}, N at K = 20", sizes, curve))
+        curve = [_of_sweep(_planted(items, number, loss), sweeps) for number in clusters]
+        found.append(Curve(f"{name}, K at N = {items}", clusters, curve))
     print_table(("a sweep", "sizes", "ms", "slope of the logs", "bar"), [
         (curve.what, ", ".join(map(str, curve.sizes)), ", ".join(f"{1000 * value:.1f}" for value in curve.seconds),
          f"{curve.slope:.2f}", at_most(curve.slope, LINEAR)) for curve in found

@@ -44,8 +44,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     requires_answers: ClassVar[bool] = True
     #: Whether it has ``predict``.
     takes_new_items: ClassVar[bool] = False
-    #: Part of the class of parameters; None of a method that finds the number.
-    n_clusters: Any = None
+    #: Part of the class of parameters; a method that finds the number has none.
+    n_clusters: Any
     random_state: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -74,10 +74,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         features = checked_features(self, X, fit=True)
-        if self.n_clusters is not None and self.n_clusters > len(features):
-            raise UserError(
-                f"n_clusters={self.n_clusters}: expected at most n_samples={len(features)}, the number of items"
-            )
+        counted = getattr(self, "n_clusters", None)
+        if counted is not None and counted > len(features):
+            raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
         answers = checked_answers(pairs, len(features))
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
@@ -136,7 +135,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return checked_features(self, X, fit=False)
 
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
-        found = self.n_clusters if self.n_clusters is not None else 1 + final.cluster.max()
+        found = getattr(self, "n_clusters", 1 + final.cluster.max())
         return Result(int(found), final, features, workers)
 
 
