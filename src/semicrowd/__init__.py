@@ -12,8 +12,8 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _ESTIMATORS = (
-    "CSPA", "ITML", "MCVC", "SCDC", "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DeepMCVC", "KMeansOnly",
-    "MPCKMeans", "MixtureOnly", "SemiCrowd", "SignedSpectral",
+    "CKM", "CSPA", "ITML", "MCVC", "SCDC", "SLPD", "UKM", "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic",
+    "DeepMCVC", "KMeansOnly", "MPCKMeans", "MixtureOnly", "SemiCrowd", "SignedSpectral",
 )  # fmt: skip
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}
 

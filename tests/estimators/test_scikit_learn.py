@@ -21,6 +21,7 @@ _SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, 
 _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
+    "slpd": {"n_restarts": 2, "n_iter": 20, "n_draws": 20},
 }  # fmt: skip
 #: Checks that no method can pass as they are.
 ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"

@@ -16,6 +16,9 @@ PLACES = {
     "kmeans": ("unsupervised", "KMeansOnly"),
     "gmm": ("unsupervised", "MixtureOnly"),
     "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
+    "ukm": ("ckm", "UKM"),
+    "ckm": ("ckm", "CKM"),
+    "slpd": ("slpd", "SLPD"),
     "crowd_only": ("crowd_only", "SignedSpectral"),
     "crowd_logistic": ("crowd_only", "CrowdLogistic"),
 }

@@ -145,6 +145,31 @@ class MixtureParameters(KMeansParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class CKMParameters(Parameters):
+    """k-means that keeps all must-links (Basu et al. 2002)."""
+
+    n_init: int = setting(10, _STARTS, whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class UKMParameters(CKMParameters):
+    """k-means on standardised features; answers are ignored."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SLPDParameters(Parameters):
+    """A latent process decomposition whose linked items share their proportions (Li et al. 2009)."""
+
+    n_restarts: int = setting(10, "the one with the highest bound is kept", whole(1, 100_000))
+    n_iter: int = setting(500, "most iterations of EM", whole(1))
+    mean_variance: float | None = setting(
+        None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
+    )
+    variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
+    n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class CrowdOnlyParameters(Parameters):
     """Signed spectral clustering of the answers; features are ignored."""
 
@@ -168,6 +193,9 @@ BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
     "kmeans": KMeansParameters,
     "gmm": MixtureParameters,
     "constrained_kmeans": ConstrainedKMeansParameters,
+    "ukm": UKMParameters,
+    "ckm": CKMParameters,
+    "slpd": SLPDParameters,
     "crowd_only": CrowdOnlyParameters,
     "crowd_logistic": CrowdLogisticParameters,
 }
