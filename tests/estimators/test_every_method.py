@@ -113,7 +113,8 @@ def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer
 @pytest.mark.parametrize("name", BASELINE_PARAMETERS)
 def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
     any_number = (None, 1.5, 10**30)
-    fits = {"lower": (), "shared": (True,), "gamma": any_number, "mean_variance": any_number, "hidden": ([], [1])}
+    fits = {"lower": (), "shared": (True,), "standardize": (True,), "hidden": ([], [1])}
+    fits |= {"gamma": any_number, "mean_variance": any_number}
     for one in described(BASELINE_PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):
             continue  # a number as good as others

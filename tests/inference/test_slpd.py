@@ -80,7 +80,7 @@ def responsibilities(samples: Samples, clusters: Clusters, gamma: Tensor) -> Ten
 def test_the_bound_is_its_definition_and_below_the_evidence(missing: bool) -> None:
     samples = toy(missing=missing)
     for gamma in (first_gamma(samples, NEAR), posterior(samples, NEAR)):
-        value = bound(samples, NEAR, gamma, sweep(samples, NEAR, gamma), Prior())
+        value = bound(samples, NEAR, gamma, sweep(samples, NEAR, gamma), Prior(1e-3))
         expected = by_definition(samples, NEAR, gamma, responsibilities(samples, NEAR, gamma))
         assert value[0].item() == pytest.approx(expected.item(), abs=1e-12)
     best = value[0].item()
@@ -92,7 +92,7 @@ def test_it_is_the_evidence_where_the_posterior_factorises() -> None:
     # Clusters so far apart that there is no doubt about Z: q(θ) is the exact Dirichlet posterior.
     apart = clusters_of([[0.0, 0.0], [60.0, 60.0]])
     gamma = posterior(samples, apart)
-    value = bound(samples, apart, gamma, sweep(samples, apart, gamma), Prior())
+    value = bound(samples, apart, gamma, sweep(samples, apart, gamma), Prior(1e-3))
     assert value[0].item() == pytest.approx(evidence(samples, apart), abs=1e-9)
     assert gamma[0].tolist() == [[4.8, 1.7], [4.8, 1.7]]
     # Proportions that are known: q(Z) is the exact posterior of a mixture.
@@ -101,7 +101,8 @@ def test_it_is_the_evidence_where_the_posterior_factorises() -> None:
     sums = sweep(samples, known, gamma)
     density = stats.norm.pdf(samples.values[0].numpy()[:, None], known.mean[0].numpy(), math.sqrt(0.7))
     exact = density * np.array([0.3, 0.7])[:, None]
-    assert bound(samples, known, gamma, sums, Prior())[0].item() == pytest.approx(np.log(exact.sum(1)).sum(), abs=1e-5)
+    value = bound(samples, known, gamma, sums, Prior(1e-3))
+    assert value[0].item() == pytest.approx(np.log(exact.sum(1)).sum(), abs=1e-5)
     np.testing.assert_allclose(sums.weight[0], (exact / exact.sum(1, keepdims=True)).sum(0), atol=1e-6)
 
 
@@ -114,7 +115,7 @@ def random_problem(fits: int = 3, apart: float = 2) -> tuple[Samples, Tensor]:
     return samples, torch.from_numpy(rng.normal(size=(fits, 3, 4)))
 
 
-PRIORS = [Prior(), Prior(mean_variance=9.0, scale=0.2)]
+PRIORS = [Prior(1e-3), Prior(1e-3, mean_variance=9.0, scale=0.2)]
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -159,9 +160,9 @@ def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.Monk
     observed = torch.cat([samples.observed, samples.observed]) > 0
     observed[1, 20:] = False
     both = samples_of(samples.values.expand(2, -1, -1), samples.block.expand(2, -1), observed)
-    together = Decomposition(both, torch.tensor([0, 1]), mean.clone(), Prior())
+    together = Decomposition(both, torch.tensor([0, 1]), mean.clone(), Prior(1e-3))
     alone = [
-        Decomposition(one, torch.tensor([0]), mean[i : i + 1].clone(), Prior())
+        Decomposition(one, torch.tensor([0]), mean[i : i + 1].clone(), Prior(1e-3))
         for i, one in enumerate((samples, shorter))
     ]
     for _ in range(60):

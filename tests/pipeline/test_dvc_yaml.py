@@ -113,5 +113,5 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
         "cifar10_answers", "mnist_answers",
     }  # fmt: skip
     assert set(experiments) == {
-        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist",
+        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist", "slpd_tables", "slpd_curve", "slpd_crowd",
     }  # fmt: skip

@@ -46,7 +46,7 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     monkeypatch.setenv("SEMICROWD_MIRROR", str(project / "nowhere"))
     fetch.main([])
     status = read_json(fetch.STATUS)
-    assert set(status) == {"mnist", "mnist_crowd", "face", "cifar10"}
+    assert set(status) == {"mnist", "mnist_crowd", "face", "cifar10", "letter", "pen", "leukaemia", "lung"}
     assert not any(entry["available"] for entry in status.values())
     assert "crowd_annotations_mnist.npy" in fetch.why_missing("mnist_crowd")
     assert "not available here" in capsys.readouterr().out

@@ -19,7 +19,7 @@ from semicrowd.settings.baselines import CKMParameters, UKMParameters
 
 
 class CKM(CKMParameters, OneShotClusterer):
-    """k-means of standardised features whose must-links all hold.
+    """k-means whose must-links all hold.
 
     The cost of a block of n items in one cluster is n times that of its mean, but for a constant: this is k-means of
     the blocks' means, weighted by their sizes. Blocks are those of SLPD.
@@ -39,7 +39,7 @@ class CKM(CKMParameters, OneShotClusterer):
         return np.asarray(self.model_.predict(self.scaler_.transform(features)))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
-        self.scaler_ = StandardScaler().fit(features)
+        self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
         blocks = np.arange(len(features)) if answers is None else blocks_of(answers)
         means, size = block_means(self.scaler_.transform(features), blocks)
         if len(size) < self.n_clusters:
@@ -51,7 +51,7 @@ class CKM(CKMParameters, OneShotClusterer):
 
 
 class UKM(UKMParameters, CKM):
-    """k-means of standardised features; answers are ignored. Attributes are those of :class:`CKM`."""
+    """k-means; answers are ignored. Attributes are those of :class:`CKM`."""
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         return super()._cluster(features, None)

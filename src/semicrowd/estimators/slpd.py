@@ -169,4 +169,5 @@ class _Fit(Method):
 def prior_of(parameters: SLPDParameters) -> Prior:
     """Maximum likelihood, or what is known of means and variances."""
     wide = parameters.mean_variance
-    return Prior(np.inf if wide is None else float(wide), float(parameters.variance_scale))
+    wide = np.inf if wide is None else float(wide)
+    return Prior(float(parameters.least_variance), wide, float(parameters.variance_scale))

@@ -68,14 +68,14 @@ class Prior(NamedTuple):
 
     Attributes
     ----------
+    floor : least σ², without which the likelihood has no maximum
     mean_variance : σ_μ² of p(μ) = N(0, σ_μ²); infinite for maximum likelihood
     scale : s of p(σ²) ∝ exp(−s/σ²); 0 for maximum likelihood
-    floor : least σ², without which the likelihood has no maximum
     """
 
+    floor: float
     mean_variance: float = math.inf
     scale: float = 0.0
-    floor: float = 1e-3
 
 
 class Sums(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 #: Share of the items, or proportion, from which on a cluster counts as in use.
 USED_SHARE = 0.005
@@ -24,7 +24,7 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
     dict
         ``acc``: see :func:`accuracy`. ``nmi``: mutual information over the arithmetic mean of the entropies. ``ami``,
         ``ami_max``: adjusted for chance, with the arithmetic mean and with the maximum of the entropies. ``ari``:
-        adjusted Rand index.
+        adjusted Rand index. ``bri``: see :func:`balanced_rand_index`.
     """
     return {
         "acc": accuracy(labels, clusters),
@@ -32,7 +32,19 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
         "ami": float(adjusted_mutual_info_score(labels, clusters)),
         "ami_max": float(adjusted_mutual_info_score(labels, clusters, average_method="max")),
         "ari": float(adjusted_rand_score(labels, clusters)),
+        "bri": balanced_rand_index(labels, clusters),
     }
+
+
+def balanced_rand_index(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Mean of the shares of right pairs among those of one class and among those of two (SLPD paper, eq. 10).
+
+    Where there are no pairs of one of the kinds, the share of the other; of a single item 1.
+    """
+    (right_apart, wrong_together), (wrong_apart, right_together) = pair_confusion_matrix(labels, clusters)
+    pairs = ((right_apart, right_apart + wrong_together), (right_together, right_together + wrong_apart))
+    shares = [right / there for right, there in pairs if there]
+    return float(np.mean(shares)) if shares else 1.0
 
 
 def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:

@@ -22,6 +22,7 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "mnist_crowd": partial(fetch, "mnist_crowd"),
     "face": fetch_faces,
     "cifar10": fetch_cifar10,
+    **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung")},
 }
 
 

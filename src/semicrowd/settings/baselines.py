@@ -148,12 +148,13 @@ class MixtureParameters(KMeansParameters):
 class CKMParameters(Parameters):
     """k-means that keeps all must-links (Basu et al. 2002)."""
 
+    standardize: bool = setting(True, "features to mean 0 and variance 1", flag())
     n_init: int = setting(10, _STARTS, whole(1, 100_000))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class UKMParameters(CKMParameters):
-    """k-means on standardised features; answers are ignored."""
+    """k-means; answers are ignored."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -166,6 +167,7 @@ class SLPDParameters(Parameters):
         None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
     )
     variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
+    least_variance: float = setting(0.001, "of a cluster's feature, as a share of the feature's", number(above=0))
     n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
 
 
