@@ -167,7 +167,7 @@ class SLPDParameters(Parameters):
         None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
     )
     variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
-    least_variance: float = setting(0.001, "of a cluster's feature, as a share of the feature's", number(above=0))
+    least_variance: float = setting(0.03, "of a cluster's feature, as a share of the feature's", number(above=0))
     n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
 
 
