@@ -38,8 +38,9 @@ def test_its_first_step_works(
 ) -> None:
     given = composed([f"experiment={path.stem}"])
     data = given.choices["data"]
-    variables = {} if data == "pinwheel" else {"SEMICROWD_DATA": str(public_data("mnist" if data == "mnist" else data))}
-    short = SHORT if given.choices["model"] in ("bayes", "scdc") else ("model.n_steps=1", "model.n_restarts=1")
+    variables = {} if data in ("pinwheel", "benchmark") else {"SEMICROWD_DATA": str(public_data(data))}
+    steps = "model.n_iter=1" if given.choices["model"] == "slpd" else "model.n_steps=1"
+    short = SHORT if given.choices["model"] in ("bayes", "scdc") else (steps, "model.n_restarts=1")
     if data == "mnist" and given.choices["annotations"] == "crowd":
         public_data("mnist_crowd")
     done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)

@@ -73,7 +73,8 @@ def _notes(name: str, rows: pd.DataFrame) -> tuple[str, ...]:
 def _summary(part: pd.DataFrame | None) -> Summary | None:
     if part is None:
         return None
-    return Summary(float(part["bri"].mean()), float(part["bri"].std(ddof=1)), tuple(sorted(part["trial"].unique())))
+    trials = tuple(sorted(int(trial) for trial in part["trial"].unique()))
+    return Summary(float(part["bri"].mean()), float(part["bri"].std(ddof=1)), trials)
 
 
 def _paired(name: str, share: float, slpd: pd.DataFrame, ckm: pd.DataFrame) -> Cell:
