@@ -12,9 +12,9 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _ESTIMATORS = (
-    "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "AffinityPropagation",
-    "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepMCVC", "KMeansOnly", "MPCKMeans",
-    "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral", "VariationalMixture",
+    "CKM", "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "SLPD", "UKM",
+    "AffinityPropagation", "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepMCVC", "KMeansOnly",
+    "MPCKMeans", "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral", "VariationalMixture",
 )  # fmt: skip
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}
 

@@ -8,7 +8,8 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import grouping
-from semicrowd.crowd.simulate import _pair_of_number, flip_annotators, quota, tasks, two_coin
+from semicrowd.crowd.links import blocks_of
+from semicrowd.crowd.simulate import _pair_of_number, flip_annotators, labels_of_some, quota, tasks, two_coin
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -234,3 +235,17 @@ def test_the_generator_decides(simulator: Any) -> None:
 def test_bad_options(simulator: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         simulator(LABELS, np.random.default_rng(15), **options)
+
+
+def test_labels_of_some_make_a_block_of_each_class() -> None:
+    labels = np.random.default_rng(0).integers(3, size=80)
+    found = {share: labels_of_some(labels, np.random.default_rng(1), fraction=share) for share in (0.25, 0.5, 1)}
+    for share, answers in found.items():
+        assert (answers.label == 1).all()
+        assert (labels[answers.i] == labels[answers.j]).all()
+        sizes = np.bincount(blocks_of(answers))
+        assert (sizes > 1).sum() == 3
+        assert sizes[sizes > 1].sum() == round(share * 80)
+    assert set(found[0.25].annotated) < set(found[0.5].annotated)
+    with pytest.raises(UserError, match="annotations=labels: no class has two of the 1 known labels; expected more"):
+        labels_of_some(labels, np.random.default_rng(1), fraction=0.01)

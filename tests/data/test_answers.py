@@ -28,7 +28,7 @@ def test_none(pinwheel: Dataset) -> None:
     assert load_annotations("none", pinwheel, 0, ROOT) is None
 
 
-@pytest.mark.parametrize("kind", ["two_coin", "quota", "tasks"])
+@pytest.mark.parametrize("kind", ["two_coin", "quota", "tasks", "labels"])
 def test_simulated_answers_depend_on_the_seed_alone(pinwheel: Dataset, kind: str) -> None:
     first = load_annotations(kind, pinwheel, 0, ROOT)
     # Other streams of the same seed do not disturb it.

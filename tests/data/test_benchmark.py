@@ -101,9 +101,34 @@ def test_classes_columns_and_items_are_chosen(letters: Path) -> None:
     assert len({tuple(load(subset=3, data_seed=seed).features[:, 0]) for seed in range(20)}) > 1
 
 
+def test_folds_share_out_the_items_or_the_classes() -> None:
+    def load(**options: Any) -> Any:
+        return load_dataset("benchmark", Path("unused"), which="wine", data_seed=4, **options)
+
+    whole = load().features
+    parts = [load(fold=fold) for fold in range(3)]
+    assert sorted(len(part.test_features) for part in parts) == [59, 59, 60]
+    for part in parts:
+        together = np.concatenate([part.features, part.test_features])
+        assert np.array_equal(np.unique(together, axis=0), np.unique(whole, axis=0))
+    tests = np.concatenate([part.test_features for part in parts])
+    assert np.array_equal(np.unique(tests, axis=0), np.unique(whole, axis=0))
+    alike = load(item_scale=True).features
+    assert np.allclose(alike * whole.std(1, keepdims=True) + whole.mean(1, keepdims=True), whole, atol=1e-3)
+    apart = load(fold=0, fold_classes=True, per_class=10)
+    assert (apart.num_classes, len(apart.labels), len(apart.test_labels)) == (2, 20, 10)
+    assert not set(apart.labels) & set(apart.test_labels)
+    other = load_dataset("benchmark", Path("unused"), which="wine", fold=0)
+    assert not np.array_equal(parts[0].features, other.features)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"fold": 3}, r"data\.fold=3: expected a number below data\.folds=3"),
+        ({"fold": 0, "folds": 7}, r"data\.folds=7: expected 6 at most, the number of items"),
+        ({"fold": 0, "folds": 4, "fold_classes": True}, r"data\.folds=4: expected 3 at most, the number of classes"),
+        ({"per_class": 2}, r"data\.per_class=2: expected 1 at most, the items of the smallest class"),
         ({"classes": ["A", "Q"]}, r"data\.classes: Q is no class of letter; there are A, B, C"),
         ({"columns": 3}, r"data\.columns=3: expected 2 at most"),
         ({"subset": 7}, r"data\.subset=7: expected 6 at most, the number of items"),

@@ -17,6 +17,7 @@ _SETTINGS = {"start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, 
 _GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
 _QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
+    "slpd": {"n_restarts": 2, "n_iter": 30},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
     **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name in GIBBS_PARAMETERS},
 }

@@ -1,6 +1,6 @@
 """Scores against brute force over matchings, against their definitions and against torchmetrics."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from torchmetrics.functional.clustering import (
 )
 
 from semicrowd.metrics import accuracy, cluster_counts, clustering_scores
+from semicrowd.metrics.clustering import balanced_rand_index
 
 #: Classes and clusters of some items.
 CLUSTERINGS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60).map(
@@ -118,7 +119,7 @@ def test_adjusted_rand_index_and_f_measure_count_pairs() -> None:
 def test_names_of_clusters_do_not_matter() -> None:
     labels = np.random.default_rng(4).integers(5, size=100)
     renamed = np.array([7, 3, 40, 0, 12])[labels]
-    perfect = dict.fromkeys(("acc", "nmi", "ami", "ami_max", "ari", "f1"), 1)
+    perfect = dict.fromkeys(("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri"), 1)
     assert clustering_scores(labels, renamed) == pytest.approx(perfect)
 
 
@@ -132,3 +133,14 @@ def test_cluster_counts() -> None:
     assert cluster_counts(np.zeros(10, int), 50) == {"occupied": 1, "used": 1, "effective": 1.0}
     # An empty cluster is not in use, however few the items.
     assert cluster_counts(np.array([0, 1]), 3)["used"] == 2
+
+
+@given(CLUSTERINGS)
+def test_the_balanced_rand_index_counts_pairs(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    labels, clusters = (one.tolist() for one in pair)
+    rights: dict[bool, list[bool]] = {True: [], False: []}
+    for i, j in combinations(range(len(labels)), 2):
+        same = labels[i] == labels[j]
+        rights[same].append(same == (clusters[i] == clusters[j]))
+    expected = np.mean([np.mean(right) for right in rights.values() if right])
+    assert balanced_rand_index(*pair) == pytest.approx(expected, abs=1e-12)

@@ -44,7 +44,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
     splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
-              for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1")]  # fmt: skip
+              for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")]  # fmt: skip
     others = ["clusters/occupied", "clusters/used", "clusters/effective", "elbo/train", "seconds/fit", "epochs",
               "restart/best", "restart/oracle_acc"]  # fmt: skip
     assert list(metrics) == splits + others

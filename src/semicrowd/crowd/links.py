@@ -78,6 +78,14 @@ def neighbourhoods(links: Links, num_items: int) -> list[np.ndarray]:
     return sorted(groups, key=lambda group: (-len(group), group[0]))
 
 
+def blocks_of(pairs: PairAnnotations) -> np.ndarray:
+    """Block of every item [N], 0 … C − 1: a neighbourhood of the majority vote, or an item alone."""
+    block = np.arange(pairs.num_items)
+    for group in neighbourhoods(majority_vote(pairs), pairs.num_items):
+        block[group] = group[0]
+    return np.unique(block, return_inverse=True)[1]
+
+
 def shaken(links: Links, rng: np.random.Generator) -> Links:
     """The links with weights times uniform numbers from ½ to 1½.
 

@@ -9,7 +9,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import shown
-from semicrowd.settings.sources import QuotaSettings, Rates, TasksSettings, TwoCoinSettings
+from semicrowd.settings.sources import LabelSettings, QuotaSettings, Rates, TasksSettings, TwoCoinSettings
 
 
 def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
@@ -119,6 +119,27 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
         alpha, beta = answers.empirical_quality(labels)
         answers = replace(answers, true_sensitivity=alpha, true_specificity=beta)
     return flip_annotators(answers, s.flipped, rng)
+
+
+def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+    """The labels of some items, which make a block of each class (SLPD paper, section 4).
+
+    Parameters
+    ----------
+    labels : [N] true classes
+    options : see :class:`semicrowd.settings.sources.LabelSettings`; the items are drawn uniformly, and for generators
+        in one state those of a smaller fraction are among those of a larger. A block is a chain
+    """
+    known = rng.permutation(len(labels))[: round(LabelSettings(**options).fraction * len(labels))]
+    known = known[np.argsort(labels[known], kind="stable")]
+    linked = np.flatnonzero(labels[known[1:]] == labels[known[:-1]])
+    if not len(linked):
+        raise UserError(f"annotations=labels: no class has two of the {len(known)} known labels; expected more")
+    ones = np.ones(len(linked), np.int64)
+    return PairAnnotations.from_arrays(
+        known[linked], known[linked + 1], ones - 1, ones, num_items=len(labels), worker_names=["labels"],
+        simulated=True, source="labels (simulated)",
+    )
 
 
 def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:

@@ -20,6 +20,7 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
     "two_coin": simulate.two_coin,
     "quota": simulate.quota,
     "tasks": simulate.tasks,
+    "labels": simulate.labels_of_some,
 }
 
 _CROWD_FILE = "crowd_annotations_mnist.npy"
@@ -31,7 +32,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
 
     Parameters
     ----------
-    kind : ``none``, ``two_coin``, ``quota``, ``tasks`` (simulated), ``crowd`` (real, MNIST) or ``file``
+    kind : ``none``, ``two_coin``, ``quota``, ``tasks``, ``labels`` (simulated), ``crowd`` (real, MNIST) or ``file``
     seed : of the run; the simulators, and what ``crowd`` leaves to chance, draw from its streams "annotations"
     root : data root
     options : of the kind; see :mod:`semicrowd.settings.sources`

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from sklearn.preprocessing import scale
 
 from semicrowd.data.chains import draw_chains
 from semicrowd.data.dataset import Dataset, drawn_items
@@ -13,6 +14,7 @@ from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
+from semicrowd.random import stream
 from semicrowd.settings.sources import BenchmarkSettings
 
 #: Name → the reader of its only file. Tables of scikit-learn, of several files and generated ones are in ``_read``.
@@ -26,12 +28,13 @@ _GENERATED: dict[str, Callable[[], Table]] = {"families": draw_families, "chains
 def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
     """Load one of :data:`semicrowd.settings.sources.BENCHMARKS`; what is not below ``root`` is fetched.
 
-    Classes are chosen first, then columns of largest variance, then items.
+    Classes are chosen first, then columns of largest variance, then items, then the test split. Columns are those of
+    all items.
 
     Returns
     -------
     Dataset
-        Called as the table. Labels number the classes that are kept in the order of their names.
+        Called as the table. Labels number the classes that are kept in the order of their names, in both splits alike.
 
     Raises
     ------
@@ -54,11 +57,41 @@ def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
     if settings.subset is not None:
         chosen = drawn_items(len(features), settings.subset, settings.data_seed)
         features, names = features[chosen], names[chosen]
-    classes, labels = np.unique(names, return_inverse=True)
+    labels = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    if settings.item_scale:
+        features = scale(features, axis=1)
+    features = np.ascontiguousarray(features, np.float32)
+    if settings.per_class is not None:
+        chosen = _of_each_class(labels, settings.per_class, settings.data_seed)
+        features, labels = features[chosen], labels[chosen]
+    test = _test_items(labels, settings)
+    held_out = (features[test], labels[test]) if test.any() else (None, None)
     return Dataset(
-        settings.which, np.ascontiguousarray(features, np.float32), labels.astype(np.int64), hashes=hashes,
-        num_classes=len(classes),
+        settings.which, features[~test], labels[~test], held_out[0], held_out[1], hashes=hashes,
+        num_classes=len(np.unique(labels[~test])),
     )  # fmt: skip
+
+
+def _of_each_class(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Sorted numbers of ``count`` items of every class."""
+    order = stream(seed, "data/per_class").permutation(len(labels))
+    members = [order[labels[order] == label] for label in np.unique(labels)]
+    if (fewest := min(map(len, members))) < count:
+        raise UserError(f"data.per_class={count}: expected {fewest} at most, the items of the smallest class")
+    return np.sort(np.concatenate([items[:count] for items in members]))
+
+
+def _test_items(labels: np.ndarray, settings: BenchmarkSettings) -> np.ndarray:
+    """Whether an item is of the test split, [N]; the parts are as large as one another, give or take one."""
+    if settings.fold is None:
+        return np.zeros(len(labels), bool)
+    what = labels if settings.fold_classes else np.arange(len(labels))
+    parts = np.unique(what)
+    if settings.folds > len(parts):
+        kind = "classes" if settings.fold_classes else "items"
+        raise UserError(f"data.folds={settings.folds}: expected {len(parts)} at most, the number of {kind}")
+    shuffled = stream(settings.data_seed, "data/folds").permutation(parts)
+    return np.isin(what, np.array_split(shuffled, settings.folds)[settings.fold])
 
 
 def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from semicrowd.crowd import csv_file
@@ -20,6 +21,8 @@ _COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
     """X as float64 [N, D]: a table of finite numbers, with the columns of the fit where this is none.
 
+    A method may allow NaN, a number that is missing.
+
     Raises
     ------
     UserError
@@ -32,7 +35,8 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
     except ValueError as error:
         raise UserError(f"X: {' '.join(str(error).split())}") from error
     features = found.astype(np.float64)
-    row, column = np.nonzero(~np.isfinite(features))
+    bad = np.isinf(features) if get_tags(estimator).input_tags.allow_nan else ~np.isfinite(features)
+    row, column = np.nonzero(bad)
     if len(row):
         value = features[row[0], column[0]]
         shown = "NaN" if np.isnan(value) else value

@@ -24,7 +24,7 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
     dict
         ``acc``: see :func:`accuracy`. ``nmi``: mutual information over the arithmetic mean of the entropies. ``ami``,
         ``ami_max``: adjusted for chance, with the arithmetic mean and with the maximum of the entropies. ``ari``:
-        adjusted Rand index. ``f1``: see :func:`pairwise_f1`.
+        adjusted Rand index. ``f1``, ``bri``: see :func:`pairwise_f1` and :func:`balanced_rand_index`.
     """
     return {
         "acc": accuracy(labels, clusters),
@@ -33,7 +33,19 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
         "ami_max": float(adjusted_mutual_info_score(labels, clusters, average_method="max")),
         "ari": float(adjusted_rand_score(labels, clusters)),
         "f1": pairwise_f1(labels, clusters),
+        "bri": balanced_rand_index(labels, clusters),
     }
+
+
+def balanced_rand_index(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Mean of the shares of right pairs among those of one class and among those of two (SLPD paper, eq. 10).
+
+    Where there are no pairs of one of the kinds, the share of the other; of a single item 1.
+    """
+    (right_apart, wrong_together), (wrong_apart, right_together) = pair_confusion_matrix(labels, clusters)
+    pairs = ((right_apart, right_apart + wrong_together), (right_together, right_together + wrong_apart))
+    shares = [right / there for right, there in pairs if there]
+    return float(np.mean(shares)) if shares else 1.0
 
 
 def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:

@@ -75,6 +75,8 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         swept = [e for e in (one, *others) if e.sweep is not None]
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
         _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
+    slpd = ["semicrowd.pipeline.slpd.tables", "semicrowd.pipeline.slpd.curve", *data_modules("benchmark")]
+    _write(folder / "slpd" / "code.yaml", partial(fingerprints, slpd), {})
     for data in MAKERS:
         _write(folder / f"{data}_features" / "code.yaml", partial(fingerprints, data_modules(data)), {})
 

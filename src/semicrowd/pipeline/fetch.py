@@ -25,6 +25,7 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "optdigits": partial(fetch, "optdigits"),
     "wifi": partial(fetch, "wifi"),
     "homes": partial(fetch, "homes"),
+    **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung")},
 }
 #: Data that nobody may pass on, by the folder that they belong in, and what the user is to put there.
 OWN = {

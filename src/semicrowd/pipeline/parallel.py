@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-_EXPERIMENT = "semicrowd.pipeline.experiment"
+_EXPERIMENTS = tuple(f"semicrowd.pipeline.{name}" for name in ("experiment", "slpd.tables", "slpd.curve"))
 _PIPELINE = "semicrowd.pipeline."
 
 
@@ -25,8 +25,8 @@ def stage_groups(dvc_yaml: Path) -> tuple[list[str], list[str]]:
     """
     stages = yaml.safe_load(dvc_yaml.read_text(encoding="utf-8"))["stages"]
     modules = {name: stage["cmd"].split()[2] for name, stage in stages.items()}
-    before = [name for name, module in modules.items() if module.startswith(_PIPELINE) and module != _EXPERIMENT]
-    return before, [name for name, module in modules.items() if module == _EXPERIMENT]
+    before = [name for name, module in modules.items() if module.startswith(_PIPELINE) and module not in _EXPERIMENTS]
+    return before, [name for name, module in modules.items() if module in _EXPERIMENTS]
 
 
 def run_ahead(root: Path, environment: Mapping[str, str], jobs: int) -> bool:

@@ -22,7 +22,8 @@ from semicrowd.tracking.content import run_name
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
 METRICS = (
-    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1")),
+    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")),
+    "test/log_likelihood",
     "clusters/occupied",
     "clusters/used",
     "clusters/effective",
@@ -60,7 +61,7 @@ class Session:
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
-        scores = {**result.scores, "seconds/fit": round(seconds, 3), "epochs": epochs}
+        scores = {**result.scores, **self._likelihood(), "seconds/fit": round(seconds, 3), "epochs": epochs}
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         write_results(self.run_dir, result, self.answers)
@@ -76,6 +77,12 @@ class Session:
         if self.data.test_features is None or not self.estimator.takes_new_items:
             return None
         return assigned(self.estimator, self.data.test_features)
+
+    def _likelihood(self) -> dict[str, float]:
+        """Mean ln p of an item of the test split, of a method that has one."""
+        if self.data.test_features is None or not hasattr(self.estimator, "score"):
+            return {}
+        return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
 
     def _draw(self, result: Evaluation, monitor: Monitor) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""

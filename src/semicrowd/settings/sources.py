@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Rule, Settings, choice, each, either, nearest, number, setting, text, whole
+from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
 
 #: Tasks of MNIST's crowd.
 CROWD_TASKS = 91
@@ -129,7 +129,17 @@ class BenchmarkSettings(DataSettings):
     )  # fmt: skip
     columns: int | None = setting(None, "columns of largest variance to keep; null: all", whole(1), optional=True)
     subset: int | None = setting(None, "items to draw; null: all, in the file's order", _SUBSET, optional=True)
+    per_class: int | None = setting(None, "items of each class to draw; null: all", _COUNT, optional=True)
+    item_scale: bool = setting(False, "each item to mean 0 and variance 1, as chips are made alike", flag())
+    folds: int = setting(3, "parts of the items, drawn; one of them may be the test split", whole(2))
+    fold: int | None = setting(None, "part that is the test split, from 0; null: none", whole(0), optional=True)
+    fold_classes: bool = setting(False, "the parts are of classes, not of items", flag())
     data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fold is not None and self.fold >= self.folds:
+            raise UserError(f"data.fold={self.fold}: expected a number below data.folds={self.folds}")
 
 
 #: Name → what it is.
@@ -242,6 +252,13 @@ class TasksSettings(AnswerSettings):
 
 
 @dataclass(frozen=True)
+class LabelSettings(AnswerSettings):
+    """Simulated: the labels of some items, as right answers "same" between each and the next of its class."""
+
+    fraction: float = setting(0.25, "of the items whose labels are known", number(0, 1))
+
+
+@dataclass(frozen=True)
 class CrowdSettings(AnswerSettings):
     """The real answers of 48 people about MNIST, in 91 tasks of 36 images."""
 
@@ -274,6 +291,7 @@ ANSWERS: dict[str, type[Settings]] = {
     "two_coin": TwoCoinSettings,
     "quota": QuotaSettings,
     "tasks": TasksSettings,
+    "labels": LabelSettings,
     "crowd": CrowdSettings,
     "file": FileSettings,
 }

@@ -1,12 +1,25 @@
-"""Li, Ying and Campbell 2009. Nothing of it has been computed yet."""
+"""Li, Ying & Campbell 2009, the paper of SLPD."""
+
+from functools import partial
 
 from semicrowd.report.exhibits import Exhibit
+from semicrowd.report.papers.slpd import crowd, figure2, paper_values, tables
 
 TITLE = "Li, Ying & Campbell 2009: A variational approach to semi-supervised clustering"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical model of SLPD", computed=False),
-    Exhibit("table-1", "Table 1", "sizes of the six data sets"),
-    Exhibit("table-2", "Table 2", "four UCI sets: balanced Rand index of k-means, constrained k-means, LPD, SLPD"),
-    Exhibit("table-3", "Table 3", "two microarray sets: balanced Rand index of the same four"),
-    Exhibit("figure-2", "Fig. 2", "wine: held-out log-likelihood against the number of clusters; a dendrogram"),
-)
+    Exhibit("table-1", "Table 1", "sizes of the six data sets", computed=False),
+    Exhibit(
+        "table-2", "Table 2", "four UCI sets: balanced Rand index of k-means, constrained k-means, LPD, SLPD",
+        values=paper_values.TABLE_2, fill=partial(tables.build, names=("letter", "wine", "iris", "pen")),
+    ),
+    Exhibit(
+        "table-3", "Table 3", "two microarray sets: balanced Rand index of the same four",
+        values=paper_values.TABLE_3, fill=partial(tables.build, names=("leukaemia", "lung")),
+    ),
+    Exhibit(
+        "figure-2", "Fig. 2", "wine: held-out log-likelihood against the number of clusters; a dendrogram",
+        values=figure2.PEAKS, fill=figure2.build,
+    ),
+    Exhibit("crowd", "Beyond the paper", "must-links of noisy annotators: SLPD beside BayesSCDC", fill=crowd.build),
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""k-means of items that must-links have put together, for scale: the baselines of Li, Ying & Campbell 2009.
+
+UKM is k-means; CKM keeps the items of a block in one cluster (Basu, Banerjee & Mooney 2002; Demiriz, Bennett &
+Embrechts 1999), without exception where PCKMeans has a penalty.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import StandardScaler
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import blocks_of
+from semicrowd.errors import UserError
+from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.settings.baselines import CKMParameters, UKMParameters
+
+
+class CKM(CKMParameters, OneShotClusterer):
+    """k-means whose must-links all hold.
+
+    The cost of a block of n items in one cluster is n times that of its mean, but for a constant: this is k-means of
+    the blocks' means, weighted by their sizes. Blocks are those of SLPD.
+
+    Attributes
+    ----------
+    model_, scaler_ : the fitted KMeans and StandardScaler
+    """
+
+    requires_answers = False
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of new items from their features alone, [N]: the nearest centre."""
+        return self._nearest(self._new_items(X))
+
+    def _nearest(self, features: np.ndarray) -> np.ndarray:
+        return np.asarray(self.model_.predict(self.scaler_.transform(features)))
+
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
+        self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        blocks = np.arange(len(features)) if answers is None else blocks_of(answers)
+        means, size = block_means(self.scaler_.transform(features), blocks)
+        if len(size) < self.n_clusters:
+            raise UserError(f"n_clusters={self.n_clusters}: expected at most {len(size)}, the groups of linked items")
+        self.model_ = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
+        self.model_.fit(means, sample_weight=size)
+        found = self.model_.labels_[blocks]
+        return self._found(Assignment.hard(found), Assignment.hard(self._nearest(features)))
+
+
+class UKM(UKMParameters, CKM):
+    """k-means; answers are ignored. Attributes are those of :class:`CKM`."""
+
+    def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
+        return super()._cluster(features, None)
+
+
+def block_means(features: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of every block [C, D], and its size [C]."""
+    size = np.bincount(blocks).astype(np.float64)
+    means = np.zeros((len(size), features.shape[1]))
+    np.add.at(means, blocks, features)
+    return means / size[:, None], size

@@ -1,0 +1,173 @@
+"""SLPD, a latent process decomposition with must-links: Li, Ying & Campbell 2009."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.cluster import kmeans_plusplus
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.links import blocks_of
+from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.fitting.iterate import iterate
+from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment, Restarts, Result
+from semicrowd.inference.held_out import log_likelihood
+from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
+from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.random import stream, torch_stream
+from semicrowd.settings.baselines import SLPDParameters
+
+
+class SLPD(SLPDParameters, CrowdClusterer):
+    """Soft clusters of which every feature of an item has one of its own; items that answers put together share them.
+
+    Items under must-links are a block, and a block has one vector of proportions θ_c ~ Dir(α), from which every value
+    draws its cluster. The blocks are the groups that the majority of the answers joins
+    (:func:`semicrowd.crowd.links.blocks_of`); without answers every item is its own, and the method is LPD (the paper's
+    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept. Features are standardised
+    first; a NaN is a value that is missing and takes no part. Starts are centres drawn as by k-means++.
+
+    With ``mean_variance`` and ``variance_scale`` the clusters are the paper's MAP estimates (eq. 9), else maximum
+    likelihood (eq. 8); both are in units of the standardised features.
+
+    Attributes
+    ----------
+    means_, variances_ : [K, D] of every cluster and standardised feature
+    concentration_ : [K], α
+    bound_ : of the restart that was kept; ``bounds_`` [R] of all of them
+    scaler_ : the fitted StandardScaler
+    """
+
+    requires_answers = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Proportions of the clusters [N, K] in items, each a block of its own: γ, normalised."""
+        return self._proportions(self._new_items(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Clusters [N] of items: the largest proportion."""
+        return self.predict_proba(X).argmax(-1)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """ln p(x) of items [N], in nats and in the units of X, by ``n_draws`` of θ ~ Dir(α) (paper, section 6.2)."""
+        return self.log_likelihood(X)[0]
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn hands labels on
+        """Mean of :meth:`score_samples`: of items that were held out it tells how many clusters there are."""
+        return float(self.score_samples(X).mean())
+
+    def log_likelihood(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`score_samples`, and the standard error that each has from the draws; [N] each."""
+        features = self._new_items(X)
+        generator = torch_stream(self.seed_, "slpd/likelihood")
+        value, error = log_likelihood(table_of(self._standardised(features)), self._clusters(), self.n_draws, generator)
+        density = np.isfinite(features) @ np.log(self.scaler_.scale_)
+        return value[0].numpy() - density, error[0].numpy()
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+        empty = np.isnan(features).all(0)
+        if empty.any():
+            raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
+        self.scaler_ = StandardScaler().fit(features)
+        blocks = None if answers is None else blocks_of(answers)
+        return iterate(_Fit(self, self._standardised(features), blocks), monitor)
+
+    def _standardised(self, features: np.ndarray) -> np.ndarray:
+        return np.asarray(self.scaler_.transform(features))
+
+    def _clusters(self) -> Clusters:
+        parts = (self.means_, self.variances_, self.concentration_)
+        return Clusters(*(torch.from_numpy(part)[None] for part in parts))
+
+    def _proportions(self, features: np.ndarray) -> np.ndarray:
+        return proportions(posterior(table_of(self._standardised(features)), self._clusters()))[0].numpy()
+
+
+def table_of(values: np.ndarray, blocks: np.ndarray | None = None) -> Samples:
+    """One table [D, G], NaN where missing, in blocks [D]; None: every sample is its own."""
+    block = np.arange(len(values)) if blocks is None else blocks
+    missing = np.isnan(values)
+    observed = torch.from_numpy(~missing)[None] if missing.any() else None
+    return samples_of(torch.from_numpy(values)[None], torch.from_numpy(block)[None], observed)
+
+
+def first_means(values: np.ndarray, num_clusters: int, restarts: int, seed: int) -> Tensor:
+    """Centres to begin with [R, K, G]: samples drawn as by k-means++; what is missing is 0, the mean."""
+    known = np.nan_to_num(values)
+    drawn = []
+    for restart in range(restarts):
+        state = np.random.RandomState(stream(seed, "slpd", restart).integers(2**31))
+        drawn.append(kmeans_plusplus(known, num_clusters, random_state=state)[0])
+    return torch.from_numpy(np.array(drawn))
+
+
+def proportions(gamma: Tensor) -> Tensor:
+    """γ [..., K], normalised."""
+    return gamma / gamma.sum(-1, keepdim=True)
+
+
+class _Fit(Method):
+    """EM of all restarts."""
+
+    def __init__(self, model: SLPD, values: np.ndarray, blocks: np.ndarray | None) -> None:
+        self.model, self.values, self.iterations = model, values, model.n_iter
+        self.samples, self.blocks = table_of(values, blocks), blocks
+        self.fits = self._fits(torch.zeros(model.n_restarts, model.n_clusters, values.shape[1], dtype=torch.float64))
+
+    def _fits(self, mean: Tensor) -> Decomposition:
+        return Decomposition(self.samples, torch.zeros(len(mean), dtype=torch.long), mean, prior_of(self.model))
+
+    def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
+        """Centres among the items."""
+        model = self.model
+        self.fits = self._fits(first_means(self.values, model.n_clusters, model.n_restarts, model.seed_))
+
+    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - all are alike
+        """One iteration; the best bound, until all restarts have converged."""
+        if not self.fits.active.any():
+            return {}
+        self.fits.step()
+        return {"elbo/epoch": float(self.fits.bound.max())}
+
+    def state(self) -> dict[str, Any]:
+        """Clusters and proportions of every restart."""
+        return self.fits.state()
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on where :meth:`state` was taken."""
+        try:
+            self.fits.load_state(state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
+
+    def result(self) -> Result:
+        """The restart with the highest bound."""
+        model, fits = self.model, self.fits
+        best = int(fits.bound.argmax())
+        model.means_, model.variances_, model.concentration_ = (part[best].numpy() for part in fits.clusters)
+        model.bounds_, model.bound_ = fits.bound.numpy(), float(fits.bound[best])
+        alone = table_of(self.values).of(fits.table)
+        each = proportions(posterior(alone, fits.clusters))
+        features = final = Assignment.of(each[best].numpy())
+        if self.blocks is not None:
+            final = Assignment.of(proportions(fits.gamma[best])[self.samples.block[0]].numpy())
+        restarts = Restarts(model.bounds_, best, each.argmax(-1).numpy())
+        return Result(int(model.n_clusters), final, features, restarts=restarts)
+
+
+def prior_of(parameters: SLPDParameters) -> Prior:
+    """Maximum likelihood, or what is known of means and variances."""
+    wide = parameters.mean_variance
+    wide = np.inf if wide is None else float(wide)
+    return Prior(float(parameters.least_variance), wide, float(parameters.variance_scale))

@@ -1,0 +1,190 @@
+"""Variational EM of a latent process decomposition whose must-link blocks share proportions (Li et al. 2009, SLPD).
+
+A block c has proportions θ_c ~ Dir(α); every feature g of each of its samples d comes from a cluster of its own,
+Z_dg ~ θ_c, and is N(μ_gk, σ²_gk) there. q(θ) = Π Dir(γ_c) and q(Z) = Π Q_dg. Q is as large as all data times K, and is
+never kept: a sweep goes over pieces of the samples and adds up what the updates need. A value that is missing takes no
+part; a block without any value counts for nothing.
+
+Axes: T tables, F fits (restarts of one table or of many), D samples, G features, C blocks, K clusters.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from semicrowd.expfam import dirichlet
+from semicrowd.expfam.dirichlet_fit import newton
+from semicrowd.expfam.divergence import kl_divergence
+
+#: Entries of Q that a sweep has in memory at once; they stay in a core's cache.
+PIECE = 2**16
+#: Expected number of values below which a cluster's Gaussian of a feature keeps what it was.
+_NOTHING = 1e-10
+#: Largest α_k: proportions that are all alike would draw it to infinity.
+_LARGEST = 1e4
+
+
+class Samples(NamedTuple):
+    """Tables of samples in blocks.
+
+    Attributes
+    ----------
+    values : [T, D, G], 0 where missing
+    observed : [T, D, G], 1 or 0; None where nothing is missing
+    block : [T, D], block of each sample
+    present : [T, C], 1 for a block that has a value, else 0
+    """
+
+    values: Tensor
+    observed: Tensor | None
+    block: Tensor
+    present: Tensor
+
+    def of(self, table: Int[Tensor, "F"]) -> "Samples":
+        """The tables of fits."""
+        observed = None if self.observed is None else self.observed[table]
+        return Samples(self.values[table], observed, self.block[table], self.present[table])
+
+
+class Clusters(NamedTuple):
+    """Parameters of F fits: Gaussians of every cluster and feature, concentration of the proportions.
+
+    Attributes
+    ----------
+    mean, variance : [F, K, G]
+    concentration : [F, K], α
+    """
+
+    mean: Tensor
+    variance: Tensor
+    concentration: Tensor
+
+
+class Prior(NamedTuple):
+    """How μ and σ² are estimated.
+
+    Attributes
+    ----------
+    floor : least σ², without which the likelihood has no maximum
+    mean_variance : σ_μ² of p(μ) = N(0, σ_μ²); infinite for maximum likelihood
+    scale : s of p(σ²) ∝ exp(−s/σ²); 0 for maximum likelihood
+    """
+
+    floor: float
+    mean_variance: float = math.inf
+    scale: float = 0.0
+
+
+class Sums(NamedTuple):
+    """What a sweep leaves of Q: Σ_dg Q of every block, Σ_d Q (1, E, E²) of every feature, Σ_dg ln normaliser."""
+
+    block: Float[Tensor, "F C K"]
+    weight: Float[Tensor, "F K G"]
+    first: Float[Tensor, "F K G"]
+    second: Float[Tensor, "F K G"]
+    log_normaliser: Float[Tensor, "F"]
+
+
+def samples_of(
+    values: Float[Tensor, "T D G"], block: Int[Tensor, "T D"], observed: Bool[Tensor, "T D G"] | None = None
+) -> Samples:
+    """Tables with what the sweeps need to know of their blocks; ``observed`` None: nothing is missing."""
+    there = torch.ones_like(values[..., 0]) if observed is None else observed.any(-1).to(values.dtype)
+    present = values.new_zeros(len(values), int(block.max()) + 1).scatter_add(1, block, there).clamp(max=1)
+    if observed is None:
+        return Samples(values, None, block, present)
+    return Samples(values.where(observed, 0.0), observed.to(values.dtype), block, present)
+
+
+def densities(clusters: Clusters) -> tuple[Tensor, Tensor, Tensor]:
+    """a, b, c with ln N(x | μ, σ²) = a x² + b x + c, each [F, K, G]."""
+    precision = 1 / clusters.variance
+    constant = -0.5 * (precision * clusters.mean**2 + clusters.variance.log() + math.log(2 * math.pi))
+    return -0.5 * precision, precision * clusters.mean, constant
+
+
+def sweep(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"]) -> Sums:
+    """The optimal Q for γ and the clusters (eq. 6 without its slip: DEVIATIONS), added up.
+
+    ``samples`` has one table for each fit.
+    """
+    fits, num_samples, features = samples.values.shape
+    num_clusters = gamma.shape[-1]
+    log_theta = dirichlet.expected_statistics(dirichlet.to_natural(gamma))
+    quadratic, linear, constant = densities(clusters)
+    weight, first, second = (torch.zeros_like(quadratic) for _ in range(3))
+    total = gamma.new_zeros(fits, num_samples, num_clusters)
+    log_normaliser = gamma.new_zeros(fits)
+    at_once = max(PIECE // (num_clusters * features), 1)
+    some_fits, some_samples = max(at_once // num_samples, 1), min(at_once, num_samples)
+    for low in range(0, fits, some_fits):
+        f = slice(low, low + some_fits)
+        for start in range(0, num_samples, some_samples):
+            d = slice(start, start + some_samples)
+            values = samples.values[f, d, None]
+            sample_theta = log_theta[f].gather(1, samples.block[f, d, None].expand(-1, -1, num_clusters))
+            # [f, d, K, G]: of Q's logarithm, then Q.
+            q = torch.addcmul(linear[f, None], quadratic[f, None], values).mul_(values).add_(constant[f, None])
+            q += sample_theta[..., None]
+            top = q.amax(2, keepdim=True)
+            norm = q.sub_(top).exp_().sum(2, keepdim=True)
+            logarithm = top + norm.log()
+            if samples.observed is None:
+                q /= norm
+            else:
+                there = samples.observed[f, d, None]
+                q *= there / norm
+                logarithm *= there
+            log_normaliser[f] += logarithm.sum((1, 2, 3))
+            total[f, d] = q.sum(-1)
+            weight[f] += q.sum(1)
+            q *= values
+            first[f] += q.sum(1)
+            second[f] += q.mul_(values).sum(1)
+    block = torch.zeros_like(gamma).scatter_add(1, samples.block[..., None].expand(-1, -1, num_clusters), total)
+    return Sums(block, weight, first, second, log_normaliser)
+
+
+def bound(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"], sums: Sums, prior: Prior) -> Tensor:
+    """The bound on ln p(E | Θ, C) at the optimal Q, [F] in nats; with a prior, ln p(μ) + ln p(σ²) on top.
+
+    At the optimal Q its terms in Q are the normalisers of eq. 6. Of the improper p(σ²) it has −s/σ².
+    """
+    eta = dirichlet.to_natural(gamma)
+    divergence = kl_divergence(dirichlet, eta, dirichlet.to_natural(clusters.concentration)[:, None].expand_as(eta))
+    value = sums.log_normaliser - (samples.present * divergence).sum(-1)
+    if prior.scale:
+        value = value - (prior.scale / clusters.variance).sum((1, 2))
+    if math.isfinite(prior.mean_variance):
+        squared = clusters.mean**2 / prior.mean_variance
+        value = value - 0.5 * (squared + math.log(2 * math.pi * prior.mean_variance)).sum((1, 2))
+    return value
+
+
+def update(
+    samples: Samples, clusters: Clusters, sums: Sums, prior: Prior
+) -> tuple[Clusters, Float[Tensor, "F C K"]]:
+    """γ (eq. 7), then μ, σ² (eq. 8, with a prior eq. 9) and α (Newton); none of them lowers the bound."""
+    gamma = clusters.concentration[:, None] + sums.block
+    there = sums.weight > _NOTHING
+    weight = sums.weight.where(there, 1.0)
+    # Eq. 9; σ²/σ_μ² is 0 for maximum likelihood.
+    mean = (sums.first / (weight + clusters.variance / prior.mean_variance)).where(there, clusters.mean)
+    squared = sums.second - 2 * mean * sums.first + mean**2 * weight
+    variance = ((squared + 2 * prior.scale) / weight).clamp(min=prior.floor).where(there, clusters.variance)
+    log_theta = dirichlet.expected_statistics(dirichlet.to_natural(gamma)) * samples.present[..., None]
+    concentration = newton(clusters.concentration, samples.present.sum(-1), log_theta.sum(1), _LARGEST)
+    return Clusters(mean, variance, concentration), gamma
+
+
+def first_gamma(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
+    """γ where every value is shared evenly among the clusters."""
+    num_values = samples.values.new_full(samples.block.shape, samples.values.shape[-1])
+    if samples.observed is not None:
+        num_values = samples.observed.sum(-1)
+    of_block = torch.zeros_like(samples.present).scatter_add(1, samples.block, num_values)
+    num_clusters = clusters.concentration.shape[-1]
+    return clusters.concentration[:, None] + of_block[..., None] / num_clusters

@@ -1,0 +1,62 @@
+"""Stage ``slpd_curve``: held-out log-likelihood of wine against the number of clusters, under more and more labels."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.data import load_dataset
+from semicrowd.files import write_csv
+from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.inference.held_out import log_likelihood
+from semicrowd.inference.slpd import Prior
+from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.slpd.fits import Table, decompose
+from semicrowd.pipeline.slpd.plan import FOLDER, num_trials_of
+from semicrowd.random import stream, torch_stream
+from semicrowd.settings.baselines import SLPDParameters
+
+PATH = FOLDER / "curve" / "wine.csv"
+COLUMNS = ("labels", "clusters", "run", "log_likelihood", "error")
+CLUSTERS = range(2, 9)
+#: Degree of supervision → classes whose training items are labelled.
+LABELLED: dict[str, tuple[int, ...]] = {"none": (), "one class": (0,), "all": (0, 1, 2)}
+_HELD_OUT, _RESTARTS = 28, 3
+
+
+def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | float]]:
+    """Rows of :data:`COLUMNS`: mean ln p of a held-out item, in nats and the published units, and its error."""
+    data = load_dataset("benchmark", DATA, which="wine")
+    assert data.labels is not None
+    features, tables = data.features.astype(np.float64), []
+    for run in runs:
+        order = stream(run, "slpd/curve").permutation(data.num_items)
+        held_out, train = order[:_HELD_OUT], order[_HELD_OUT:]
+        blocks = np.arange(len(train))
+        for label in LABELLED[labelled]:
+            members = np.flatnonzero(data.labels[train] == label)
+            blocks[members] = members[0]
+        numbers = np.unique(blocks, return_inverse=True)[1]
+        tables.append(Table(features[train], features[held_out], numbers, run))
+    rows: list[list[str | float]] = []
+    fitted = decompose(tables, num_clusters, _RESTARTS, Prior(SLPDParameters.least_variance))
+    for run, fits in zip(runs, fitted, strict=True):
+        clusters, generator = fits.chosen(int(fits.bound.argmax())), torch_stream(run, "slpd/likelihood")
+        value, error = log_likelihood(fits.test, clusters, SLPDParameters.n_draws, generator)
+        units = float(np.log(fits.scaler.scale_).sum())
+        # The draws are the same for all items: errors add up at worst.
+        rows.append([labelled, num_clusters, run, float(value.mean()) - units, float(error.mean())])
+    return rows
+
+
+def main(path: Path = PATH) -> int:
+    """``python -m semicrowd.pipeline.slpd.curve``."""
+    runs = range(num_trials_of("curve"))
+    with threads_of_a_fit():
+        rows = [row for labelled in LABELLED for k in CLUSTERS for row in rows_of(labelled, k, runs)]
+    write_csv(path, COLUMNS, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

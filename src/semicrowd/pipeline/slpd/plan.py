@@ -1,0 +1,112 @@
+"""Which data, side information and trials the tables have, and the run of ``src/train.py`` that a number is from."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from semicrowd.crowd.links import blocks_of
+from semicrowd.data import load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges
+from semicrowd.pipeline.slpd.fits import Table
+from semicrowd.settings.baselines import SLPDParameters
+from semicrowd.settings.sources import BenchmarkSettings
+
+#: Where the stages write.
+FOLDER = RESULTS / "slpd"
+#: Share of the training labels that is known.
+SHARES = (0.0, 0.25, 0.5)
+
+
+@dataclass(frozen=True)
+class TableSet:
+    """A data set of the paper.
+
+    Attributes
+    ----------
+    options : of ``data=benchmark``
+    num_clusters : its classes, of those that are trained on
+    standardize : of k-means
+    together : whether the items that are asked about are among those that are clustered
+    restarts, least_variance : of SLPD
+    """
+
+    options: Mapping[str, Any]
+    num_clusters: int
+    standardize: bool = True
+    together: bool = False
+    restarts: int = 10
+    least_variance: float = SLPDParameters.least_variance
+
+    @property
+    def folds(self) -> int:
+        """Parts of the items, each of which is a test split once."""
+        return int(self.options.get("folds", BenchmarkSettings.folds))
+
+    def command(self, method: str, share: float, trials: int) -> str:
+        """The runs behind one cell, trial after trial, by hand; of a set that is clustered together, its stage."""
+        if self.together:
+            return f"python -m semicrowd.pipeline.slpd.tables {self.options['which']}"
+        own = {f"data.{name}": value for name, value in self.options.items()}
+        own |= {"model": method, "model.K": self.num_clusters}
+        of_slpd = {"model.n_restarts": self.restarts, "model.least_variance": self.least_variance}
+        own |= of_slpd if method == "slpd" else {"model.standardize": self.standardize}
+        own |= {"annotations": "labels", "annotations.fraction": share} if share else {"annotations": "none"}
+        swept = [f"data.fold={','.join(map(str, range(self.folds)))}", "data.data_seed=${seed}"]
+        seeds = f"seed={format_ranges(range(trials))}"
+        return shlex.join(["python", "src/train.py", "-m", "data=benchmark", *arguments(own), *swept, seeds])
+
+
+SETS = {
+    "letter": TableSet({"which": "letter", "classes": ["I", "J"], "subset": 150}, 2),
+    "wine": TableSet({"which": "wine"}, 3),
+    "iris": TableSet({"which": "iris"}, 3),
+    "pen": TableSet({"which": "pen", "classes": ["3", "6", "8"], "subset": 174}, 3),
+    # Labels of three classes, the other three are the test split; then the other way round.
+    "leukaemia": TableSet(
+        {"which": "leukaemia", "columns": 500, "item_scale": True, "per_class": 15, "folds": 2, "fold_classes": True},
+        6, standardize=False, together=True, restarts=3,
+    ),
+    "lung": TableSet({"which": "lung", "columns": 500, "item_scale": True}, 5, standardize=False, restarts=3),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Split:
+    """One fold of one trial, with the labels of its items."""
+
+    trial: int
+    fold: int
+    table: Table
+    test_labels: np.ndarray
+
+
+def splits(name: str, share: float, trials: range, root: Path = DATA) -> list[Split]:
+    """Every fold of some trials: what the run with ``seed`` = ``data.data_seed`` = trial is given."""
+    return [_split(SETS[name], share, trial, fold, root) for trial in trials for fold in range(SETS[name].folds)]
+
+
+def _split(of: TableSet, share: float, trial: int, fold: int, root: Path) -> Split:
+    data = load_dataset("benchmark", root, **of.options, fold=fold, data_seed=trial)
+    assert data.test_features is not None
+    assert data.test_labels is not None
+    blocks = np.arange(data.num_items)
+    if share:
+        answers = load_annotations("labels", data, trial, root, fraction=share)
+        assert answers is not None
+        blocks = blocks_of(answers)
+    train, test = data.features.astype(np.float64), data.test_features.astype(np.float64)
+    if of.together:
+        blocks = np.concatenate([blocks, blocks.max() + 1 + np.arange(len(test))])
+        train = np.concatenate([train, test])
+    return Split(trial, fold, Table(train, test, blocks, trial), data.test_labels)
+
+
+def num_trials_of(name: str, params: Path = PARAMS) -> int:
+    """Trials of a data set, or of the curve, that the profile asks for."""
+    return int(yaml.safe_load(params.read_text(encoding="utf-8"))["slpd"][name])

@@ -1,0 +1,108 @@
+"""Stages ``slpd_tables``: the balanced Rand index of every method, degree of supervision, trial and fold of a data set.
+
+Rows are written when a degree has done some trials, and kept by a stage that was stopped.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.base import TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+
+from semicrowd.errors import UserError
+from semicrowd.estimators.ckm import block_means
+from semicrowd.files import write_csv, write_json, write_text
+from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.inference.slpd import Prior
+from semicrowd.metrics.clustering import balanced_rand_index
+from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA
+from semicrowd.pipeline.slpd.fits import decompose
+from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES, Split, num_trials_of, splits
+from semicrowd.settings.baselines import CKMParameters
+
+#: Trials between two looks at the disk.
+BATCH = 10
+COLUMNS = ("method", "share", "trial", "fold", "bri")
+#: What makes features alike, which the paper leaves open.
+SCALERS: dict[str, type[TransformerMixin]] = {
+    "standardised": StandardScaler, "range": MinMaxScaler, "as they are": FunctionTransformer,
+}  # fmt: skip
+
+
+def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[list[Any]]:
+    """Rows of :data:`COLUMNS` for some trials of a data set; without labels CKM is UKM, and SLPD ULPD."""
+    found, of = splits(name, share, trials, root), SETS[name]
+    fitted = decompose([split.table for split in found], of.num_clusters, of.restarts, Prior(of.least_variance))
+    rows: list[list[Any]] = []
+    for split, fits in zip(found, fitted, strict=True):
+        main = "standardised" if of.standardize else "as they are"
+        clusters = dict(_kmeans(split, of.num_clusters, main))
+        clusters["ckm"] = clusters.pop(f"ckm, {main}")
+        clusters |= {"slpd": fits.predict(int(fits.bound.argmax())), "slpd, one start": fits.predict(0)}
+        rows += [
+            [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels)]
+            for method, labels in clusters.items()
+        ]
+    return rows
+
+
+def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, Any]]:
+    """Clusters of the items asked about under every scaler, and by one start in place of several."""
+    table = split.table
+    for name, starts in [*((name, CKMParameters.n_init) for name in SCALERS), (main, 1)]:
+        scaler = SCALERS[name]().fit(table.train)
+        means, size = block_means(scaler.transform(table.train), table.blocks)
+        model = KMeans(num_clusters, n_init=starts, random_state=table.seed).fit(means, sample_weight=size)
+        yield f"ckm, {name}" if starts > 1 else "ckm, one start", model.predict(scaler.transform(table.test))
+
+
+def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path = DATA) -> None:
+    """Write what is not there yet, made by this code; of data that cannot be had, how to get them."""
+    place = folder / name
+    _forget_other_code(place)
+    try:
+        for low in range(0, num_trials, BATCH):
+            for share in SHARES:
+                path = place / f"{share:g}-{low}-{min(low + BATCH, num_trials) - 1}.csv"
+                if not path.is_file():
+                    rows = rows_of(name, share, range(low, min(low + BATCH, num_trials)), root)
+                    write_csv(path, COLUMNS, rows)
+                    print(f"{path}: {len(rows)} rows", flush=True)
+    except UserError as error:
+        write_json(place / "unavailable.json", {"message": str(error)})
+        print(f"{name} is not available here: {error}")
+
+
+def _forget_other_code(place: Path) -> None:
+    code = (CONFIGURATIONS / "slpd" / "code.yaml").read_text(encoding="utf-8")
+    note = place / "code.yaml"
+    if not note.is_file() or note.read_text(encoding="utf-8") != code:
+        shutil.rmtree(place, ignore_errors=True)
+        write_text(note, code)
+
+
+def read_rows(name: str, folder: Path = FOLDER / "tables") -> pd.DataFrame:
+    """The rows of a data set that are there."""
+    tables = [pd.read_csv(path) for path in sorted((folder / name).glob("*.csv"))]
+    rows = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
+    return rows.drop_duplicates(list(COLUMNS[:-1]))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m semicrowd.pipeline.slpd.tables <data>``."""
+    parser = argparse.ArgumentParser(description="Tables 2 and 3 of the SLPD paper: all trials of a data set")
+    parser.add_argument("data", choices=SETS)
+    options = parser.parse_args(arguments)
+    with threads_of_a_fit():
+        run(options.data, num_trials_of(options.data))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""SLPD's variational EM against its definition, enumeration and quadrature."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import integrate, stats
+from torch import Tensor
+from torch.distributions import Dirichlet, Normal
+
+from semicrowd.inference import slpd
+from semicrowd.inference.held_out import log_likelihood
+from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
+from semicrowd.models.slpd import Decomposition, posterior
+
+
+def toy(num_samples: int = 4, missing: bool = False) -> Samples:
+    """Two samples to a block, two features; perhaps one value is not there."""
+    values = torch.from_numpy(np.random.default_rng(0).normal(size=(1, num_samples, 2)))
+    observed = torch.ones_like(values, dtype=torch.bool)
+    observed[0, 1, 1] = not missing
+    return samples_of(values, torch.arange(num_samples)[None] // 2, observed if missing else None)
+
+
+def clusters_of(mean: list[list[float]], concentration: tuple[float, ...] = (0.8, 1.7)) -> Clusters:
+    """One fit of two clusters of variance .7."""
+    means = torch.tensor([mean], dtype=torch.float64)
+    return Clusters(means, torch.full_like(means, 0.7), torch.tensor([concentration], dtype=torch.float64))
+
+
+NEAR = clusters_of([[0.5, -0.2], [-0.6, 0.9]])
+
+
+def evidence(samples: Samples, clusters: Clusters) -> float:
+    """ln p(E) of two clusters: the integral over θ_1 of every block (eq. 5), by quadrature."""
+    mean, variance, (a, b) = (part[0].numpy() for part in clusters)
+    there = np.ones(samples.values.shape[1:]) if samples.observed is None else samples.observed[0].numpy()
+    density = stats.norm.pdf(samples.values[0].numpy()[:, None], mean, np.sqrt(variance))  # [D, K, G]
+    total = 0.0
+    for block in samples.block[0].unique():
+        rows = (samples.block[0] == block).numpy()
+
+        def of(theta: float, rows: np.ndarray = rows) -> float:
+            mixed = theta * density[rows, 0] + (1 - theta) * density[rows, 1]
+            return float(np.prod(mixed ** there[rows]))
+
+        total += math.log(integrate.quad(lambda t: of(t) * stats.beta.pdf(t, a, b), 0, 1, epsabs=1e-13, limit=200)[0])
+    return total
+
+
+def by_definition(samples: Samples, clusters: Clusters, gamma: Tensor, q: Tensor) -> Tensor:
+    """E_q ln p(E, θ, Z) − E_q ln q(θ, Z), term by term; q is [D, G, K]."""
+    mean, variance, alpha = (part[0] for part in clusters)
+    there = torch.ones_like(samples.values[0]) if samples.observed is None else samples.observed[0]
+    log_theta = torch.digamma(gamma[0]) - torch.digamma(gamma[0].sum(-1, keepdim=True))
+    value = torch.zeros((), dtype=torch.float64)
+    for c, logs in enumerate(log_theta):
+        value = value + torch.lgamma(alpha.sum()) - torch.lgamma(alpha).sum() + ((alpha - 1) * logs).sum()
+        value = value + Dirichlet(gamma[0, c]).entropy()
+    for d, g in itertools.product(range(q.shape[0]), range(q.shape[1])):
+        density = Normal(mean[:, g], variance[:, g].sqrt()).log_prob(samples.values[0, d, g])
+        log_p = log_theta[samples.block[0, d]] + density
+        value = value + there[d, g] * (q[d, g] * (log_p - q[d, g].log())).sum()
+    return value
+
+
+def responsibilities(samples: Samples, clusters: Clusters, gamma: Tensor) -> Tensor:
+    """The optimal Q, [D, G, K]."""
+    log_theta = torch.digamma(gamma[0]) - torch.digamma(gamma[0].sum(-1, keepdim=True))
+    mean, variance, _ = (part[0] for part in clusters)
+    logits = log_theta[samples.block[0]][:, None] + Normal(mean.T, variance.T.sqrt()).log_prob(
+        samples.values[0][..., None]
+    )
+    return logits.softmax(-1)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_bound_is_its_definition_and_below_the_evidence(missing: bool) -> None:
+    samples = toy(missing=missing)
+    for gamma in (first_gamma(samples, NEAR), posterior(samples, NEAR)):
+        value = bound(samples, NEAR, gamma, sweep(samples, NEAR, gamma), Prior(1e-3))
+        expected = by_definition(samples, NEAR, gamma, responsibilities(samples, NEAR, gamma))
+        assert value[0].item() == pytest.approx(expected.item(), abs=1e-12)
+    best = value[0].item()
+    assert evidence(samples, NEAR) - 1 < best < evidence(samples, NEAR) - 1e-4
+
+
+def test_it_is_the_evidence_where_the_posterior_factorises() -> None:
+    samples = toy()
+    # Clusters so far apart that there is no doubt about Z: q(θ) is the exact Dirichlet posterior.
+    apart = clusters_of([[0.0, 0.0], [60.0, 60.0]])
+    gamma = posterior(samples, apart)
+    value = bound(samples, apart, gamma, sweep(samples, apart, gamma), Prior(1e-3))
+    assert value[0].item() == pytest.approx(evidence(samples, apart), abs=1e-9)
+    assert gamma[0].tolist() == [[4.8, 1.7], [4.8, 1.7]]
+    # Proportions that are known: q(Z) is the exact posterior of a mixture.
+    known = clusters_of([[0.5, -0.2], [-0.6, 0.9]], concentration=(3e7, 7e7))
+    gamma = posterior(samples, known)
+    sums = sweep(samples, known, gamma)
+    density = stats.norm.pdf(samples.values[0].numpy()[:, None], known.mean[0].numpy(), math.sqrt(0.7))
+    exact = density * np.array([0.3, 0.7])[:, None]
+    value = bound(samples, known, gamma, sums, Prior(1e-3))
+    assert value[0].item() == pytest.approx(np.log(exact.sum(1)).sum(), abs=1e-5)
+    np.testing.assert_allclose(sums.weight[0], (exact / exact.sum(1, keepdims=True)).sum(0), atol=1e-6)
+
+
+def random_problem(fits: int = 3, apart: float = 2) -> tuple[Samples, Tensor]:
+    """Thirty samples of four features in blocks of unequal size, some values missing; centres of three clusters."""
+    rng = np.random.default_rng(1)
+    values = torch.from_numpy(rng.normal(size=(1, 30, 4)) + apart * rng.integers(3, size=(1, 30, 1)))
+    block = torch.tensor([0] * 6 + [1] * 4 + list(range(2, 22)))[None]
+    samples = samples_of(values, block, torch.from_numpy(rng.random((1, 30, 4)) > 0.1))
+    return samples, torch.from_numpy(rng.normal(size=(fits, 3, 4)))
+
+
+PRIORS = [Prior(1e-3), Prior(1e-3, mean_variance=9.0, scale=0.2)]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_bound_never_falls(prior: Prior) -> None:
+    samples, mean = random_problem()
+    fits = samples.of(torch.zeros(3, dtype=torch.long))
+    clusters = Clusters(mean, torch.ones_like(mean), torch.ones_like(mean[..., 0]))
+    gamma, history = first_gamma(fits, clusters), []
+    for _ in range(300):
+        sums = sweep(fits, clusters, gamma)
+        history.append(bound(fits, clusters, gamma, sums, prior))
+        clusters, gamma = update(fits, clusters, sums, prior)
+    gain = torch.stack(history).diff(dim=0)
+    assert gain.min() > -1e-9
+    assert gain.sum(0).min() > 5
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_gradients_are_zero_at_the_solution(prior: Prior) -> None:
+    samples, mean = random_problem(1, apart=4)
+    clusters = Clusters(mean, torch.ones_like(mean), torch.ones_like(mean[..., 0]))
+    gamma = first_gamma(samples, clusters)
+    for _ in range(300):
+        clusters, gamma = update(samples, clusters, sweep(samples, clusters, gamma), prior)
+    assert clusters.variance.min() > prior.floor  # else a gradient that points outwards is right
+    free = [part.clone().requires_grad_() for part in (*clusters, gamma)]
+    logits = responsibilities(samples, clusters, gamma).log().requires_grad_()
+    value = by_definition(samples, Clusters(*free[:3]), free[3], logits.softmax(-1))
+    if prior.scale:
+        value = value + Normal(torch.zeros_like(mean), math.sqrt(prior.mean_variance)).log_prob(free[0]).sum()
+        value = value - (prior.scale / free[1]).sum()
+    for gradient in torch.autograd.grad(value, [*free, logits]):
+        assert gradient.abs().max() < 1e-3
+    sums = sweep(samples, clusters, gamma)
+    assert bound(samples, clusters, gamma, sums, prior)[0].item() == pytest.approx(value.item(), abs=1e-9)
+
+
+def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, mean = random_problem(2)
+    assert samples.observed is not None
+    shorter = samples_of(samples.values[:, :20], samples.block[:, :20], samples.observed[:, :20] > 0)
+    observed = torch.cat([samples.observed, samples.observed]) > 0
+    observed[1, 20:] = False
+    both = samples_of(samples.values.expand(2, -1, -1), samples.block.expand(2, -1), observed)
+    together = Decomposition(both, torch.tensor([0, 1]), mean.clone(), Prior(1e-3))
+    alone = [
+        Decomposition(one, torch.tensor([0]), mean[i : i + 1].clone(), Prior(1e-3))
+        for i, one in enumerate((samples, shorter))
+    ]
+    for _ in range(60):
+        together.step()
+    monkeypatch.setattr(slpd, "PIECE", 40)
+    for one in alone:
+        for _ in range(60):
+            one.step()
+    for i, one in enumerate(alone):
+        assert one.bound[0].item() == pytest.approx(together.bound[i].item(), rel=1e-8)
+        for mine, theirs in zip(one.clusters, together.clusters, strict=True):
+            torch.testing.assert_close(mine[0], theirs[i], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_held_out_likelihood_within_its_error(missing: bool) -> None:
+    samples = toy(missing=missing)
+    value, error = log_likelihood(samples, NEAR, 200_000, torch.Generator().manual_seed(0))
+    found, wrong = value.sum().item(), error.square().sum().sqrt().item()
+    assert abs(found - evidence(samples, NEAR)) < 4 * wrong < 0.02
+    many = [log_likelihood(samples, NEAR, 100, torch.Generator().manual_seed(s))[0][0, 0] for s in range(300)]
+    stated = log_likelihood(samples, NEAR, 100, torch.Generator().manual_seed(0))[1][0, 0]
+    assert torch.stack(many).std().item() == pytest.approx(stated.item(), rel=0.4)

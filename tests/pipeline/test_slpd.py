@@ -1,0 +1,94 @@
+"""Many fits at a time are the runs that they stand for, and a stage that was stopped goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from semicrowd.data import load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.ckm import CKM
+from semicrowd.estimators.slpd import SLPD
+from semicrowd.inference.slpd import Prior
+from semicrowd.metrics.clustering import balanced_rand_index
+from semicrowd.pipeline.slpd import fits, tables
+from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
+from semicrowd.settings.baselines import SLPDParameters
+
+ROOT = Path("unused")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SLPDParameters, "n_iter", 40)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_cell_is_what_runs_of_its_command_find(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fits, "_VALUES", 30_000)  # two batches
+    rows = {(row[0], row[3]): row[4] for row in tables.rows_of("wine", share, range(3, 4), ROOT)}
+    for fold in range(3):
+        data = load_dataset("benchmark", ROOT, which="wine", fold=fold, data_seed=3)
+        answers = load_annotations("labels", data, 3, ROOT, fraction=share) if share else None
+        assert data.test_features is not None
+        assert data.test_labels is not None
+        models: dict[str, CrowdClusterer] = {
+            "ckm": CKM(3, random_state=3), "slpd": SLPD(3, n_iter=40, random_state=3),
+        }  # fmt: skip
+        for name, model in models.items():
+            found = model.fit(data.features, answers).predict(data.test_features)
+            assert rows[name, fold] == pytest.approx(balanced_rand_index(data.test_labels, found), abs=1e-9), name
+    assert "data.fold=0,1,2 'data.data_seed=${seed}' seed=0-9" in SETS["wine"].command("slpd", share, 10)
+
+
+def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
+    found = splits("iris", 0.25, range(2), ROOT)
+    assert [(one.trial, one.fold) for one in found] == [(t, f) for t in range(2) for f in range(3)]
+    assert sum(len(one.test_labels) for one in found[:3]) == 150
+    for one in found:
+        sizes = [int((one.table.blocks == block).sum()) for block in set(one.table.blocks.tolist())]
+        assert sum(size for size in sizes if size > 1) == 25
+
+
+def test_bounds_do_not_depend_on_what_is_fitted_beside() -> None:
+    found = [one.table for one in splits("iris", 0.25, range(2), ROOT)]
+    together = list(fits.decompose(found, 3, 2, Prior(1e-3)))
+    for table, of in zip(found, together, strict=True):
+        (alone,) = fits.decompose([table], 3, 2, Prior(1e-3))
+        assert alone.bound.tolist() == pytest.approx(of.bound.tolist(), rel=1e-6)
+
+
+def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = tmp_path / "slpd" / "code.yaml"
+    code.parent.mkdir()
+    code.write_text("a: 1\n")
+    monkeypatch.setattr(tables, "CONFIGURATIONS", tmp_path)
+    done: list[tuple[float, range]] = []
+
+    def rows_of(_: str, share: float, trials: range, __: Path) -> list[list[object]]:
+        done.append((share, trials))
+        return [["ckm", share, trial, 0, 0.5] for trial in trials]
+
+    monkeypatch.setattr(tables, "rows_of", rows_of)
+    place = tmp_path / "out"
+    tables.run("wine", 12, place, ROOT)
+    assert done == [(share, trials) for trials in (range(10), range(10, 12)) for share in (0.0, 0.25, 0.5)]
+    (place / "wine" / "0.25-0-9.csv").unlink()
+    done.clear()
+    tables.run("wine", 12, place, ROOT)
+    assert done == [(0.25, range(10))]
+    assert len(tables.read_rows("wine", place)) == 36
+    code.write_text("a: 2\n")
+    done.clear()
+    tables.run("wine", 10, place, ROOT)
+    assert len(done) == 3
+    assert len(tables.read_rows("wine", place)) == 30
+
+
+def test_labels_of_three_classes_and_the_others_to_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together: the items that are asked about are clustered too, each for itself."""
+    toy = TableSet({"which": "iris", "folds": 3, "fold_classes": True}, 3, together=True)
+    monkeypatch.setitem(SETS, "toy", toy)
+    one = splits("toy", 1.0, range(1), ROOT)[0]
+    assert (one.table.train.shape, one.table.test.shape, len(set(one.test_labels))) == ((150, 4), (50, 4), 1)
+    assert len(set(one.table.blocks.tolist())) == 52

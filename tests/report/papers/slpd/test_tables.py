@@ -1,0 +1,82 @@
+"""Tables 2 and 3 and Fig. 2 of the SLPD paper from made rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from semicrowd.pipeline.slpd import curve
+from semicrowd.report.papers.slpd import EXHIBITS, figure2, tables
+
+from ...conftest import collected
+
+TABLE_2 = next(one for one in EXHIBITS if one.key == "table-2")
+FIGURE_2 = next(one for one in EXHIBITS if one.key == "figure-2")
+
+
+def made_rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        (method, share, trial, fold, 0.8 + 0.1 * (method == "slpd") + 0.02 * rng.normal())
+        for method in ("ckm", "slpd", "ckm, range") for share in (0.0, 0.25, 0.5)
+        for trial in range(4) for fold in range(3)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["method", "share", "trial", "fold", "bri"])
+
+
+def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rows = made_rows()
+    monkeypatch.setattr(tables, "read_rows", lambda name: rows if name == "wine" else rows.iloc[:0])
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    result = TABLE_2.build(collected(), tmp_path)
+    cells = {cell.cell: cell for cell in result.cells}
+    one = cells["wine, SLPD, 25% of the labels"]
+    values = rows[(rows["method"] == "slpd") & (rows["share"] == 0.25)]["bri"]
+    assert one.paper is not None
+    assert one.ours is not None
+    assert (one.paper.value, one.paper.sd) == (0.926, 0.032)
+    assert (one.ours.mean, one.ours.sd) == pytest.approx((values.mean(), values.std()))
+    assert one.ours.num_runs == 4
+    assert one.deviations == ("4 trials (paper: 100)",)
+    paired = cells["wine, SLPD less CKM, 50% of the labels"]
+    half = rows[rows["share"] == 0.5].groupby(["method", "trial"])["bri"].mean()
+    test = stats.ttest_rel(half["slpd"], half["ckm"])
+    assert paired.ours is not None
+    assert paired.ours.mean == pytest.approx((half["slpd"] - half["ckm"]).mean())
+    assert paired.remark == f"p = {test.pvalue:.2g}"
+    assert cells["wine, ckm, range, 0% of the labels"].paper is None
+    assert cells["iris, UKM"].remark == "not run in this profile"
+    assert cells["iris, UKM"].ours is None
+    assert len([value for value in TABLE_2.values if cells[value.cell].paper == value]) == 24
+    assert any("model=slpd" in command and "seed=0-3" in command for command in result.commands)
+
+
+def test_data_that_cannot_be_had_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tables" / "letter").mkdir(parents=True)
+    (tmp_path / "tables" / "letter" / "unavailable.json").write_text('{"message": "put it there"}')
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    monkeypatch.setattr(tables, "read_rows", lambda _: made_rows().iloc[:0])
+    cells = TABLE_2.build(collected(), tmp_path).cells
+    assert {cell.remark for cell in cells if cell.cell.startswith("letter")} == {
+        "data not available here: put it there"
+    }
+
+
+def test_peaks_of_the_curves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "wine.csv"
+    rows = [
+        (labelled, k, run, -abs(k - peak) + 0.1 * run, 0.01)
+        for labelled, peak in (("none", 5), ("one class", 3), ("all", 2)) for k in (2, 3, 4, 5) for run in range(3)
+    ]  # fmt: skip
+    pd.DataFrame(rows, columns=list(curve.COLUMNS)).to_csv(path, index=False)
+    monkeypatch.setattr(figure2, "PATH", path)
+    result = FIGURE_2.build(collected(), tmp_path)
+    peaks = {cell.cell: cell for cell in result.cells if cell.paper is not None}
+    found = [(cell.paper.value, cell.ours.mean) for cell in peaks.values() if cell.paper and cell.ours]
+    assert found == [(4, 5), (3, 3), (3, 2)]
+    assert [c.remark for c in result.cells if c.quantity == "runs"] == ["K = 5: 3", "K = 3: 3", "K = 2: 3"]
+    assert (tmp_path / result.images[0].path).stat().st_size > 10_000
