@@ -1,6 +1,7 @@
 """params.yaml and profiles."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, lo
 from semicrowd.pipeline.profile import drift, select_profile
 from semicrowd.report.papers import discriminative_bnp
 from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
+from semicrowd.report.papers.slpd import crowd
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
 NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -79,7 +81,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     bnp = {*discriminative_bnp.table1.EXPERIMENTS, *discriminative_bnp.table2.EXPERIMENTS,
            *discriminative_bnp.figure2.EXPERIMENTS, *discriminative_bnp.figure3.EXPERIMENTS,
            discriminative_bnp.figure3.REFERENCE}  # fmt: skip
-    assert set(plan.experiments) == shown | face | others | bnp
+    of_crowds = {f"crowd_{data}_{method}" for data, method in product(crowd.DATA, crowd.METHODS)}
+    assert set(plan.experiments) == shown | face | others | bnp | of_crowds
     assert drift(params, PROFILES) == ""
 
 
@@ -205,8 +208,9 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         of_the_paper = "_paper" in name or (profile == "paper" and "pinwheel" in name)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
-        data = str(settings["data"].get("path") or settings["data"].get("which") or settings["data"]["name"])
-        needs = {"pinwheel": (), "chains": (), "sequence": ("wifi", "homes"),
+        given = settings["data"]
+        data = given["name"] if given["name"] == "sequence" else given.get("path") or given.get("which") or given["name"]
+        needs = {"pinwheel": (), "chains": (), "sequence": ("wifi", "homes"), "iris": ("pen",), "wine": ("pen",),
                  "data/fifteen_scenes": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))
