@@ -204,13 +204,14 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         answers = experiment.answers.overrides() if experiment.answers else []
         settings = settings_of([*experiment.overrides, *answers])
         assert settings["data"]["name"] == experiment.settings["data"]
-        assert (settings["annotations"]["name"] == "none") == (experiment.answers is None)
+        unanswered = experiment.answers is None and experiment.settings.get("annotations", "none") == "none"
+        assert (settings["annotations"]["name"] == "none") == unanswered
         of_the_paper = "_paper" in name or (profile == "paper" and "pinwheel" in name)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         given = settings["data"]
-        data = given["name"] if given["name"] == "sequence" else given.get("path") or given.get("which") or given["name"]
-        needs = {"pinwheel": (), "chains": (), "sequence": ("wifi", "homes"), "iris": ("pen",), "wine": ("pen",),
+        data = given.get("path") or given.get("which") or given["name"]
+        needs = {"pinwheel": (), "chains": (), "walk": ("wifi", "homes"), "iris": ("pen",), "wine": ("pen",),
                  "data/fifteen_scenes": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))
