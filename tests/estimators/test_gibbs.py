@@ -130,4 +130,6 @@ def test_counts() -> None:
 
 
 def test_all_of_them_are_here() -> None:
-    assert {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], _Sampled)} == set(NAMES)
+    # The max-margin mixture runs on the same chains, and has tests of its own.
+    sampled = {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], _Sampled)}
+    assert sampled == {*NAMES, "mmgm"}

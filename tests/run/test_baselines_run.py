@@ -104,7 +104,7 @@ def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_p
     ]  # fmt: skip
     assert "note: restarts=3: model=kmeans is fitted once" in done.stderr
     run = tmp_path / "sweep" / "model-kmeans"
-    assert list(metrics_of(run)) == [*SCORES[:6], *SCORES[12:], *CLUSTERS, *ENDS]
+    assert list(metrics_of(run)) == [*SCORES[: len(_NAMES)], *SCORES[2 * len(_NAMES) :], *CLUSTERS, *ENDS]
     assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
     assert not (run / "workers.csv").exists()
     assert not (tmp_path / "sweep" / "model-mcvc").exists()

@@ -8,6 +8,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from semicrowd.estimators import ESTIMATORS
 from semicrowd.run.composition import CONF, composed, known_keys
 from semicrowd.settings.fields import shown
 from semicrowd.settings.groups import CHOSEN, FIXED, choice_of, names_of
@@ -41,7 +42,9 @@ def test_the_other_groups_choices_are_values_of_a_setting(group: str) -> None:
 
 
 def test_there_are_few_files_and_few_settings() -> None:
-    assert len([path for path in CONF.rglob("*") if path.is_file()]) <= 36
+    files = [path for path in CONF.rglob("*") if path.is_file()]
+    assert {path.stem for path in files if path.parent.name == "model"} == set(ESTIMATORS)
+    assert len(files) - len(ESTIMATORS) <= 30
     keys = known_keys()
     assert {"seed", "epochs", "model.K", "data.path", "annotations.path", "start.kind", "experiment"} <= set(keys)
     for model in ("bayes", "scdc"):
