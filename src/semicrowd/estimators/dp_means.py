@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from semicrowd.estimators.ckm import block_means
 from semicrowd.estimators.unsupervised import NearestCentre
 from semicrowd.settings.baselines import DPMeansParameters
 
@@ -27,10 +28,7 @@ class DPMeans(DPMeansParameters, NearestCentre):
         self.objective_history_: list[float] = []
         for _ in range(self.max_iter):
             before, labels = labels, _assigned(features, centers, self.penalty_)
-            size = np.bincount(labels)
-            centers = np.zeros((len(size), features.shape[1]))
-            np.add.at(centers, labels, features)
-            centers /= size[:, None]
+            centers, _ = block_means(features, labels)
             within = ((features - centers[labels]) ** 2).sum()
             self.objective_history_.append(float(within + self.penalty_ * len(centers)))
             if np.array_equal(before, labels):

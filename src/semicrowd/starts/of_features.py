@@ -11,8 +11,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
-from sklearn.neighbors import NearestCentroid, kneighbors_graph
+from sklearn.neighbors import NearestCentroid
 from threadpoolctl import threadpool_limits
+
+from semicrowd.starts.spreading import neighbour_graph
 
 #: Mean silhouette of a clustering that has found something, and items that it is measured on.
 _APART, _MEASURED = 0.5, 2000
@@ -47,8 +49,7 @@ def communities(features: Float[np.ndarray, "N D"], num_clusters: int, rng: np.r
     Of too many the graph is asked for coarser ones; where it falls into more pieces than that, items of the smallest go
     to the nearest mean of the rest.
     """
-    nearest = kneighbors_graph(features, min(_NEIGHBOURS, len(features) - 1))
-    graph = networkx.from_scipy_sparse_array(nearest.maximum(nearest.T))
+    graph = networkx.from_scipy_sparse_array(neighbour_graph(features, _NEIGHBOURS))
     resolution = 1.0
     while True:
         tried = [

@@ -75,7 +75,10 @@ class _Portfolio:
             networks = self.settings.networks
             learned = NetworkSpread(self.features.astype(np.float32), self.model.hidden, networks, self.data.seed)
             best = judged(found, self.answers)
-            for name, clusters in ((f"{best}, then networks", found[best].clusters), ("networks", first[NETWORKS])):
+            finalists = {"networks": first[NETWORKS]}
+            if not np.array_equal(found[best].clusters, first[NETWORKS]):
+                finalists = {f"{best}, then networks": found[best].clusters} | finalists
+            for name, clusters in finalists.items():
                 found[name] = self.refined(name, clusters, [*self.spreads, learned], rounds=0)
         best = judged(found, self.answers)
         self.say(f"start: {_verdict(found, best, self.answers)}")

@@ -39,6 +39,12 @@ _KAPPA = 0.01
 _POWERS, _DOUBT, _LEAST_SHARE, _ALIKE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02, 5.0
 
 
+def neighbour_graph(features: Float[np.ndarray, "N D"], number: int) -> sparse.csr_array | sparse.csr_matrix:
+    """Ones [N, N] between an item and its nearest ``number`` others, in either order."""
+    nearest = kneighbors_graph(features, min(number, len(features) - 1))
+    return nearest.maximum(nearest.T)
+
+
 class Spread(ABC):
     """One way to come from some items to all."""
 
@@ -84,8 +90,7 @@ class NeighbourSpread(Spread):
     """
 
     def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
-        nearest = kneighbors_graph(features, min(_NEIGHBOURS, len(features) - 1))
-        nearest = nearest.maximum(nearest.T)
+        nearest = neighbour_graph(features, _NEIGHBOURS)
         scale = sparse.diags_array(1 / np.sqrt(np.asarray(nearest.sum(1)).ravel()))
         self.graph = (scale @ nearest @ scale).tocsr()
 

@@ -4,9 +4,8 @@ from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.message_passing import infer_placed
@@ -39,10 +38,11 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
     train_vae(model, data, settings, say)
     t_x = latent_statistics(model, data.features)
     if settings.kind in FROM_ANSWERS and data.annotations is not None:
-        _begin_with(model, data, settings, t_x, _from_answers(model, data, data.annotations, settings, say), say)
+        probabilities = _from_answers(model, data, data.annotations, settings, say)
+        _begin_with(model, data, settings, t_x, probabilities, say, of_latent=False)
         return
     if settings.kind == "features":
-        _begin_with(model, data, settings, t_x, _from_features(model, data, say), say)
+        _begin_with(model, data, settings, t_x, _from_features(model, data, say), say, of_latent=False)
         return
     say("start: partitions of the latent means")
     views = _views(data, settings)
@@ -67,14 +67,14 @@ def _from_answers(
     return found.probabilities
 
 
-def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Float[Tensor, "R N K"]:
-    """q(z) of all items by clusters of the features, each restart from a stream of its own."""
+def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[Tensor, "R N"]:
+    """Clusters of the features, each restart from a stream of its own."""
     features, clusters = data.features.cpu().double().numpy(), []
     for restart in range(model.num_restarts):
         found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
         say(f"start: {said}")
         clusters.append(torch.from_numpy(found))
-    return one_hot(torch.stack(clusters), model.num_clusters).float()
+    return torch.stack(clusters)
 
 
 def placed(
@@ -112,14 +112,24 @@ def start_anew(model: GenerativeModel, data: TrainingData, settings: StartSettin
 
 
 def _begin_with(
-    model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor, found: Tensor, say: Say
+    model: GenerativeModel,
+    data: TrainingData,
+    settings: StartSettings,
+    t_x: Tensor,
+    found: Tensor,
+    say: Say,
+    *,
+    of_latent: bool = True,
 ) -> None:
-    """The mixture, and the networks as far as they have to learn, of clusters [R, N] or of probabilities [R, N, K]."""
+    """The mixture, and the networks as far as they have to learn, of clusters [R, N] or of probabilities [R, N, K].
+
+    BayesSCDC's networks know clusters of their own latent means (``of_latent``) already.
+    """
     clusters = found if found.dim() == 2 else found.argmax(-1)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
         teach_classifier(model, data, settings, found, say)
-    elif isinstance(model, BayesSCDC) and found.dim() == 3:
+    elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, say)
 
 
