@@ -18,7 +18,6 @@ from semicrowd.inference.placements import (
     belief,
     belief_bound,
     first_belief,
-    hearing,
     perceived,
     placement_term,
     proposal,
@@ -33,7 +32,7 @@ TASKS: dict[str, list[tuple[int, tuple[int, ...]]]] = {
     "one task": [(0, (0, 1, 2, 3))],
     "two tasks": [(0, (0, 1, 2)), (1, (1, 2, 3))],
 }
-Problem = tuple[torch.Tensor, PlacementGraph, PairEvidence, Placements]
+Problem = tuple[torch.Tensor, PlacementGraph[SlipStatistics], PairEvidence, Placements]
 
 
 def placed(tasks: list[tuple[int, tuple[int, ...]]]) -> Placements:
@@ -157,7 +156,7 @@ def test_an_item_alone_hears_nothing() -> None:
     now = proposal(first_belief(unary.log_softmax(-1), graph), unary, torch.ones(1, 1).double(), graph)
     torch.testing.assert_close(now.z, unary.softmax(-1))
     assert float(belief_bound(now, unary, graph)) == pytest.approx(float(unary.logsumexp(-1).sum()))
-    seen = perceived(now.z, hearing(now.heard, graph.statistics), graph)
+    seen = perceived(now.z, graph.statistics.hearing(now.heard), graph)
     prior = 0.9 * now.z[0, 2] + 0.1 * torch.tensor([0.4, 0.2, 0.1], dtype=torch.float64)
     torch.testing.assert_close(seen.kind[0, 0], prior)
     assert float(seen.slip) == pytest.approx(0.1)
@@ -175,7 +174,7 @@ def test_a_message_is_bounded_by_what_a_slip_costs() -> None:
     """35 answers of 8 nats against an item: two-coin's message is 280 nats, this one less than 10."""
     statistics = SlipStatistics(*(torch.tensor(p).double().log().view(1, 1, -1) for p in (0.98, 0.02, [0.1] * 3, 0.7)))
     heard = torch.tensor([[[280.0, -280.0, 0.0]]], dtype=torch.float64)
-    message = hearing(heard, statistics).message[0, 0]
+    message = statistics.hearing(heard).message[0, 0]
     assert 5 < message[0] - message[1] < 10
 
 
@@ -217,7 +216,7 @@ def test_counts_are_the_gradient_of_the_bound() -> None:
     weight = evidence.weight.clone().requires_grad_()
     term = placement_term(now.z, now.heard, graph, PairEvidence(weight, evidence.offset), SlipStatistics(*leaves))
     stays, slips, kinds, alone, same = torch.autograd.grad(term.sum(), [*leaves, weight])
-    seen = perceived(now.z, hearing(now.heard, graph.statistics), graph)
+    seen = perceived(now.z, graph.statistics.hearing(now.heard), graph)
     by_worker, by_kind = slip_counts(seen, placements.worker, 2)
     for m in range(2):
         of = placements.worker == m
@@ -232,7 +231,7 @@ def test_the_bound_s_maximum_over_q_moves_with_its_parameters_as_the_counts_say(
     """Finite differences of the converged bound, everything else following: the envelope theorem."""
     case = problem("two tasks", seed=4)
     now, _ = climbed(case, 2000)
-    seen = perceived(now.z, hearing(now.heard, case[1].statistics), case[1])
+    seen = perceived(now.z, case[1].statistics.hearing(now.heard), case[1])
     u, step = 1, 1e-5
 
     def converged(change: float) -> float:
@@ -253,7 +252,7 @@ def test_the_term_s_gradient_by_z_is_the_message() -> None:
     z = now.z.clone().requires_grad_()
     term = placement_term(z, now.heard, graph, evidence, graph.statistics)
     (slope,) = torch.autograd.grad(term.sum(), z)
-    message = graph.to_items(hearing(now.heard, graph.statistics).message)
+    message = graph.to_items(graph.statistics.hearing(now.heard).message)
     torch.testing.assert_close(slope, message, atol=1e-6, rtol=0)
 
 
@@ -276,7 +275,7 @@ def test_one_hearing_of_the_belief_is_its_own_bound() -> None:
             marginals[u] += now.z[0, n, k] * q[1:-1]
             marginals[u, k] += now.z[0, n, k] * q[0]
     total += (evidence.weight[0] * (marginals[placements.i] * marginals[placements.j]).sum(-1)).sum()
-    torch.testing.assert_close(perceived(now.z, hearing(heard, graph.statistics), graph).kind[0], marginals)
+    torch.testing.assert_close(perceived(now.z, graph.statistics.hearing(heard), graph).kind[0], marginals)
     torch.testing.assert_close(belief_bound(now, unary, graph).sum() + evidence.offset.sum(), total)
 
 
@@ -302,7 +301,7 @@ def test_placed_items_are_where_their_tasks_and_features_agree() -> None:
     assert found.heard is not None
     now = first_belief(found.log_z, graph, found.heard)
     torch.testing.assert_close(now.heard, now.incoming, rtol=0, atol=0.05)
-    target = (unary + graph.to_items(hearing(now.heard, graph.statistics).message)).log_softmax(-1)
+    target = (unary + graph.to_items(graph.statistics.hearing(now.heard).message)).log_softmax(-1)
     torch.testing.assert_close(found.log_z.exp(), target.exp(), rtol=0, atol=0.01)
     bounds = climbed((unary, graph, evidence, placements), 100)[1]
     assert float(belief_bound(now, unary, graph).sum() + evidence.offset.sum()) > bounds[-1] - 0.01

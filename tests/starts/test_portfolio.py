@@ -40,7 +40,10 @@ def test_predictive_probability_by_enumeration_of_the_clusters() -> None:
     rng = np.random.default_rng(1)
     features = rng.dirichlet(np.ones(3), len(ITEMS))
     annotators = judge_annotators(rng.dirichlet(np.ones(3), len(ITEMS)), ANSWERS)
-    found = log_predictive(features, ANSWERS, annotators)
+    same = (features[ANSWERS.index.i] * features[ANSWERS.index.j]).sum(1)
+    rates = ((eta[0, :, 0] + 1) / (eta[0] + 1).sum(-1) for eta in annotators)
+    sensitivity, specificity = (rate.numpy()[ANSWERS.worker] for rate in rates)
+    found = log_predictive(same, sensitivity, specificity, ANSWERS.label)
     for p in (0, 17, 311):
         shapes = [eta[0, ANSWERS.worker[p]] + 1 for eta in annotators]
         alpha, beta = (float(shape[0] / shape.sum()) for shape in shapes)

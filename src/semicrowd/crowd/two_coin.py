@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+#: Beta prior of sensitivity and specificity where there is no other; MCVC's.
+QUALITY_PRIOR = (10.0, 1.0)
+
 
 class PairEvidence(NamedTuple):
     """E ln p(L_ij | z_i, z_j) = weight · 1[z_i = z_j] + offset, for every answer. Shapes [R, P].

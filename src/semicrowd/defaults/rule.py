@@ -80,6 +80,8 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
     if bayes:
         yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
+    if facts.num_tasks and not bayes:
+        yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
     if many:
         yield from _many(bayes)
     else:

@@ -77,21 +77,24 @@ def fit_generative(
 def annotator_model(
     settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
 ) -> BayesSettings | SCDCSettings:
-    """The settings with ``answers=auto`` settled: placements need whole tasks in every step.
+    """The settings with ``answers=auto`` settled: what is of tasks needs them, BayesSCDC's placements in every step.
 
     Raises
     ------
     UserError
         Where placements are asked for and there are none.
     """
-    if not isinstance(settings, BayesSettings) or answers is None or settings.answers == "two_coin":
+    if answers is None or settings.answers == "two_coin":
         return settings
+    bayes = isinstance(settings, BayesSettings)
     if settings.answers == "auto":
-        tasks = answers.task is not None and settings.sampler in ("auto", "tasks")
-        return replace(settings, answers="placements" if tasks else "two_coin")
+        tasks = answers.task is not None and (not bayes or settings.sampler in ("auto", "tasks"))
+        return replace(settings, answers="two_coin" if not tasks else "placements" if bayes else "confusions")
     if answers.task is None:
-        raise UserError("model.answers=placements: these answers do not come in tasks; use model.answers=two_coin")
-    if settings.sampler not in ("auto", "tasks"):
+        raise UserError(
+            f"model.answers={settings.answers}: these answers do not come in tasks; use model.answers=two_coin"
+        )
+    if bayes and settings.sampler not in ("auto", "tasks"):
         raise UserError(f"model.answers=placements: expected model.sampler=tasks, got {settings.sampler}")
     return settings
 

@@ -6,7 +6,7 @@ cannot-links (two nodes, w = −4), so each connected component takes a step of 
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -19,11 +19,9 @@ from semicrowd.inference.placements import (
     PlacementGraph,
     belief_bound,
     first_belief,
-    hearing,
     item_messages,
     keep,
     linked_messages,
-    perceived,
     proposal,
 )
 from semicrowd.inference.simplex import LEAST, log_softmax
@@ -39,7 +37,7 @@ _SURE = 2
 
 
 #: Answers each on its own, or those of tasks.
-Graph = PairGraph | PlacementGraph
+Graph = PairGraph | PlacementGraph[Any]
 
 
 class LocalPosterior(NamedTuple):
@@ -156,7 +154,9 @@ def infer_local(
     return LocalPosterior(eta_x, t_x, root, log_z, None if state.belief is None else state.belief.heard)
 
 
-def _without_slips(recognition: Tensor, expected: ExpectedGlobals, graph: PlacementGraph, start: Found | None) -> Found:
+def _without_slips(
+    recognition: Tensor, expected: ExpectedGlobals, graph: PlacementGraph[Any], start: Found | None
+) -> Found:
     sure = replace(graph, statistics=graph.statistics.never())
     state = _first(recognition, expected, sure, start)
     for _ in range(_SURE):
@@ -171,7 +171,7 @@ def _messages(state: _Sweep, graph: Graph) -> Tensor:
     if isinstance(graph, PairGraph):
         return graph.messages(z)
     assert state.belief is not None
-    kind = perceived(z, hearing(state.belief.heard, graph.statistics), graph).kind.detach()
+    kind = graph.statistics.hearing(state.belief.heard).kind(z[:, graph.item]).detach()
     return item_messages(kind, graph) + linked_messages(z, graph)
 
 
@@ -222,7 +222,7 @@ def _update_z(state: _Sweep, unary: Tensor, graph: Graph | None) -> _Sweep:
     return _Sweep(log_z, z, torch.where(stay, state.messages, messages), _next_step(state.step, fell), change)
 
 
-def _update_placed(state: _Sweep, unary: Tensor, graph: PlacementGraph) -> _Sweep:
+def _update_placed(state: _Sweep, unary: Tensor, graph: PlacementGraph[Any]) -> _Sweep:
     """z and what every placement perceived, from the unary messages and the rest of each task."""
     assert state.belief is not None
     assert state.step is not None
@@ -262,7 +262,7 @@ def infer_z(
 @torch.no_grad()
 def infer_placed(
     unary: Float[Tensor, "R n K"],
-    graph: PlacementGraph,
+    graph: PlacementGraph[Any],
     start: Found | None = None,
     max_sweeps: int = 200,
     tolerance: float = 1e-4,

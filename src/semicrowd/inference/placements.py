@@ -13,7 +13,7 @@ Axes: R restarts, n items, U placements, P answers, K kinds, C connected compone
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -47,6 +47,39 @@ class SlipStatistics(NamedTuple):
         """The same of annotators who hardly ever slip."""
         return self._replace(slips=torch.full_like(self.slips, RARE))
 
+    def hearing(self, heard: Float[Tensor, "R U K"]) -> "Hearing":
+        """q(s, y | z) and the message to z from h."""
+        moved = heard + self.kinds
+        normaliser = torch.logaddexp(moved.logsumexp(-1, keepdim=True), self.alone)
+        # Less than e^−60 of a probability is nothing, and numbers that underflow are slow.
+        odds = (heard + (self.stays - self.slips) - normaliser).clamp(min=-60)
+        message = softplus(odds) + (normaliser + self.slips)
+        kinds = (moved - normaliser).clamp(min=LEAST).exp()
+        return Hearing(message, odds.sigmoid(), (-odds).sigmoid(), kinds)
+
+
+@runtime_checkable
+class Statistics(Protocol):
+    """What each placement may do, of whatever model of the annotators."""
+
+    def never(self) -> Self:
+        """The same of annotators who hardly ever err."""
+
+    def hearing(self, heard: Float[Tensor, "R U K"]) -> "Heard":
+        """q(y | z) and the message to z from h."""
+
+
+@runtime_checkable
+class Heard(Protocol):
+    """q(y | z) of every placement, given what the others of its task say."""
+
+    @property
+    def message(self) -> Float[Tensor, "R U K"]:
+        """λ(l), to z = l."""
+
+    def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
+        """q(y = k), linear in q(z) of the placement's item."""
+
 
 #: Logarithm of the chance of a slip that no task is ever explained by.
 RARE = -60.0
@@ -60,8 +93,11 @@ def slip_statistics(expected: ExpectedGlobals, placements: Placements) -> SlipSt
     return SlipStatistics(each[..., 1:], each[..., :1], kinds[..., :-1], kinds[..., -1:])
 
 
+S = TypeVar("S", bound=Statistics)
+
+
 @dataclass
-class PlacementGraph:
+class PlacementGraph(Generic[S]):
     """Placements of the items of a batch, and the answers between them.
 
     Parameters
@@ -74,7 +110,7 @@ class PlacementGraph:
 
     item: Int[Tensor, "U"]
     answers: PairGraph
-    statistics: SlipStatistics
+    statistics: S
     links: PairGraph
 
     @property
@@ -105,17 +141,19 @@ class Hearing(NamedTuple):
 
     Attributes
     ----------
-    heard : [R, U, K], h
     message : [R, U, K], λ(l), to z = l
     stays, moves : [R, U, K], q(no slip | z = l) and its complement
     kinds : [R, U, K], q(y = k | a slip)
     """
 
-    heard: Tensor
     message: Tensor
     stays: Tensor
     moves: Tensor
     kinds: Tensor
+
+    def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
+        """q(y = k); what is missing to 1 is "alone"."""
+        return own * self.stays + (own * self.moves).sum(-1, keepdim=True) * self.kinds
 
 
 class Perceived(NamedTuple):
@@ -133,23 +171,11 @@ class Perceived(NamedTuple):
     slip_kind: Tensor
 
 
-def hearing(heard: Float[Tensor, "R U K"], statistics: SlipStatistics) -> Hearing:
-    """q(s, y | z) and the message to z from h."""
-    stays, slips, kinds, alone = statistics
-    moved = heard + kinds
-    normaliser = torch.logaddexp(moved.logsumexp(-1, keepdim=True), alone)
-    # Less than e^−60 of a probability is nothing, and numbers that underflow are slow.
-    odds = (heard + (stays - slips) - normaliser).clamp(min=-60)
-    message = softplus(odds) + (normaliser + slips)
-    return Hearing(heard, message, odds.sigmoid(), (-odds).sigmoid(), (moved - normaliser).clamp(min=LEAST).exp())
-
-
-def perceived(z: Float[Tensor, "R n K"], hearing: Hearing, graph: PlacementGraph) -> Perceived:
+def perceived(z: Float[Tensor, "R n K"], hearing: Hearing, graph: PlacementGraph[Any]) -> Perceived:
     """Marginals of y and s; linear in q(z)."""
     own = z[:, graph.item]
     slip = (own * hearing.moves).sum(-1, keepdim=True)
-    slip_kind = slip * hearing.kinds
-    return Perceived(own * hearing.stays + slip_kind, slip, slip_kind)
+    return Perceived(hearing.kind(own), slip, slip * hearing.kinds)
 
 
 class Belief(NamedTuple):
@@ -174,40 +200,42 @@ class Belief(NamedTuple):
     value: Tensor
 
 
-def belief(own: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: PlacementGraph) -> Belief:
+def belief(own: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: PlacementGraph[Any]) -> Belief:
     """From the natural parameters."""
-    conditional = hearing(heard, graph.statistics)
+    conditional = graph.statistics.hearing(heard)
     log_z = log_softmax(own + graph.to_items(conditional.message))
     z = log_z.exp()
-    kind = perceived(z, conditional, graph).kind
+    kind = conditional.kind(z[:, graph.item])
     incoming, linked = graph.answers.messages(kind), linked_messages(z, graph)
     of_placements = (z[:, graph.item] * conditional.message + kind * (0.5 * incoming - heard)).sum(-1)
     value = graph.to_items(of_placements) + 0.5 * (z * linked).sum(-1)
     return Belief(log_z, z, own, heard, incoming, linked, value)
 
 
-def linked_messages(z: Float[Tensor, "R n K"], graph: PlacementGraph) -> Float[Tensor, "R n K"]:
+def linked_messages(z: Float[Tensor, "R n K"], graph: PlacementGraph[Any]) -> Float[Tensor, "R n K"]:
     """What the links say to z."""
     return graph.links.messages(z) if len(graph.links.i) else torch.zeros_like(z)
 
 
 def first_belief(
-    log_z: Float[Tensor, "R n K"], graph: PlacementGraph, heard: Float[Tensor, "R U K"] | None = None
+    log_z: Float[Tensor, "R n K"], graph: PlacementGraph[Any], heard: Float[Tensor, "R U K"] | None = None
 ) -> Belief:
     """q(z) as given, with nothing heard of any other item, or with what was heard when it was found."""
     if heard is None:
         return belief(log_z, log_z.new_zeros(log_z.shape[0], len(graph.item), log_z.shape[-1]), graph)
-    return belief(log_z - graph.to_items(hearing(heard, graph.statistics).message), heard, graph)
+    return belief(log_z - graph.to_items(graph.statistics.hearing(heard).message), heard, graph)
 
 
-def proposal(now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R C"], graph: PlacementGraph) -> Belief:
+def proposal(
+    now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R C"], graph: PlacementGraph[Any]
+) -> Belief:
     """Every item's factor by a share of the way to its optimum given the others'."""
     share = graph.per_node(step)[..., None]
     own = now.own + share * (unary + now.linked - now.own)
     return belief(own, now.heard + share[:, graph.item] * (now.incoming - now.heard), graph)
 
 
-def keep(marked: Bool[Tensor, "R n"], old: Belief, new: Belief, graph: PlacementGraph) -> Belief:
+def keep(marked: Bool[Tensor, "R n"], old: Belief, new: Belief, graph: PlacementGraph[Any]) -> Belief:
     """``old`` of the marked items, [R, n] bool, ``new`` of the others."""
     if not marked.any():
         return new
@@ -216,20 +244,20 @@ def keep(marked: Bool[Tensor, "R n"], old: Belief, new: Belief, graph: Placement
     return Belief(*(torch.where(mask, a, b) for mask, a, b in zip(masks, old, new, strict=True)))
 
 
-def belief_bound(now: Belief, unary: Float[Tensor, "R n K"], graph: PlacementGraph) -> Float[Tensor, "R C"]:
+def belief_bound(now: Belief, unary: Float[Tensor, "R n K"], graph: PlacementGraph[Any]) -> Float[Tensor, "R C"]:
     """The part of the surrogate bound that the items of the graph decide, by component, up to a constant."""
     return graph.per_component((now.z * (unary - now.log_z)).sum(-1) + now.value)
 
 
-def item_messages(kind: Float[Tensor, "R U K"], graph: PlacementGraph) -> Float[Tensor, "R n K"]:
+def item_messages(kind: Float[Tensor, "R U K"], graph: PlacementGraph[Any]) -> Float[Tensor, "R n K"]:
     """Σ_t λ_ti(l) given q(y) of the others: what the tasks say to z."""
-    return graph.to_items(hearing(graph.answers.messages(kind), graph.statistics).message)
+    return graph.to_items(graph.statistics.hearing(graph.answers.messages(kind)).message)
 
 
 def placement_term(
     z: Float[Tensor, "R n K"],
     heard: Float[Tensor, "R U K"],
-    graph: PlacementGraph,
+    graph: PlacementGraph[SlipStatistics],
     evidence: PairEvidence,
     statistics: SlipStatistics,
 ) -> Float[Tensor, "R"]:
@@ -244,12 +272,12 @@ def placement_term(
     evidence : of the answers
     statistics : under which the bound is taken
     """
-    conditional = hearing(heard, graph.statistics)
+    theirs = graph.statistics
+    conditional = theirs.hearing(heard)
     seen = perceived(z, conditional, graph)
     answers = (evidence.weight * graph.answers.agreement(seen.kind) + evidence.offset).double().sum(-1)
     # Were the statistics those of the graph, λ − h would do; the differences are what others change.
     free = (z[:, graph.item] * conditional.message - seen.kind * heard).double().sum((-2, -1))
-    theirs = graph.statistics
     by_kind = (seen.slip_kind * (statistics.kinds - theirs.kinds)).double().sum((-2, -1))
     alone = seen.slip - seen.slip_kind.sum(-1, keepdim=True)
     by_slip = (1 - seen.slip) * (statistics.stays - theirs.stays) + seen.slip * (statistics.slips - theirs.slips)

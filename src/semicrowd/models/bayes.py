@@ -19,7 +19,7 @@ from semicrowd.inference.message_passing import Found, Graph, LocalPosterior, in
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.placements import (
     PlacementGraph,
-    hearing,
+    SlipStatistics,
     perceived,
     placement_term,
     slip_counts,
@@ -178,7 +178,12 @@ class BayesSCDC(GenerativeModel):
         return (weights * relational_term(local, graph, evidence)).double().sum(1)
 
     def _placed(
-        self, part: Part, local: LocalPosterior, graph: PlacementGraph, expected: ExpectedGlobals, weight: Tensor | None
+        self,
+        part: Part,
+        local: LocalPosterior,
+        graph: PlacementGraph[SlipStatistics],
+        expected: ExpectedGlobals,
+        weight: Tensor | None,
     ) -> Float[Tensor, "R"]:
         """The same where annotators place items, and what their slips cost."""
         answers, z = part.answers, local.probabilities[:, : graph.num_nodes]
@@ -272,7 +277,7 @@ class BayesSCDC(GenerativeModel):
         if isinstance(graph, PlacementGraph):
             assert local.heard is not None
             assert answers.placements is not None
-            seen = perceived(local.log_z.exp(), hearing(local.heard, graph.statistics), graph)
+            seen = perceived(local.log_z.exp(), graph.statistics.hearing(local.heard), graph)
             same = graph.answers.agreement(seen.kind)
             slips, kinds = slip_counts(seen, answers.placements.worker, self.num_annotators)
             targets["slips"] += slips
@@ -364,7 +369,7 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
     return graph_of(part.answers, evidence)
 
 
-def placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph:
+def placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph[SlipStatistics]:
     """The graph of a part's placements and of the links to its views."""
     answers = part.answers
     assert answers is not None

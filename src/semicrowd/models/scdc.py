@@ -14,6 +14,7 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, quality_posterior
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, normal_inverse_wishart
+from semicrowd.inference.confusions import place
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
@@ -66,6 +67,11 @@ class SCDC(GenerativeModel):
         # [R, 2, M]: sensitivity, specificity. Without annotators nothing trains it, which several processes would miss.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
 
+    @property
+    def places(self) -> bool:
+        """Whether the annotators place items in tasks, and may misplace one."""
+        return self.settings.answers == "confusions" and self.num_annotators > 0
+
     # ---------------------------------------------------------------- the bound of a step
 
     def bound(
@@ -102,8 +108,8 @@ class SCDC(GenerativeModel):
         """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
         answers = data.answers
         assert answers is not None
+        log_z = self._with_answers(self.classifier(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
-        log_z = infer_z(self.classifier(data.features[answers.items]), graph)
         same = graph.agreement(log_z.exp())
         found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
         every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
@@ -167,13 +173,18 @@ class SCDC(GenerativeModel):
 
     @torch.no_grad()
     def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
-        """q(z | o) updated by the answers: message passing (eq. 14) with ln q(z | o) as the unary potential."""
+        """q(z | o) updated by the answers."""
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)]
         alone = self.posterior(items)
-        graph, _ = self._graph(answers)
-        log_z = infer_z(self.classifier(items.to(self.device)), graph)
+        log_z = self._with_answers(self.classifier(items.to(self.device)), answers)
         return Posterior(log_z.exp().cpu().float(), alone.latent_mean)
+
+    def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
+        """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""
+        if self.places:
+            return place(unary, answers, *self.annotator_statistics()).log_z
+        return infer_z(unary, self._graph(answers)[0])
 
     @torch.no_grad()
     def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:

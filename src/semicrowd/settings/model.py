@@ -94,6 +94,11 @@ class SCDCSettings(GenerativeSettings):
         "corrected", "first α and β: corrected (.9) | paper (Beta(1, 1) each) | released (one draw for all)",
         choice("corrected", "paper", "released"),
     )
+    answers: str = setting(
+        "two_coin", "two_coin | confusions (annotators place the items of a task, and may misplace one or take two "
+        "kinds for one) | auto (confusions where answers come in tasks)",
+        choice("two_coin", "confusions", "auto"),
+    )
     drop_mass: float = setting(
         0.0, "mass of q(z | o) whose clusters may share one x; 0: the exact sum over z", number(0, 0.999999)
     )

@@ -26,6 +26,7 @@ from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, update
 from semicrowd.nets import Classifier
@@ -33,13 +34,11 @@ from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Beta prior of sensitivity and specificity; MCVC's.
-QUALITY_PRIOR = (10.0, 1.0)
 #: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
 #: even use is rewarded.
 HELD, TAUGHT = 0.15, 0.35
 #: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
-STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.2, 0.03
+STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.3, 0.03
 #: Items that networks learn from in a step, at most.
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.

@@ -10,19 +10,22 @@ alone? No label is involved.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
-from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, quality_posterior
+from semicrowd.crowd.two_coin import QUALITY_PRIOR, PairEvidence, agreement_by_annotator, quality_posterior
 from semicrowd.expfam import beta
+from semicrowd.inference.confusions import place
 from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
-from semicrowd.starts.answer_classifier import QUALITY_PRIOR, Annotators
+from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.spreading import Spread
 
@@ -75,21 +78,67 @@ def cotrain(
     clusters : of the annotated items, any numbers from 0 on
     rng : draws the folds
     """
-    batch = answers.index.whole
     items = answers.annotated
     fold = rng.permutation(len(items)) % FOLDS
     known = one_hot(torch.from_numpy(clusters)).double().numpy()
     for turn in range(rounds + 1):
         known = _used(known)
         features = spread.out_of_sample(items, known, fold)
-        annotators = judge_annotators(known, answers)
-        graph, evidence = answer_graph(batch, *(beta.expected_statistics(eta) for eta in annotators))
-        log_z = infer_z(torch.from_numpy(np.log(features))[None], graph)[0].numpy()
+        told = _of_pairs(features, known, answers) if answers.task is None else _of_tasks(features, known, answers)
         if turn == rounds:
             break
-        known = _joined(np.exp(log_z), answers, evidence.weight[0].numpy())
-    scores = log_predictive(features, answers, annotators)
-    return Candidate(known, annotators, scores, item_evidence(log_z, features, answers, evidence), spread)
+        known = np.exp(told.log_z) if told.weight is None else _joined(np.exp(told.log_z), answers, told.weight)
+    return Candidate(known, judge_annotators(known, answers), told.scores, told.evidence, spread)
+
+
+class _Told(NamedTuple):
+    """What the answers make of annotated items whose features say something already.
+
+    Attributes
+    ----------
+    log_z : [n, K]
+    scores, evidence : see :class:`Candidate`
+    weight : [P], what each answer says for its items being one, where it says so by itself
+    """
+
+    log_z: np.ndarray
+    scores: np.ndarray
+    evidence: np.ndarray
+    weight: np.ndarray | None
+
+
+def _of_pairs(features: np.ndarray, known: np.ndarray, answers: PairAnnotations) -> _Told:
+    """Answers each on its own, annotators as the clusters before show them."""
+    annotators = judge_annotators(known, answers)
+    graph, evidence = answer_graph(answers.index.whole, *(beta.expected_statistics(eta) for eta in annotators))
+    log_z = infer_z(torch.from_numpy(np.log(features))[None], graph)[0].numpy()
+    alpha, specificity = (rate[0].numpy()[answers.worker] for rate in map(_mean, annotators))
+    same = (features[answers.index.i] * features[answers.index.j]).sum(1)
+    scores = log_predictive(same, alpha, specificity, answers.label)
+    return _Told(log_z, scores, item_evidence(log_z, features, answers, evidence), evidence.weight[0].numpy())
+
+
+def _of_tasks(features: np.ndarray, known: np.ndarray, answers: PairAnnotations) -> _Told:
+    """Answers of whole tasks, whose annotators may confuse kinds or misplace an item.
+
+    Nothing is joined: that many see two kinds as one is no sign that they are.
+    """
+    at_first = [beta.expected_statistics(eta) for eta in judge_annotators(known, answers)]
+    placed = place(torch.from_numpy(np.log(features))[None], answers.index.whole, *at_first)
+    i, j, worker, seen = answers.index.i, answers.index.j, answers.worker, placed.same()[0].numpy()
+    same = np.empty(len(i))
+    for annotator in np.unique(worker):
+        rows = worker == annotator
+        same[rows] = ((features[i[rows]] @ seen[annotator]) * features[j[rows]]).sum(1)
+    alpha, specificity = (rate[0].numpy()[worker] for rate in map(_mean, placed.quality))
+    scores = log_predictive(same, alpha, specificity, answers.label)
+    return _Told(placed.log_z[0].numpy(), scores, placed.evidence[0].numpy(), None)
+
+
+def _mean(eta: Tensor) -> Tensor:
+    """Of Beta distributions, [*batch, 2] → [*batch]."""
+    shape = beta.to_standard(eta)
+    return shape[..., 0] / shape.sum(-1)
 
 
 def judge_annotators(known: Float[np.ndarray, "n K"], answers: PairAnnotations) -> Annotators:
@@ -103,15 +152,14 @@ def judge_annotators(known: Float[np.ndarray, "n K"], answers: PairAnnotations) 
 
 
 def log_predictive(
-    features: Float[np.ndarray, "n K"], answers: PairAnnotations, annotators: Annotators
+    same: Float[np.ndarray, "P"],
+    sensitivity: Float[np.ndarray, "P"],
+    specificity: Float[np.ndarray, "P"],
+    label: Int[np.ndarray, "P"],
 ) -> Float[np.ndarray, "P"]:
-    """ln p(answer) where clusters of both items have these probabilities, annotators at their posterior means."""
-    alpha, beta_ = (
-        (shape[0, :, 0] / shape[0].sum(-1)).numpy()[answers.worker] for shape in map(beta.to_standard, annotators)
-    )
-    same = (features[answers.index.i] * features[answers.index.j]).sum(1)
-    one = alpha * same + (1 - beta_) * (1 - same)
-    return np.log(np.where(answers.label == 1, one, 1 - one))
+    """ln p(answer) of annotators with these rates where both items are of one kind with chance ``same``."""
+    one = sensitivity * same + (1 - specificity) * (1 - same)
+    return np.log(np.where(label == 1, one, 1 - one))
 
 
 def item_evidence(

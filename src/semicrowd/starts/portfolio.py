@@ -161,12 +161,17 @@ def _joined(clusters: np.ndarray, answers: PairAnnotations, num_clusters: int) -
 def judged(found: Mapping[str, Candidate], answers: PairAnnotations) -> str:
     """The name of the winner.
 
-    Of those that all answers together do not refute, and of these within one standard error of the best score, one with
-    the fewest clusters. The standard error is that of the mean difference to the best, paired by answer, over items.
+    Of whole tasks the one with the highest evidence, which knows of misplaced items and merged kinds. Of answers on
+    their own, which can't tell those from two kinds that are one: of those that all answers together do not refute, and
+    of these within one standard error of the best score, one with the fewest clusters. The standard error is that of
+    the mean difference to the best, paired by answer, over items.
     Refuted is whose evidence is less than another's by more than :data:`_REFUTED` standard errors of the difference,
     over items: a thousand answers that tell two kinds apart count, also where features alone would not tell them apart.
     """
-    most = max(found.values(), key=lambda one: one.evidence.sum()).evidence
+    likeliest = max(found, key=lambda name: found[name].evidence.sum())
+    if answers.task is not None:
+        return likeliest
+    most = found[likeliest].evidence
     left = {name: one for name, one in found.items() if not _refuted(most - one.evidence)}
     best = max(left, key=lambda name: left[name].scores.mean())
     leads = {name: _lead(left[best], one, answers) for name, one in left.items()}

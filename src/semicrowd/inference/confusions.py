@@ -1,0 +1,165 @@
+"""Annotators of whole tasks who confuse kinds: what each makes of a kind, a row of probabilities (docs/DEVIATIONS.md).
+
+The perceived kind y_ti of item i in task t of annotator m has p(y_ti = k | z_i = l) = C_m(l, k) over the K kinds and
+one more state, "alone", equal to no other item's; the task's answers follow the two-coin model on whether y_ti = y_tj.
+Who merges two kinds has one row for both, who misplaces an item now and then a little beside the diagonal. It is the
+model of Dawid & Skene (1979) on kinds that show only in pairs; :mod:`.placements` has one rate of slips in place of
+the rows.
+
+As there, q(z, y) has one factor for each item, q(z_i) Π_t q(y_ti | z_i), in which y given z is exact. C, α and β are at
+their posterior means.
+
+Axes: R restarts, n items, U placements, P answers, K kinds, M annotators.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import pad
+
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.two_coin import QUALITY_PRIOR, agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.expfam import beta, dirichlet
+from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.message_passing import Found, infer_placed
+from semicrowd.inference.placements import RARE, PlacementGraph, belief
+
+#: Pseudo-placements of a row: on the diagonal, and on all that is beside it together.
+RIGHT, WRONG = 9.0, 1.0
+#: Turns of who the items are, then what their annotators are like; and of each, sweeps and the change that ends them.
+_TURNS, _SWEEPS, _TOLERANCE = 10, 20, 1e-3
+
+
+class Confusions(NamedTuple):
+    """What the annotator of each placement makes of the kinds.
+
+    Attributes
+    ----------
+    table : [R, M, K, K + 1], ln C_m(l, k), the last column for a kind of its own
+    worker : [U]
+    """
+
+    table: Tensor
+    worker: Tensor
+
+    def never(self) -> "Confusions":
+        """The same of annotators who hardly ever confuse."""
+        sure = torch.full_like(self.table, RARE)
+        sure.diagonal(dim1=-2, dim2=-1).zero_()
+        return self._replace(table=sure)
+
+    def hearing(self, heard: Float[Tensor, "R U K"]) -> "ConfusedHearing":
+        """q(y | z) and the message to z from h."""
+        joint = self.table[:, self.worker] + pad(heard, (0, 1))[:, :, None]
+        message = joint.logsumexp(-1)
+        return ConfusedHearing(message, (joint - message[..., None]).exp())
+
+
+class ConfusedHearing(NamedTuple):
+    """q(y | z) of every placement, given what the others of its task say.
+
+    Attributes
+    ----------
+    message : [R, U, K], λ(l), to z = l
+    conditional : [R, U, K, K + 1], q(y = k | z = l)
+    """
+
+    message: Tensor
+    conditional: Tensor
+
+    def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
+        """q(y = k), linear in q(z) of the placement's item; what is missing to 1 is "alone"."""
+        return (own[..., None, :] @ self.conditional)[..., 0, :-1]
+
+
+class Placed(NamedTuple):
+    """Where items are, and what their annotators are like.
+
+    Attributes
+    ----------
+    log_z : [R, n, K], ln q(z)
+    quality : natural parameters of q(α) and q(β), of perceived kinds, [R, M, 2] each
+    confusions : [R, M, K, K + 1], C_m(l, k) at its posterior mean
+    evidence : [R, n], ln p(answers) given p(z), each item's part of it and an even share of what belongs to the
+        annotators: the variational bound with C, α and β summed out at their expected counts
+    """
+
+    log_z: Tensor
+    quality: tuple[Tensor, ...]
+    confusions: Tensor
+    evidence: Tensor
+
+    def same(self) -> Float[Tensor, "R M K K"]:
+        """Chance that an annotator perceives items of two kinds as one: Σ_k C(l, k) C(l', k)."""
+        known = self.confusions[..., :-1]
+        return known @ known.mT
+
+
+@torch.no_grad()
+def place(
+    unary: Float[Tensor, "R n K"],
+    answers: RelationalBatch,
+    sensitivity: Float[Tensor, "R M 2"],
+    specificity: Float[Tensor, "R M 2"],
+) -> Placed:
+    """q(z) of the items of whole tasks and the annotators, by turns, given ln p(z) of each item from elsewhere.
+
+    Parameters
+    ----------
+    answers : with placements
+    sensitivity, specificity : E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)], to begin with
+    """
+    (R, _, K), M, placements = unary.shape, sensitivity.shape[1], answers.placements
+    assert placements is not None
+    rows = torch.full((K, K + 1), WRONG / K).to(unary).diagonal_scatter(torch.full((K,), RIGHT).to(unary))
+    prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
+    every = agreement_by_annotator(unary.new_ones(1, len(answers.label)), answers.worker, answers.label, M)[0]
+    counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
+    quality: tuple[Tensor, ...] = ()
+    found: Found | None = None
+    before = unary.new_zeros(())
+    for turn in range(_TURNS):
+        confusions = rows + counts
+        confusions = confusions / confusions.sum(-1, keepdim=True)
+        alpha, beta_ = (one.to(unary) for one in expected)
+        weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
+        graph = _graph(answers, weight, Confusions(confusions.log(), placements.worker))
+        found = infer_placed(unary, graph, found, _SWEEPS, _TOLERANCE)
+        assert found.heard is not None
+        z, heard = found.log_z.exp(), graph.statistics.hearing(found.heard)
+        if turn == _TURNS - 1 or (z - before).abs().max() < _TOLERANCE:
+            break
+        before, own = z, z[:, placements.item]
+        counts = torch.zeros_like(counts).index_add(1, placements.worker, own[..., None] * heard.conditional)
+        agreement = graph.answers.agreement(heard.kind(own))
+        same = agreement_by_annotator(agreement, answers.worker, answers.label, M)
+        quality = quality_posterior(prior, prior, same, every)
+        expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
+    assert found is not None
+    assert found.heard is not None
+    now = belief(found.log_z - graph.to_items(heard.message), found.heard, graph)
+    evidence = (now.z * (unary.log_softmax(-1) - now.log_z)).sum(-1) + now.value
+    evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
+    annotators = _gain(rows, counts, confusions.log()).sum((1, 2))
+    for eta in quality:
+        shape, at_first = beta.to_standard(eta), beta.to_standard(prior)
+        annotators = annotators + _gain(at_first, shape - at_first, beta.expected_statistics(eta)).sum(1).to(unary)
+    return Placed(found.log_z, quality, confusions, evidence + annotators[:, None] / unary.shape[1])
+
+
+def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:
+    """ln of the Dirichlet-multinomial of expected counts, less what ``log_mean`` has said of them already."""
+    eta = dirichlet.to_natural(prior)
+    return dirichlet.log_partition(eta + counts) - dirichlet.log_partition(eta) - (counts * log_mean).sum(-1)
+
+
+def _graph(
+    answers: RelationalBatch, weight: Float[Tensor, "R P"], statistics: Confusions
+) -> PlacementGraph[Confusions]:
+    placements, none = answers.placements, answers.i[:0]
+    assert placements is not None
+    between = PairGraph(len(placements.item), placements.i, placements.j, weight, torch.zeros_like(placements.item), 1)
+    links = PairGraph(answers.num_nodes, none, none, weight[:, :0], answers.component, answers.num_components)
+    return PlacementGraph(placements.item, between, statistics, links)

@@ -1,0 +1,162 @@
+"""Confusions of kinds against sums over all z and y, against slips where they say the same, and on made tasks."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import betaln, gammaln
+from tests.inference.test_placements import placed
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.inference.confusions import RIGHT, WRONG, Confusions, place
+from semicrowd.inference.graph import PairGraph
+from semicrowd.inference.message_passing import infer_placed
+from semicrowd.inference.placements import PlacementGraph, SlipStatistics, belief, belief_bound
+
+K, N = 2, 4
+#: Items of each task, and its annotator.
+TASKS: list[tuple[int, tuple[int, ...]]] = [(0, (0, 1, 2)), (1, (1, 2, 3))]
+AT_FIRST = torch.tensor([0.9, 0.1], dtype=torch.float64).log().expand(1, 8, 2)
+
+
+def table(rng: np.random.Generator) -> torch.Tensor:
+    """ln C of two annotators, [1, 2, K, K + 1]."""
+    return torch.from_numpy(rng.dirichlet(np.ones(K + 1), (1, 2, K))).log()
+
+
+def test_hearing_sums_over_what_is_perceived() -> None:
+    rng = np.random.default_rng(0)
+    log_table, heard = table(rng), torch.from_numpy(rng.normal(size=(1, 3, K)))
+    worker = torch.tensor([0, 1, 1])
+    found = Confusions(log_table, worker).hearing(heard)
+    own = torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
+    for u, annotator in enumerate(worker):
+        weights = [
+            [math.exp(log_table[0, annotator, z, k] + (heard[0, u, k] if k < K else 0.0)) for k in range(K + 1)]
+            for z in range(K)
+        ]
+        assert found.message[0, u].tolist() == pytest.approx([math.log(sum(row)) for row in weights])
+        kind = [sum(float(own[0, u, z]) * weights[z][k] / sum(weights[z]) for z in range(K)) for k in range(K)]
+        assert found.kind(own)[0, u].tolist() == pytest.approx(kind)
+
+
+def test_of_equal_rows_beside_the_diagonal_it_is_the_model_of_slips() -> None:
+    rng = np.random.default_rng(1)
+    slip, kinds = 0.2, np.array([0.5, 0.2, 0.3])  # the last: alone
+    rows = slip * kinds + (1 - slip) * np.eye(K, K + 1)
+    heard = torch.from_numpy(rng.normal(size=(1, 3, K)))
+    one = torch.zeros(1, 3, 1, dtype=torch.float64)
+    log = torch.from_numpy(np.log(kinds))
+    slips = SlipStatistics(one + np.log(1 - slip), one + np.log(slip), log[None, None, :-1], log[None, None, -1:])
+    confusions = Confusions(torch.from_numpy(np.log(rows))[None, None], torch.zeros(3, dtype=torch.long))
+    own = torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
+    torch.testing.assert_close(confusions.hearing(heard).message, slips.hearing(heard).message)
+    torch.testing.assert_close(confusions.hearing(heard).kind(own), slips.hearing(heard).kind(own))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_is_below_the_sum_over_all_kinds_seen_and_true(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    placements, log_table = placed(TASKS), table(rng)
+    unary = torch.from_numpy(rng.dirichlet(np.ones(K), (1, N))).log()
+    weight = torch.from_numpy(rng.normal(scale=2, size=(1, len(placements.i))))
+    between = PairGraph(6, placements.i, placements.j, weight, torch.zeros(6, dtype=torch.long), 1)
+    none = torch.zeros(0, dtype=torch.long)
+    links = PairGraph(N, none, none, weight[:, :0], torch.zeros(N, dtype=torch.long), 1)
+    graph = PlacementGraph(placements.item, between, Confusions(log_table, placements.worker), links)
+    found = infer_placed(unary, graph, None, 200, 1e-9)
+    assert found.heard is not None
+    now = belief(found.log_z - graph.to_items(graph.statistics.hearing(found.heard).message), found.heard, graph)
+    total = -np.inf
+    for z in itertools.product(range(K), repeat=N):
+        for y in itertools.product(range(K + 1), repeat=6):
+            value = sum(float(unary[0, i, z[i]]) for i in range(N))
+            seen = zip(placements.item, placements.worker, y, strict=True)
+            value += sum(float(log_table[0, annotator, z[i], k]) for i, annotator, k in seen)
+            same = [y[i] == y[j] and y[i] < K for i, j in zip(placements.i, placements.j, strict=True)]
+            total = np.logaddexp(total, value + float(weight[0, same].sum()))
+    assert float(belief_bound(now, unary, graph)) <= total + 1e-9
+
+
+def tasks_of(groups: list[list[int]], items: list[list[int]], worker: list[int]) -> RelationalBatch:
+    """All pairs of each task; the same group, the answer 1."""
+    rows = [
+        (a, b, w, int(group[x] == group[y]), t)
+        for t, (group, members, w) in enumerate(zip(groups, items, worker, strict=True))
+        for (x, a), (y, b) in itertools.combinations(enumerate(members), 2)
+    ]
+    i, j, annotators, label, task = (np.array(column) for column in zip(*rows, strict=True))
+    num_items = int(max(i.max(), j.max())) + 1
+    names = tuple(map(str, range(annotators.max() + 1)))
+    return PairAnnotations(i, j, annotators, label, task, num_items, names).index.whole
+
+
+def test_the_evidence_is_near_the_sum_over_everything() -> None:
+    """Exact: z and y enumerated, C a Dirichlet-multinomial, α and β Beta-binomials."""
+    answers = tasks_of([[0, 0, 1]], [[0, 1, 2]], [0])
+    for chance in (0.9, 0.99):
+        p = np.array([[chance, 1 - chance], [chance, 1 - chance], [1 - chance, chance]])
+        found = place(torch.from_numpy(np.log(p))[None], answers, AT_FIRST[:, :1], AT_FIRST[:, :1])
+        prior = np.full((K, K + 1), WRONG / K) + (RIGHT - WRONG / K) * np.eye(K, K + 1)
+        total = -np.inf
+        for z in itertools.product(range(K), repeat=3):
+            for y in itertools.product(range(K + 1), repeat=3):
+                counts = np.zeros((K, K + 1))
+                np.add.at(counts, (list(z), list(y)), 1)
+                rows = gammaln(prior + counts).sum(1) - gammaln((prior + counts).sum(1))
+                rows -= gammaln(prior).sum(1) - gammaln(prior.sum(1))
+                hits = np.zeros((2, 2))
+                for i, j, label in zip(answers.i, answers.j, answers.label, strict=True):
+                    same = y[i] == y[j] and y[i] < K
+                    hits[0 if same else 1, 0 if same == bool(label) else 1] += 1
+                quality = sum(betaln(10 + right, 1 + wrong) - betaln(10, 1) for right, wrong in hits)
+                total = np.logaddexp(total, np.log(p[range(3), z]).sum() + rows.sum() + quality)
+        assert float(found.evidence.sum()) == pytest.approx(total, abs=0.5)
+        assert float(found.evidence.sum()) < total
+
+
+def crowd(merging: bool, misplaced: bool) -> tuple[RelationalBatch, np.ndarray]:
+    """24 tasks of twelve of 30 items in three kinds; half of the six annotators see two kinds as one."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(30) % 3
+    items = [rng.permutation(30)[:12].tolist() for _ in range(24)]
+    worker = [t % 6 for t in range(24)]
+    groups = []
+    for members, annotator in zip(items, worker, strict=True):
+        group = labels[members].copy()
+        if merging and annotator < 3:
+            group[group == 2] = 1
+        if misplaced:
+            group[0] = (group[0] + 1) % 3
+        groups.append(group.tolist())
+    return tasks_of(groups, items, worker), labels
+
+
+@pytest.mark.parametrize(("merging", "misplaced"), [(True, False), (False, True), (True, True)])
+def test_merged_kinds_and_misplaced_items_are_seen_through(merging: bool, misplaced: bool) -> None:
+    answers, labels = crowd(merging, misplaced)
+    kinds = torch.from_numpy(labels[answers.items])
+    unary = torch.full((1, len(kinds), 3), 0.1, dtype=torch.float64)
+    unary[0, torch.arange(len(kinds)), kinds] = 0.8
+    found = place(unary.log(), answers, AT_FIRST[:, :6], AT_FIRST[:, :6])
+    assert (found.log_z[0].argmax(-1) == kinds).all()
+    same = found.same()[0, :, 1, 2]
+    if merging:
+        assert same[:3].min() > same[3:].max() + 0.1  # a merged group is called by either name
+    else:
+        assert same.max() < 0.2
+
+
+def test_two_kinds_that_half_of_the_crowd_merge_have_more_evidence_apart() -> None:
+    answers, labels = crowd(merging=True, misplaced=False)
+    kinds = torch.from_numpy(labels[answers.items])
+    apart, together = torch.full((1, len(kinds), 3), 0.1), torch.full((1, len(kinds), 2), 0.2)
+    apart[0, torch.arange(len(kinds)), kinds] = 0.8
+    together[0, torch.arange(len(kinds)), kinds.clamp(max=1)] = 0.8
+    three, two = (
+        place(one.double().log(), answers, AT_FIRST[:, :6], AT_FIRST[:, :6]).evidence.sum() for one in (apart, together)
+    )
+    assert three > two + 10
