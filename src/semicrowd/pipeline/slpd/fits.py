@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
+from torch.nn.functional import pad
 
-from semicrowd.estimators.slpd import first_means, proportions
+from semicrowd.estimators.slpd import first_clusters, proportions
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
 from semicrowd.models.slpd import Decomposition, posterior
 from semicrowd.settings.baselines import SLPDParameters
@@ -70,9 +71,15 @@ def decompose(tables: Sequence[Table], num_clusters: int, restarts: int, prior: 
 def _batch(tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior) -> Iterator[Fitted]:
     scalers = [StandardScaler().fit(table.train) for table in tables]
     values = [scaler.transform(table.train) for scaler, table in zip(scalers, tables, strict=True)]
-    means = [first_means(one, num_clusters, restarts, t.seed) for one, t in zip(values, tables, strict=True)]
+    samples = _padded(values, [table.blocks for table in tables])
+    begun = [
+        first_clusters(one, table.blocks, num_clusters, restarts, table.seed)
+        for one, table in zip(values, tables, strict=True)
+    ]
+    longest = samples.block.shape[1]
+    first = torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in begun])
     of_fit = torch.arange(len(tables)).repeat_interleave(restarts)
-    fits = Decomposition(_padded(values, [table.blocks for table in tables]), of_fit, torch.cat(means), prior)
+    fits = Decomposition(samples, of_fit, torch.cat([means for means, _ in begun]), first, prior)
     for _ in range(SLPDParameters.n_iter):
         fits.step()
         if not fits.active.any():
