@@ -36,7 +36,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
     drawn from the items, half are CKM's clusters (:func:`first_clusters`).
 
     With ``mean_variance`` and ``variance_scale`` the clusters are the paper's MAP estimates (eq. 9), else maximum
-    likelihood (eq. 8); both are in units of the standardised features.
+    likelihood (eq. 8); both are in units of the scaled features.
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class SLPD(SLPDParameters, CrowdClusterer):
         features = self._new_items(X)
         generator = torch_stream(self.seed_, "slpd/likelihood")
         value, error = log_likelihood(table_of(self._standardised(features)), self._clusters(), self.n_draws, generator)
-        density = np.isfinite(features) @ np.log(self.scaler_.scale_)
+        density = np.isfinite(features) @ np.log(self.scaler_.scale_) if self.standardize else 0.0
         return value[0].numpy() - density, error[0].numpy()
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         empty = np.isnan(features).all(0)
         if empty.any():
             raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
-        self.scaler_ = StandardScaler().fit(features)
+        self.scaler_ = StandardScaler(with_std=self.standardize).fit(features)
         blocks = None if answers is None else blocks_of(answers)
         return iterate(_Fit(self, self._standardised(features), blocks), monitor)
 

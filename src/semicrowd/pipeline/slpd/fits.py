@@ -60,16 +60,20 @@ class Fitted:
         return proportions(posterior(self.test, self.chosen(restart)))[0].argmax(-1).numpy()
 
 
-def decompose(tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior) -> Iterator[Fitted]:
+def decompose(
+    tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior, *, standardize: bool = True
+) -> Iterator[Fitted]:
     """Fit all tables, as many at a time as memory allows; results in their order."""
     size = max(table.train.size for table in tables) * restarts
     at_once = max(_VALUES // size, 1)
     for low in range(0, len(tables), at_once):
-        yield from _batch(tables[low : low + at_once], num_clusters, restarts, prior)
+        yield from _batch(tables[low : low + at_once], num_clusters, restarts, prior, standardize)
 
 
-def _batch(tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior) -> Iterator[Fitted]:
-    scalers = [StandardScaler().fit(table.train) for table in tables]
+def _batch(
+    tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior, standardize: bool
+) -> Iterator[Fitted]:
+    scalers = [StandardScaler(with_std=standardize).fit(table.train) for table in tables]
     values = [scaler.transform(table.train) for scaler, table in zip(scalers, tables, strict=True)]
     samples = _padded(values, [table.blocks for table in tables])
     begun = [
