@@ -15,7 +15,7 @@ from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.inference import slpd
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 
 
 def toy(num_samples: int = 4, missing: bool = False) -> Samples:
@@ -219,6 +219,13 @@ def test_a_sample_begins_in_its_cluster() -> None:
     assert (fits.clusters.concentration[0].tolist(), fits.gamma[0].tolist()) == ([0.5] * 2, [[2.5, 1.5], [0.5, 4.5]])
     even = first_gamma(samples, NEAR)
     torch.testing.assert_close(even[0] - NEAR.concentration, torch.tensor([[1.5, 1.5], [2, 2]], dtype=torch.float64))
+
+
+def test_a_start_whose_items_are_all_alike_counts_last() -> None:
+    alpha = torch.tensor([[1.0, 0.5], [5000.0, 4000.0], [0.7, 0.9]], dtype=torch.float64)
+    clusters = Clusters(torch.zeros(3, 2, 4), torch.ones(3, 2, 4), alpha)
+    assert best_of(torch.tensor([-30.0, -10.0, -20.0]), clusters) == 2
+    assert best_of(torch.tensor([-30.0, -10.0]), Clusters(*(part[[1, 1]] for part in clusters))) == 1
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -20,7 +20,7 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.baselines import SLPDParameters
 
@@ -31,7 +31,8 @@ class SLPD(SLPDParameters, CrowdClusterer):
     Items under must-links are a block, and a block has one vector of proportions θ_c ~ Dir(α), from which every value
     draws its cluster. The blocks are the groups that the majority of the answers joins
     (:func:`semicrowd.crowd.links.blocks_of`); without answers every item is its own, and the method is LPD (the paper's
-    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept. Features are standardised
+    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept
+    (:func:`semicrowd.models.slpd.best_of`). Features are standardised
     first; a NaN is a value that is missing and takes no part. Half of the starts are
     drawn from the items, half are CKM's clusters (:func:`first_clusters`).
 
@@ -168,7 +169,7 @@ class _Fit(Method):
     def result(self) -> Result:
         """The restart with the highest bound."""
         model, fits = self.model, self.fits
-        best = int(fits.bound.argmax())
+        best = best_of(fits.bound, fits.clusters)
         model.means_, model.variances_, model.concentration_ = (part[best].numpy() for part in fits.clusters)
         model.bounds_, model.bound_ = fits.bound.numpy(), float(fits.bound[best])
         alone = table_of(self.values).of(fits.table)

@@ -73,6 +73,15 @@ class Decomposition:
         self.bound, self.active = state["bound"], state["active"]
 
 
+def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
+    """The start with the highest bound; those last whose prior outweighs an item's own values, Σ α > G.
+
+    Their clusters have become alike, and so have the items.
+    """
+    alike = clusters.concentration.sum(-1) > clusters.mean.shape[-1]
+    return max(range(len(bound)), key=lambda start: (not alike[start], float(bound[start])))
+
+
 def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
     """γ of blocks of new samples with the clusters as they are: eqs. 6 and 7 in turn."""
     gamma = first_gamma(samples, clusters)

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from semicrowd.estimators.slpd import first_clusters, proportions
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 from semicrowd.settings.baselines import SLPDParameters
 
 #: Values that the fits of one batch have, in copies: 128 MiB.
@@ -54,6 +54,10 @@ class Fitted:
     def chosen(self, restart: int) -> Clusters:
         """One of the restarts, as fits of their own."""
         return Clusters(*(part[restart : restart + 1] for part in self.clusters))
+
+    def best(self, some: range) -> int:
+        """The best of some of the restarts."""
+        return some[best_of(self.bound[list(some)], Clusters(*(part[list(some)] for part in self.clusters)))]
 
     def predict(self, restart: int) -> np.ndarray:
         """Clusters [N] of the items asked about."""

@@ -48,7 +48,7 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
         kinds = {"slpd": range(of.restarts), "slpd, starts from items": range(0, of.restarts, 2)}
         kinds |= {"slpd, starts from CKM": range(1, of.restarts, 2), "slpd, one start": range(1)}
-        clusters |= {name: fits.predict(max(some, key=fits.bound.tolist().__getitem__)) for name, some in kinds.items()}
+        clusters |= {name: fits.predict(fits.best(some)) for name, some in kinds.items()}
         rows += [
             [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels)]
             for method, labels in clusters.items()
