@@ -64,12 +64,25 @@ def test_npy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("x,y\n1,2\n3,nan\n", "line 3, column y"),
+        ("x,y\n1,2\n,4\n", "line 3, column x"),
+        ("x,y\n1,2\n3\n", "line 3, column y"),
+        ("x,y\n1,2\n\n3,4\n", "line 3, column x"),
+    ],
+)
+def test_a_cell_without_a_number_is_missing(tmp_path: Path, text: str, place: str) -> None:
+    path = _csv(tmp_path, text)
+    data = _load(path)
+    assert data.missing == f"{path}, {place}"
+    assert np.isnan(data.features[1]).any()
+    assert not np.isnan(data.features[0]).any()
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x,y\n1,2\n3,nan\n", "line 3, column y: empty or nan; expected a finite number"),
-        ("x,y\n1,2\n,4\n", "line 3, column x: empty or nan; expected a finite number"),
-        ("x,y\n1,2\n3\n", "line 3, column y: empty or nan; expected a finite number"),
-        ("x,y\n1,2\n\n3,4\n", "line 3, column x: empty or nan; expected a finite number"),
         ("x,y\n1,-inf\n", "line 2, column y: -inf; expected a finite number"),
         ("x,y\n1,2\n3,abc\n", "line 3, column y: abc; expected a number"),
         ("x,y\n1,2\n3,True\n", "line 3, column y: True; expected a number"),
@@ -105,7 +118,7 @@ def test_file_that_is_no_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.array([[1.0, 2.0], [3.0, np.nan]]), "row 1, column 1: empty or nan"),
+        (np.array([[1.0, 2.0], [np.nan, np.inf]]), "row 1, column 1: inf; expected a finite number"),
         (np.zeros(4), r"expected a table of numbers \[items, features\], found float64 \[4\]"),
         (np.array([["a", "b"]]), "expected a table of numbers"),
         (np.zeros((2, 2), complex), "expected a table of numbers"),

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from scipy import integrate, stats
 from torch import Tensor
 from torch.distributions import Dirichlet, Normal
 
+from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.inference import slpd
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 
 
 def toy(num_samples: int = 4, missing: bool = False) -> Samples:
@@ -118,19 +120,49 @@ def random_problem(fits: int = 3, apart: float = 2) -> tuple[Samples, Tensor]:
 PRIORS = [Prior(1e-3), Prior(1e-3, mean_variance=9.0, scale=0.2)]
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-def test_the_bound_never_falls(prior: Prior) -> None:
-    samples, mean = random_problem()
-    fits = samples.of(torch.zeros(3, dtype=torch.long))
+def gains(samples: Samples, mean: Tensor, prior: Prior, iterations: int) -> Tensor:
+    """What every iteration adds to the bound, [iterations − 1, F]."""
+    fits = samples.of(torch.zeros(len(mean), dtype=torch.long))
     clusters = Clusters(mean, torch.ones_like(mean), torch.ones_like(mean[..., 0]))
     gamma, history = first_gamma(fits, clusters), []
-    for _ in range(300):
-        sums = sweep(fits, clusters, gamma)
+    for _ in range(iterations):
+        sums = slpd.sweep(fits, clusters, gamma)
         history.append(bound(fits, clusters, gamma, sums, prior))
-        clusters, gamma = update(fits, clusters, sums, prior)
-    gain = torch.stack(history).diff(dim=0)
+        clusters, gamma = slpd.update(fits, clusters, sums, prior)
+    return torch.stack(history).diff(dim=0)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_bound_never_falls(prior: Prior) -> None:
+    gain = gains(*random_problem(), prior, 300)
     assert gain.min() > -1e-9
     assert gain.sum(0).min() > 5
+
+
+def sweep_as_printed(samples: Samples, clusters: Clusters, gamma: Tensor) -> slpd.Sums:
+    """Eq. 6 with its slip: −ψ(Σ γ_c) of all blocks below the line, which the line above has of a sample's own alone.
+
+    Of blocks with as many values each, what is too much is one factor.
+    """
+    sums = sweep(samples, clusters, gamma)
+    factor = torch.digamma(gamma.sum(-1))[0, 1:].sum().exp()
+    return sums._replace(**{name: getattr(sums, name) * factor for name in ("block", "weight", "first", "second")})
+
+
+def newton_downhill(old: Tensor, *rest: Any) -> Tensor:
+    """Newton's step for α with the wrong sign."""
+    return (2 * old - newton(old, *rest)).clamp(min=1e-3)
+
+
+@pytest.mark.parametrize(("name", "mistake"), [("sweep", sweep_as_printed), ("newton", newton_downhill)])
+def test_a_mistake_in_an_update_lowers_the_bound(name: str, mistake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above can fail."""
+    samples, mean = random_problem()
+    if name == "sweep":  # two blocks with as many values each
+        samples = samples_of(samples.values[:, :20], torch.arange(20)[None] // 10)
+    assert gains(samples, mean, PRIORS[0], 20).min() > -1e-9
+    monkeypatch.setattr(slpd, name, mistake)
+    assert gains(samples, mean, PRIORS[0], 20).nan_to_num(-math.inf).min() < -0.01
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -160,9 +192,10 @@ def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.Monk
     observed = torch.cat([samples.observed, samples.observed]) > 0
     observed[1, 20:] = False
     both = samples_of(samples.values.expand(2, -1, -1), samples.block.expand(2, -1), observed)
-    together = Decomposition(both, torch.tensor([0, 1]), mean.clone(), Prior(1e-3))
+    first = torch.arange(30).expand(2, -1) % 3
+    together = Decomposition(both, torch.tensor([0, 1]), mean.clone(), first, Prior(1e-3))
     alone = [
-        Decomposition(one, torch.tensor([0]), mean[i : i + 1].clone(), Prior(1e-3))
+        Decomposition(one, torch.tensor([0]), mean[i : i + 1].clone(), first[:1, : one.block.shape[1]], Prior(1e-3))
         for i, one in enumerate((samples, shorter))
     ]
     for _ in range(60):
@@ -175,6 +208,24 @@ def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.Monk
         assert one.bound[0].item() == pytest.approx(together.bound[i].item(), rel=1e-8)
         for mine, theirs in zip(one.clusters, together.clusters, strict=True):
             torch.testing.assert_close(mine[0], theirs[i], rtol=1e-4, atol=1e-5)
+
+
+def test_a_sample_begins_in_its_cluster() -> None:
+    """Or in all of them evenly; what is missing counts for nothing."""
+    samples = toy(missing=True)
+    found = first_gamma(samples, NEAR, torch.tensor([[0, 1, 1, -1]]))
+    torch.testing.assert_close(found[0] - NEAR.concentration, torch.tensor([[2.0, 1], [1, 3]], dtype=torch.float64))
+    fits = Decomposition(samples, torch.tensor([0]), NEAR.mean, torch.tensor([[0, 1, 1, 1]]), Prior(1e-3))
+    assert (fits.clusters.concentration[0].tolist(), fits.gamma[0].tolist()) == ([0.5] * 2, [[2.5, 1.5], [0.5, 4.5]])
+    even = first_gamma(samples, NEAR)
+    torch.testing.assert_close(even[0] - NEAR.concentration, torch.tensor([[1.5, 1.5], [2, 2]], dtype=torch.float64))
+
+
+def test_a_start_whose_items_are_all_alike_counts_last() -> None:
+    alpha = torch.tensor([[1.0, 0.5], [5000.0, 4000.0], [0.7, 0.9]], dtype=torch.float64)
+    clusters = Clusters(torch.zeros(3, 2, 4), torch.ones(3, 2, 4), alpha)
+    assert best_of(torch.tensor([-30.0, -10.0, -20.0]), clusters) == 2
+    assert best_of(torch.tensor([-30.0, -10.0]), Clusters(*(part[[1, 1]] for part in clusters))) == 1
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -157,3 +157,23 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     test = rows(tmp_path / "test_assignments.csv")
     assert test[0]["cluster"] == test[2]["cluster"] == rows(tmp_path / "assignments.csv")[-1]["cluster"]
     assert {row["probability"] for row in test} == {"1.000000"}
+
+
+def test_cells_without_a_value_are_for_methods_that_do_without(
+    train: Command, predict: Command, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(40, 2)) + 6 * (np.arange(40) % 2)[:, None]
+    lines = [f"{a:.3f},{'' if row % 7 == 3 else f'{b:.3f}'},{row % 2}" for row, (a, b) in enumerate(items)]
+    (tmp_path / "holes.csv").write_text("\n".join(["x,y,label", *lines]) + "\n")
+    own = ("data=table", "data.path=holes.csv", "annotations=none", "model.K=2", "logger=none", "hydra.run.dir=run")
+    refused = train(*own, "model=kmeans")
+    assert refused.returncode == 2
+    assert "holes.csv, line 5, column y: empty or nan; KMeans" in refused.stderr
+    assert "(model=slpd takes missing values)" in refused.stderr
+    assert not (tmp_path / "run").exists()
+    done = train(*own, "model=slpd", "model.n_restarts=2", "figures=true")
+    assert done.returncode == 0, done.stderr
+    assert metrics_of(tmp_path / "run")["train/acc"] > 0.9
+    new = predict("run", "holes.csv")
+    assert new.returncode == 0, new.stderr

@@ -16,13 +16,14 @@ class Dataset:
     Attributes
     ----------
     name : of the data set
-    features : [N, D] float32, finite; images are flattened, pixels in [0, 1]
+    features : [N, D] float32, finite but for values that are missing, NaN; images are flattened, pixels in [0, 1]
     labels : [N] int64 or None; for metrics and simulators alone
     test_features, test_labels : the same of a test split, or None
     image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
     num_classes : kinds of items, where that is known of the data set
     sequence : [N] int64, which sequence an item is of, in the order of the items; None of data without order
+    missing : where the first missing value is, for people; empty where none may be missing
 
     Raises
     ------
@@ -39,6 +40,7 @@ class Dataset:
     hashes: Mapping[str, str] = field(default_factory=dict)
     num_classes: int | None = None
     sequence: np.ndarray | None = None
+    missing: str = ""
 
     def __post_init__(self) -> None:
         for split, features, labels in (
@@ -52,8 +54,9 @@ class Dataset:
                     f"data={self.name}: {split}features: expected a float32 table [items, features], at least 1 × 1, "
                     f"got {features.dtype} {list(features.shape)}"
                 )
-            if not np.isfinite(features).all():
-                row, column = (int(x[0]) for x in np.nonzero(~np.isfinite(features)))
+            bad = np.isinf(features) if self.missing else ~np.isfinite(features)
+            if bad.any():
+                row, column = (int(x[0]) for x in np.nonzero(bad))
                 raise UserError(f"data={self.name}: {split}features, row {row}, column {column}: not a finite number")
             if labels is not None and (labels.shape != features.shape[:1] or labels.dtype != np.int64):
                 raise UserError(

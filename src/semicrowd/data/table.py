@@ -20,9 +20,10 @@ _EXPECTED = "a .csv with a header or a .npy array [items, features]"
 def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 - not a public file
     """Load a feature table.
 
-    A csv file has a header, a row for each item and a number in each cell. A column ``label`` (whole numbers or names)
-    is kept for the metrics; names are numbered in their order. A column ``sequence`` of the same kind says which items
-    follow each other, in the order of the rows. A .npy file holds a table of numbers, without these columns.
+    A csv file has a header, a row for each item and a number in each cell, or nothing where the value is missing. A
+    column ``label`` (whole numbers or names) is kept for the metrics; names are numbered in their order. A column
+    ``sequence`` of the same kind says which items follow each other, in the order of the rows. A .npy file holds a
+    table of numbers, without these columns.
 
     Raises
     ------
@@ -37,16 +38,17 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
         raise UserError(f"{path}: expected {_EXPECTED}")
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        features, labels, sequence = readers[path.suffix.lower()](path)
+        features, labels, sequence, missing = readers[path.suffix.lower()](path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED}") from error
     num_classes = None if labels is None else len(np.unique(labels))
     return Dataset(
-        "table", features, labels, hashes={path.name: digest}, num_classes=num_classes, sequence=sequence
+        "table", features, labels, hashes={path.name: digest}, num_classes=num_classes, sequence=sequence,
+        missing=missing,
     )  # fmt: skip
 
 
-def _read_npy(path: Path) -> tuple[np.ndarray, None, None]:
+def _read_npy(path: Path) -> tuple[np.ndarray, None, None, str]:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -54,10 +56,11 @@ def _read_npy(path: Path) -> tuple[np.ndarray, None, None]:
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
         found = f"{array.dtype} {list(array.shape)}" if isinstance(array, np.ndarray) else "an archive"
         raise UserError(f"{path}: expected a table of numbers [items, features], found {found}")
-    return _as_features(array, lambda row, column: f"{path}, row {row}, column {column}"), None, None
+    features, missing = _as_features(array, lambda row, column: f"{path}, row {row}, column {column}")
+    return features, None, None, missing
 
 
-def _read_csv(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+def _read_csv(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, str]:
     header = _header(path)
     frame = _frame(path, header)
     labels, sequence = (
@@ -69,10 +72,10 @@ def _read_csv(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | N
     for name in frame.columns:
         if frame[name].dtype.kind not in "fiu":
             frame[name] = _numbers(path, name, frame[name])
-    features = _as_features(
+    features, missing = _as_features(
         frame.to_numpy(), lambda row, column: f"{path}, line {row + 2}, column {frame.columns[column]}"
     )
-    return features, labels, sequence
+    return features, labels, sequence, missing
 
 
 def _header(path: Path) -> list[str]:
@@ -153,12 +156,11 @@ def _named(path: Path, cells: pd.Series, column: str) -> np.ndarray:
         return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def _as_features(array: np.ndarray, where: Callable[[int, int], str]) -> np.ndarray:
+def _as_features(array: np.ndarray, where: Callable[[int, int], str]) -> tuple[np.ndarray, str]:
+    """Float32, and where the first missing value is."""
     with np.errstate(over="ignore"):
         features = np.ascontiguousarray(array, np.float32)
-    bad = np.argwhere(~np.isfinite(features))
-    if len(bad):
-        row, column = (int(x) for x in bad[0])
-        value = "empty or nan" if np.isnan(array[row, column]) else array[row, column]
-        raise UserError(f"{where(row, column)}: {value}; expected a finite number of float32")
-    return features
+    for row, column in np.argwhere(np.isinf(features))[:1].tolist():
+        raise UserError(f"{where(row, column)}: {array[row, column]}; expected a finite number of float32")
+    missing = np.argwhere(np.isnan(features))[:1].tolist()
+    return features, where(*missing[0]) if missing else ""

@@ -42,6 +42,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     #: Whether it can do nothing without answers.
     requires_answers: ClassVar[bool] = True
+    #: Whether NaN is a value that is missing; else it is an error.
+    takes_missing: ClassVar[bool] = False
     #: Whether it has ``predict``.
     takes_new_items: ClassVar[bool] = False
     #: Part of the class of parameters; a method that finds the number has none.
@@ -56,6 +58,11 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             lines = (f"{one.name} : {one.help} (default {shown(one.default)})" for one in described(cls))
             seed = "random_state : seed, a RandomState, or None for a new seed at every fit (default 0)"
             cls.__doc__ = "\n    ".join([cls.__doc__.rstrip(), "", "Parameters", "----------", *lines, seed, ""])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.takes_missing
+        return tags
 
     def fit(self, X: Any, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.

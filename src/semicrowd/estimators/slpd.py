@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.cluster import kmeans_plusplus
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
@@ -13,13 +13,14 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.ckm import block_means
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method, Say
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.baselines import SLPDParameters
 
@@ -30,11 +31,13 @@ class SLPD(SLPDParameters, CrowdClusterer):
     Items under must-links are a block, and a block has one vector of proportions θ_c ~ Dir(α), from which every value
     draws its cluster. The blocks are the groups that the majority of the answers joins
     (:func:`semicrowd.crowd.links.blocks_of`); without answers every item is its own, and the method is LPD (the paper's
-    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept. Features are standardised
-    first; a NaN is a value that is missing and takes no part. Starts are centres drawn as by k-means++.
+    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept
+    (:func:`semicrowd.models.slpd.best_of`). Features are standardised
+    first; a NaN is a value that is missing and takes no part. Half of the starts are
+    drawn from the items, half are CKM's clusters (:func:`first_clusters`).
 
     With ``mean_variance`` and ``variance_scale`` the clusters are the paper's MAP estimates (eq. 9), else maximum
-    likelihood (eq. 8); both are in units of the standardised features.
+    likelihood (eq. 8); both are in units of the scaled features.
 
     Attributes
     ----------
@@ -44,12 +47,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
     scaler_ : the fitted StandardScaler
     """
 
-    requires_answers = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    requires_answers, takes_missing = False, True
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Proportions of the clusters [N, K] in items, each a block of its own: γ, normalised."""
@@ -72,14 +70,14 @@ class SLPD(SLPDParameters, CrowdClusterer):
         features = self._new_items(X)
         generator = torch_stream(self.seed_, "slpd/likelihood")
         value, error = log_likelihood(table_of(self._standardised(features)), self._clusters(), self.n_draws, generator)
-        density = np.isfinite(features) @ np.log(self.scaler_.scale_)
+        density = np.isfinite(features) @ np.log(self.scaler_.scale_) if self.standardize else 0.0
         return value[0].numpy() - density, error[0].numpy()
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         empty = np.isnan(features).all(0)
         if empty.any():
             raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
-        self.scaler_ = StandardScaler().fit(features)
+        self.scaler_ = StandardScaler(with_std=self.standardize).fit(features)
         blocks = None if answers is None else blocks_of(answers)
         return iterate(_Fit(self, self._standardised(features), blocks), monitor)
 
@@ -102,14 +100,28 @@ def table_of(values: np.ndarray, blocks: np.ndarray | None = None) -> Samples:
     return samples_of(torch.from_numpy(values)[None], torch.from_numpy(block)[None], observed)
 
 
-def first_means(values: np.ndarray, num_clusters: int, restarts: int, seed: int) -> Tensor:
-    """Centres to begin with [R, K, G]: samples drawn as by k-means++; what is missing is 0, the mean."""
+def first_clusters(
+    values: np.ndarray, blocks: np.ndarray | None, num_clusters: int, restarts: int, seed: int
+) -> tuple[Tensor, Tensor]:
+    """Clusters to begin with: centres [R, K, G], and the cluster of every sample [R, D], −1 for all of them.
+
+    Starts of even number are samples drawn as by k-means++, those of odd number CKM's: k-means of the blocks, or of
+    the samples where there are fewer blocks than clusters. What is missing is 0, the mean.
+    """
     known = np.nan_to_num(values)
-    drawn = []
+    if blocks is None or blocks.max() + 1 < num_clusters:
+        blocks = np.arange(len(values))
+    means, size = block_means(known, blocks)
+    centres, first = [], np.full((restarts, len(values)), -1)
     for restart in range(restarts):
         state = np.random.RandomState(stream(seed, "slpd", restart).integers(2**31))
-        drawn.append(kmeans_plusplus(known, num_clusters, random_state=state)[0])
-    return torch.from_numpy(np.array(drawn))
+        if restart % 2:
+            found = KMeans(num_clusters, n_init=1, random_state=state).fit(means, sample_weight=size)
+            first[restart] = found.labels_[blocks]
+            centres.append(found.cluster_centers_)
+        else:
+            centres.append(kmeans_plusplus(known, num_clusters, random_state=state)[0])
+    return torch.from_numpy(np.array(centres)), torch.from_numpy(first)
 
 
 def proportions(gamma: Tensor) -> Tensor:
@@ -123,15 +135,18 @@ class _Fit(Method):
     def __init__(self, model: SLPD, values: np.ndarray, blocks: np.ndarray | None) -> None:
         self.model, self.values, self.iterations = model, values, model.n_iter
         self.samples, self.blocks = table_of(values, blocks), blocks
-        self.fits = self._fits(torch.zeros(model.n_restarts, model.n_clusters, values.shape[1], dtype=torch.float64))
+        shape = (model.n_restarts, model.n_clusters, values.shape[1])
+        self.fits = self._fits(torch.zeros(shape, dtype=torch.float64), torch.zeros(shape[0], len(values)).long())
 
-    def _fits(self, mean: Tensor) -> Decomposition:
-        return Decomposition(self.samples, torch.zeros(len(mean), dtype=torch.long), mean, prior_of(self.model))
+    def _fits(self, mean: Tensor, first: Tensor) -> Decomposition:
+        return Decomposition(self.samples, torch.zeros(len(mean), dtype=torch.long), mean, first, prior_of(self.model))
 
     def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
-        """Centres among the items."""
+        """Of both kinds."""
         model = self.model
-        self.fits = self._fits(first_means(self.values, model.n_clusters, model.n_restarts, model.seed_))
+        self.fits = self._fits(
+            *first_clusters(self.values, self.blocks, model.n_clusters, model.n_restarts, model.seed_)
+        )
 
     def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - all are alike
         """One iteration; the best bound, until all restarts have converged."""
@@ -154,7 +169,7 @@ class _Fit(Method):
     def result(self) -> Result:
         """The restart with the highest bound."""
         model, fits = self.model, self.fits
-        best = int(fits.bound.argmax())
+        best = best_of(fits.bound, fits.clusters)
         model.means_, model.variances_, model.concentration_ = (part[best].numpy() for part in fits.clusters)
         model.bounds_, model.bound_ = fits.bound.numpy(), float(fits.bound[best])
         alone = table_of(self.values).of(fits.table)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from semicrowd.expfam import dirichlet
 from semicrowd.expfam.dirichlet_fit import newton
@@ -180,11 +181,17 @@ def update(
     return Clusters(mean, variance, concentration), gamma
 
 
-def first_gamma(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
-    """γ where every value is shared evenly among the clusters."""
+def first_gamma(
+    samples: Samples, clusters: Clusters, first: Int[Tensor, "F D"] | None = None
+) -> Float[Tensor, "F C K"]:
+    """γ where all values of a sample are in its cluster of ``first``; None, or −1: shared evenly among the clusters."""
     num_values = samples.values.new_full(samples.block.shape, samples.values.shape[-1])
     if samples.observed is not None:
         num_values = samples.observed.sum(-1)
-    of_block = torch.zeros_like(samples.present).scatter_add(1, samples.block, num_values)
     num_clusters = clusters.concentration.shape[-1]
-    return clusters.concentration[:, None] + of_block[..., None] / num_clusters
+    share = samples.values.new_full((*samples.block.shape, num_clusters), 1 / num_clusters)
+    if first is not None:
+        share = one_hot(first.clamp(min=0), num_clusters).to(share.dtype).where(first[..., None] >= 0, share)
+    of_block = torch.zeros_like(samples.present)[..., None].repeat(1, 1, num_clusters)
+    of_block.scatter_add_(1, samples.block[..., None].expand(-1, -1, num_clusters), num_values[..., None] * share)
+    return clusters.concentration[:, None] + of_block

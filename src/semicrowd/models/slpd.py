@@ -10,7 +10,7 @@ from torch import Tensor
 from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, sweep, update
 
 #: A fit has converged where an iteration gains no more than this share of its bound.
-_TOLERANCE = 1e-7
+_TOLERANCE = 1e-6
 #: Most sweeps over new samples, and the largest change of γ, as a share of a sample's values, that ends them.
 _SWEEPS, _STILL = 100, 1e-4
 
@@ -26,10 +26,19 @@ class Decomposition:
     active : [F], whether a fit has not converged yet
     """
 
-    def __init__(self, samples: Samples, table: Int[Tensor, "F"], mean: Float[Tensor, "F K G"], prior: Prior) -> None:
+    def __init__(
+        self, samples: Samples, table: Int[Tensor, "F"], mean: Float[Tensor, "F K G"], first: Int[Tensor, "F D"],
+        prior: Prior,
+    ) -> None:  # fmt: skip
+        """Begin with σ² = 1.
+
+        Where ``first`` has clusters, all values of a sample are in its own and α = 1/K; where it has −1, they are
+        shared evenly and α = 1.
+        """
         self.samples, self.table, self.prior = samples, table, prior
-        self.clusters = Clusters(mean, torch.ones_like(mean), torch.ones_like(mean[..., 0]))
-        self.gamma = first_gamma(samples.of(table), self.clusters)
+        alpha = torch.where(first[:, :1] < 0, torch.ones_like(mean[..., 0]), 1 / mean.shape[1])
+        self.clusters = Clusters(mean, torch.ones_like(mean), alpha)
+        self.gamma = first_gamma(samples.of(table), self.clusters, first)
         self.bound = torch.full((len(table),), -torch.inf, dtype=mean.dtype)
         self.active = torch.ones(len(table), dtype=torch.bool)
         self._gathered: tuple[Tensor, Samples] | None = None
@@ -62,6 +71,15 @@ class Decomposition:
         """Go on where :meth:`state` was taken."""
         self.clusters, self.gamma = Clusters(*state["clusters"]), state["gamma"]
         self.bound, self.active = state["bound"], state["active"]
+
+
+def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
+    """The start with the highest bound; those last whose prior outweighs an item's own values, Σ α > G.
+
+    Their clusters have become alike, and so have the items.
+    """
+    alike = clusters.concentration.sum(-1) > clusters.mean.shape[-1]
+    return max(range(len(bound)), key=lambda start: (not alike[start], float(bound[start])))
 
 
 def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:

@@ -13,7 +13,7 @@ class PaperValue:
     Attributes
     ----------
     cell : row or panel, in the paper's words as far as possible
-    quantity : ``accuracy``, ``nmi``, ``f1``, ``clusters`` or ``seconds_per_epoch``
+    quantity : ``accuracy``, ``nmi``, ``f1``, ``clusters``, ``count`` or ``seconds_per_epoch``
     value : the number: a fraction (a paper may print per cent), a count or seconds
     sd : standard deviation over runs, where the paper prints one
     """
@@ -96,7 +96,7 @@ class Cell:
 
 def format_number(value: float, quantity: str) -> str:
     """A number with as many digits as its kind deserves."""
-    if quantity == "clusters":
+    if quantity in ("clusters", "count"):
         return f"{value:.1f}".removesuffix(".0")
     text = f"{value:.1f} s" if quantity == "seconds_per_epoch" else f"{value:.3f}"
     return text.replace("-", "−")

@@ -7,6 +7,7 @@ import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
+from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.fitting.result import Assignment
@@ -44,6 +45,22 @@ def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
 
 def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
+    """Refuse values that are missing where the method cannot do without.
+
+    Raises
+    ------
+    UserError
+        Saying where the first is, and which methods can.
+    """
+    if data.missing and not estimator.takes_missing:
+        able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
+        raise UserError(
+            f"{data.missing}: empty or nan; {type(estimator).__name__} expects a finite number in every cell ({able} "
+            "takes missing values)"
+        )
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:

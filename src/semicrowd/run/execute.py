@@ -43,7 +43,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         _note(note)
 
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
-    from semicrowd.run.estimator import make_estimator
+    from semicrowd.run.estimator import check_complete, make_estimator
     from semicrowd.run.files.provenance import provenance
     from semicrowd.run.session import Session
     from semicrowd.tracking import start_run
@@ -53,6 +53,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     if estimator.requires_answers and answers is None:
         name = settings.choices["model"]
         raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")
+    check_complete(data, estimator)
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
     origin = provenance(data, answers)

@@ -60,17 +60,18 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.crowd import csv_file
     from semicrowd.data import load_dataset
     from semicrowd.estimators.persistence import load
-    from semicrowd.run.estimator import assigned
+    from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.results import assignment_csv
     from semicrowd.run.interrupts import raise_again
 
-    features = load_dataset("table", Path(), path=str(features_file)).features
-    estimator = load(run / MODEL)
+    data = load_dataset("table", Path(), path=str(features_file))
+    features, estimator = data.features, load(run / MODEL)
     if not estimator.takes_new_items:
         raise UserError(f"{run}: a run of {type(estimator).__name__}, which says nothing of new items")
     if features.shape[1] != estimator.n_features_in_:
         raise UserError(f"{features_file}: {features.shape[1]} features an item, the run was trained with "
                         f"{estimator.n_features_in_}")
+    check_complete(data, estimator)
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if annotations_file is not None:
         if "pairs" not in inspect.signature(estimator.predict).parameters:

@@ -208,13 +208,14 @@ class UKMParameters(CKMParameters):
 class SLPDParameters(CountedParameters):
     """A latent process decomposition whose linked items share their proportions (Li et al. 2009)."""
 
+    standardize: bool = setting(True, "features to mean 0 and variance 1; false: to mean 0 alone", flag())
     n_restarts: int = setting(10, "the one with the highest bound is kept", whole(1, 100_000))
     n_iter: int = setting(500, "most iterations of EM", whole(1))
     mean_variance: float | None = setting(
         None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
     )
     variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
-    least_variance: float = setting(0.03, "of a cluster's feature, as a share of the feature's", number(above=0))
+    least_variance: float = setting(0.03, "of a cluster's feature, after it was scaled", number(above=0))
     n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
 
 

@@ -41,7 +41,7 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
     rows: list[list[str | float]] = []
     fitted = decompose(tables, num_clusters, _RESTARTS, Prior(SLPDParameters.least_variance))
     for run, fits in zip(runs, fitted, strict=True):
-        clusters, generator = fits.chosen(int(fits.bound.argmax())), torch_stream(run, "slpd/likelihood")
+        clusters, generator = fits.chosen(fits.best(range(_RESTARTS))), torch_stream(run, "slpd/likelihood")
         value, error = log_likelihood(fits.test, clusters, SLPDParameters.n_draws, generator)
         units = float(np.log(fits.scaler.scale_).sum())
         # The draws are the same for all items: errors add up at worst.

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
+from torch.nn.functional import pad
 
-from semicrowd.estimators.slpd import first_means, proportions
+from semicrowd.estimators.slpd import first_clusters, proportions
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
-from semicrowd.models.slpd import Decomposition, posterior
+from semicrowd.models.slpd import Decomposition, best_of, posterior
 from semicrowd.settings.baselines import SLPDParameters
 
 #: Values that the fits of one batch have, in copies: 128 MiB.
@@ -54,25 +55,39 @@ class Fitted:
         """One of the restarts, as fits of their own."""
         return Clusters(*(part[restart : restart + 1] for part in self.clusters))
 
+    def best(self, some: range) -> int:
+        """The best of some of the restarts."""
+        return some[best_of(self.bound[list(some)], Clusters(*(part[list(some)] for part in self.clusters)))]
+
     def predict(self, restart: int) -> np.ndarray:
         """Clusters [N] of the items asked about."""
         return proportions(posterior(self.test, self.chosen(restart)))[0].argmax(-1).numpy()
 
 
-def decompose(tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior) -> Iterator[Fitted]:
+def decompose(
+    tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior, *, standardize: bool = True
+) -> Iterator[Fitted]:
     """Fit all tables, as many at a time as memory allows; results in their order."""
     size = max(table.train.size for table in tables) * restarts
     at_once = max(_VALUES // size, 1)
     for low in range(0, len(tables), at_once):
-        yield from _batch(tables[low : low + at_once], num_clusters, restarts, prior)
+        yield from _batch(tables[low : low + at_once], num_clusters, restarts, prior, standardize)
 
 
-def _batch(tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior) -> Iterator[Fitted]:
-    scalers = [StandardScaler().fit(table.train) for table in tables]
+def _batch(
+    tables: Sequence[Table], num_clusters: int, restarts: int, prior: Prior, standardize: bool
+) -> Iterator[Fitted]:
+    scalers = [StandardScaler(with_std=standardize).fit(table.train) for table in tables]
     values = [scaler.transform(table.train) for scaler, table in zip(scalers, tables, strict=True)]
-    means = [first_means(one, num_clusters, restarts, t.seed) for one, t in zip(values, tables, strict=True)]
+    samples = _padded(values, [table.blocks for table in tables])
+    begun = [
+        first_clusters(one, table.blocks, num_clusters, restarts, table.seed)
+        for one, table in zip(values, tables, strict=True)
+    ]
+    longest = samples.block.shape[1]
+    first = torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in begun])
     of_fit = torch.arange(len(tables)).repeat_interleave(restarts)
-    fits = Decomposition(_padded(values, [table.blocks for table in tables]), of_fit, torch.cat(means), prior)
+    fits = Decomposition(samples, of_fit, torch.cat([means for means, _ in begun]), first, prior)
     for _ in range(SLPDParameters.n_iter):
         fits.step()
         if not fits.active.any():

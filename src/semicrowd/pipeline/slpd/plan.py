@@ -31,7 +31,7 @@ class TableSet:
     ----------
     options : of ``data=benchmark``
     num_clusters : its classes, of those that are trained on
-    standardize : of k-means
+    standardize : of all methods
     together : whether the items that are asked about are among those that are clustered
     restarts, least_variance : of SLPD
     """
@@ -55,7 +55,7 @@ class TableSet:
         own = {f"data.{name}": value for name, value in self.options.items()}
         own |= {"model": method, "model.K": self.num_clusters}
         of_slpd = {"model.n_restarts": self.restarts, "model.least_variance": self.least_variance}
-        own |= of_slpd if method == "slpd" else {"model.standardize": self.standardize}
+        own |= {"model.standardize": self.standardize} | (of_slpd if method == "slpd" else {})
         own |= {"annotations": "labels", "annotations.fraction": share} if share else {"annotations": "none"}
         swept = [f"data.fold={','.join(map(str, range(self.folds)))}", "data.data_seed=${seed}"]
         seeds = f"seed={format_ranges(range(trials))}"
@@ -70,9 +70,11 @@ SETS = {
     # Labels of three classes, the other three are the test split; then the other way round.
     "leukaemia": TableSet(
         {"which": "leukaemia", "columns": 500, "item_scale": True, "per_class": 15, "folds": 2, "fold_classes": True},
-        6, standardize=False, together=True, restarts=3,
+        6, standardize=False, together=True, restarts=4, least_variance=1.0,
     ),
-    "lung": TableSet({"which": "lung", "columns": 500, "item_scale": True}, 5, standardize=False, restarts=3),
+    "lung": TableSet(
+        {"which": "lung", "columns": 500, "item_scale": True}, 5, standardize=False, restarts=4, least_variance=1.0,
+    ),
 }  # fmt: skip
 
 
@@ -105,6 +107,12 @@ def _split(of: TableSet, share: float, trial: int, fold: int, root: Path) -> Spl
         blocks = np.concatenate([blocks, blocks.max() + 1 + np.arange(len(test))])
         train = np.concatenate([train, test])
     return Split(trial, fold, Table(train, test, blocks, trial), data.test_labels)
+
+
+def size_of(name: str, root: Path = DATA) -> dict[str, int]:
+    """How many samples, features and classes a data set has, training and test split together."""
+    data = load_dataset("benchmark", root, **SETS[name].options)
+    return {"samples": data.num_items, "features": data.num_features, "classes": len(np.unique(data.labels))}
 
 
 def num_trials_of(name: str, params: Path = PARAMS) -> int:

@@ -23,11 +23,12 @@ from semicrowd.inference.slpd import Prior
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA
 from semicrowd.pipeline.slpd.fits import decompose
-from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES, Split, num_trials_of, splits
+from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES, Split, num_trials_of, size_of, splits
 from semicrowd.settings.baselines import CKMParameters
 
 #: Trials between two looks at the disk.
 BATCH = 10
+SIZE = "size.json"
 COLUMNS = ("method", "share", "trial", "fold", "bri")
 #: What makes features alike, which the paper leaves open.
 SCALERS: dict[str, type[TransformerMixin]] = {
@@ -38,13 +39,16 @@ SCALERS: dict[str, type[TransformerMixin]] = {
 def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[list[Any]]:
     """Rows of :data:`COLUMNS` for some trials of a data set; without labels CKM is UKM, and SLPD ULPD."""
     found, of = splits(name, share, trials, root), SETS[name]
-    fitted = decompose([split.table for split in found], of.num_clusters, of.restarts, Prior(of.least_variance))
+    tables, prior = [split.table for split in found], Prior(of.least_variance)
+    fitted = decompose(tables, of.num_clusters, of.restarts, prior, standardize=of.standardize)
     rows: list[list[Any]] = []
     for split, fits in zip(found, fitted, strict=True):
         main = "standardised" if of.standardize else "as they are"
         clusters = dict(_kmeans(split, of.num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
-        clusters |= {"slpd": fits.predict(int(fits.bound.argmax())), "slpd, one start": fits.predict(0)}
+        kinds = {"slpd": range(of.restarts), "slpd, starts from items": range(0, of.restarts, 2)}
+        kinds |= {"slpd, starts from CKM": range(1, of.restarts, 2), "slpd, one start": range(1)}
+        clusters |= {name: fits.predict(fits.best(some)) for name, some in kinds.items()}
         rows += [
             [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels)]
             for method, labels in clusters.items()
@@ -67,6 +71,7 @@ def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path
     place = folder / name
     _forget_other_code(place)
     try:
+        write_json(place / SIZE, size_of(name, root))
         for low in range(0, num_trials, BATCH):
             for share in SHARES:
                 path = place / f"{share:g}-{low}-{min(low + BATCH, num_trials) - 1}.csv"

@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from semicrowd.files import write_json
 from semicrowd.pipeline.slpd import curve
+from semicrowd.pipeline.slpd.plan import size_of
 from semicrowd.report.papers.slpd import EXHIBITS, figure2, tables
 
 from ...conftest import collected
 
+TABLE_1 = next(one for one in EXHIBITS if one.key == "table-1")
 TABLE_2 = next(one for one in EXHIBITS if one.key == "table-2")
 FIGURE_2 = next(one for one in EXHIBITS if one.key == "figure-2")
 
@@ -53,6 +56,17 @@ def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     assert cells["iris, UKM"].ours is None
     assert len([value for value in TABLE_2.values if cells[value.cell].paper == value]) == 24
     assert any("model=slpd" in command and "seed=0-3" in command for command in result.commands)
+
+
+def test_sizes_are_those_of_the_loaded_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = tmp_path / "tables" / "wine"
+    place.mkdir(parents=True)
+    write_json(place / "size.json", size_of("wine", Path("unused")))
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    cells = {cell.cell: cell for cell in TABLE_1.build(collected(), tmp_path).cells}
+    assert [cells[f"wine, {of}"].difference for of in ("samples", "features", "classes")] == [0, 0, 0]
+    assert cells["lung, samples"].remark == "not run in this profile"
+    assert (len(cells), TABLE_1.computed) == (18, False)
 
 
 def test_data_that_cannot_be_had_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
