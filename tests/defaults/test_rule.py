@@ -69,7 +69,7 @@ CROWD = {
 
 @pytest.mark.parametrize("facts", CROWD.values(), ids=CROWD.keys())
 def test_mnist_with_answers(facts: Facts) -> None:
-    given: dict[str, Any] = {"precision": "bfloat16"}
+    given: dict[str, Any] = {"precision": "auto"}
     assert recipe("bayes", {}, facts) == Recipe(
         BayesSettings(**PIXELS, **OF_BAYES), NetSettings(**given), StartSettings(**OF_START, teach_epochs=50),
         ViewSettings(), TrainingSettings(epochs=8),
@@ -92,15 +92,15 @@ def test_mnist_with_answers(facts: Facts) -> None:
 def test_mnist_without_answers() -> None:
     facts, views = without_answers(MNIST), ViewSettings("affine", anew=2)
     bayes = Recipe(
-        BayesSettings(**PIXELS, **OF_BAYES | {"step_size": 0.005}), NetSettings(precision="bfloat16"),
+        BayesSettings(**PIXELS, **OF_BAYES | {"step_size": 0.005}), NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=50), views, TrainingSettings(epochs=8),
     )  # fmt: skip
     assert recipe("bayes", {}, facts) == bayes
     assert isinstance(bayes.model, BayesSettings)
-    conv = replace(bayes, model=replace(bayes.model, amortisation=100.0), nets=NetSettings("conv", "bfloat16"))
+    conv = replace(bayes, model=replace(bayes.model, amortisation=100.0), nets=NetSettings("conv", "auto"))
     assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
     assert recipe("scdc", {}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01), NetSettings(precision="bfloat16"),
+        SCDCSettings(**PIXELS, drop_mass=0.01), NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
     )  # fmt: skip
 

@@ -45,6 +45,17 @@ def test_parameters_and_their_gradients_stay_float32() -> None:
         assert parameter.grad.dtype == torch.float32
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_auto_takes_bfloat16_where_the_machine_has_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch, native: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, "avx512_bf16": native})
+    net = nn.ModuleList([RestartLinear(3, 2, generators(1))])
+    set_precision(net, "auto")
+    assert net[0](torch.ones(4, 3)).dtype == (torch.bfloat16 if native else torch.float32)
+
+
 def test_only_networks_of_the_module_change() -> None:
     one, other = (nn.ModuleList([RestartLinear(3, 2, generators(1))]) for _ in range(2))
     set_precision(one, "bfloat16")

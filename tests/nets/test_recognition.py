@@ -68,7 +68,7 @@ def test_convolutions_of_what_is_no_image_are_refused(image_shape: tuple[int, ..
         ({"blocks": -1}, r"nets\.blocks=-1: expected a whole number from 0"),
         ({"width": 0}, r"nets\.width=0: expected a whole number from 1"),
         ({"kind": "transformer"}, r"nets\.kind=transformer: expected mlp or conv"),
-        ({"precision": "float16"}, r"nets\.precision=float16: expected float32 or bfloat16"),
+        ({"precision": "float16"}, r"nets\.precision=float16: expected float32 or bfloat16 or auto"),
     ],
 )
 def test_what_cannot_be_built_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -16,7 +16,9 @@ class NetSettings(Settings):
 
     kind: str = setting("mlp", "mlp: of the widths model.hidden | conv: of images, bayes alone", choice("mlp", "conv"))
     precision: str = setting(
-        "float32", "float32 | bfloat16, of products; parameters stay float32", choice("float32", "bfloat16")
+        "float32", "of products, parameters stay float32: float32 | bfloat16 | auto (bfloat16 where the machine has "
+        "instructions for it)",
+        choice("float32", "bfloat16", "auto"),
     )
     channels: tuple[int, ...] = setting(
         (16, 32), "of the convolutions of stride 2; conv alone", each(whole(1, 100_000), "[16, 32]", least=1)
