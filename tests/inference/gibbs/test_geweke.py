@@ -106,7 +106,7 @@ def from_the_sampler(kind: str, family: str, loss: str, draws: int) -> np.ndarra
     rng = np.random.default_rng(2)
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     model = Model(families(family, draw_data(family, np.zeros(ITEMS, int), rng)), ITEMS,
-                  neighbours=ORDER if kind == "franchise" else None, planes=planes)  # fmt: skip
+                  neighbours=ORDER if kind == "franchise" else None, planes=planes, splits=3)  # fmt: skip
     chain, rows = Chain(model), []
     for _ in range(draws + 100):
         chain.sweep(rng)
