@@ -210,8 +210,9 @@ class DDPML(DDPMParameters, _Mixture):
 class MaxMarginMixture(MMGMParameters, _Mixture):
     """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
 
-    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. While a cluster's hyperplane is drawn, the
-    best others are held, as in the paper, so that this is no exact sampler of its posterior.
+    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. They are drawn from their posterior given the
+    partition; which clusters are an item's rivals changes only from sweep to sweep, so that clusters do not come and go
+    as those of one posterior would.
     """
 
     loss_of_planes = "margin"
