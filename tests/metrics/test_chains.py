@@ -40,6 +40,7 @@ def test_draws_without_a_mean_can_agree() -> None:
 def test_what_says_nothing() -> None:
     assert (r_hat(np.ones((3, 10))), effective_size(np.ones((3, 10)))) == (1, 30)
     assert r_hat(np.arange(3.0)[:, None].repeat(10, 1)) == np.inf
+    assert r_hat(np.array([14.0, 16, 16, 17, 18, 15, 16, 14, 16, 16])[:, None].repeat(30, 1)) == np.inf
     assert np.isnan(r_hat(np.ones((3, 2))))
     assert np.isnan(effective_size(np.ones((3, 2))))
 

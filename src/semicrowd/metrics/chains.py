@@ -42,7 +42,8 @@ def r_hat(draws: np.ndarray) -> float:
     found = []
     for one in (draws, np.abs(draws - np.median(draws))):
         within, total = _variances(_split(_normal(one)))
-        found.append(1.0 if total == 0 else float(np.sqrt(total / within)) if within > 0 else float("inf"))
+        apart = within <= 1e-12 * total  # the mean of alike numbers may have a last bit of its own
+        found.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
     return max(found)
 
 
