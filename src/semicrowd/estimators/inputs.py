@@ -122,7 +122,8 @@ def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarr
     if bad.any():
         row, column = (int(index[0]) for index in np.nonzero(bad))
         expected = "counts >= 0" if scale is not None else "whole counts >= 0"
-        raise UserError(f"X, row {row}, column {column}: {features[row, column]:g}; family=multinomial takes {expected}")
+        value = f"{features[row, column]:g}"
+        raise UserError(f"X, row {row}, column {column}: {value}; family=multinomial takes {expected}")
     return counts.astype(np.int64)
 
 

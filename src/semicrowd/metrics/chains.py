@@ -48,7 +48,9 @@ def r_hat(draws: np.ndarray) -> float:
 
 
 def effective_size(draws: np.ndarray) -> float:
-    """Independent draws that the ranks of chains [chains, sweeps] are worth (bulk-ESS); their number where all are alike, NaN of too few.
+    """Independent draws that the ranks of chains [chains, sweeps] are worth (bulk-ESS).
+
+    The number of draws where all are alike, NaN of fewer than four sweeps.
 
     Autocorrelations are summed in pairs, as long as they are above 0 and fall (Geyer 1992).
     """

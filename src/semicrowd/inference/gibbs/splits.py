@@ -2,8 +2,8 @@
 
 A sweep moves one item at a time and rarely takes a cluster of many columns apart: its chains keep the number of
 clusters that they begin with. Here two items are drawn. If one cluster has both, its others go one by one, in random
-order, to the one or the other as their predictive densities say; if two clusters have them, these become one. Metropolis
-and Hastings accept or not: the posterior stays as it is.
+order, to the one or the other as their predictive densities say; if two clusters have them, these become one.
+Metropolis and Hastings accept or not: the posterior stays as it is.
 """
 
 import math
