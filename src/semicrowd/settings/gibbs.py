@@ -49,7 +49,7 @@ class DPMParameters(SampledParameters):
     """A Dirichlet process mixture (Antoniak 1974); answers are ignored."""
 
     splits: int = setting(
-        20, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
+        0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
     )
 
 
