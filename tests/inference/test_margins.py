@@ -23,30 +23,31 @@ def test_an_item_weighs_what_its_margin_to_the_best_other_rival_says() -> None:
 
 
 @pytest.mark.slow
-def test_two_clusters_vectors_follow_their_posterior() -> None:
-    # Of two clusters each is the other's best rival: nothing is held that could move. Density on a grid.
-    rng = stream(1, "test")
-    items = np.array([[1.0], [-0.5], [2.0], [0.3], [-1.5]])
-    z = np.array([0, 1, 0, 0, 1])
-    y = np.where(z[:, None] == np.arange(2), 1.0, -1.0)
-    planes = Margins(items, "margin", variance=0.8, cost=0.6, margin=1.2)
-    grid = np.linspace(-5, 5, 401)
-    first, second = np.meshgrid(grid, grid, indexing="ij")
-    log_density = -(first**2 + second**2) / (2 * 0.8)
-    for x, cluster in zip(items[:, 0], z, strict=True):
-        own, other = (first, second) if cluster == 0 else (second, first)
-        log_density -= 2 * 0.6 * np.maximum(0, 1.2 - (own - other) * x)
+@pytest.mark.parametrize("z", [(0, 1, 0, 0, 1), (0, 1, 2, 0, 1)])
+def test_the_vectors_follow_their_posterior(z: tuple[int, ...]) -> None:
+    """Of any number of clusters; density on a grid."""
+    rng, clusters = stream(1, "test"), max(z) + 1
+    items = np.array([1.0, -0.5, 2.0, 0.3, -1.5])
+    y = np.where(np.array(z)[:, None] == np.arange(clusters), 1.0, -1.0)
+    planes = Margins(items[:, None], "margin", variance=0.8, cost=0.6, margin=1.2)
+    eta = np.stack(np.meshgrid(*[np.linspace(-5, 5, 81)] * clusters, indexing="ij"))
+    log_density = -np.square(eta).sum(0) / (2 * 0.8)
+    for x, own in zip(items, z, strict=True):
+        rival = np.delete(eta * x, own, axis=0).max(0)
+        log_density -= 2 * 0.6 * np.maximum(0, 1.2 - eta[own] * x + rival)
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
-    eta, draws = np.zeros((2, 1)), []
-    for step in range(8_200):
-        eta = planes.redraw(eta, y, rng)
+    one, draws = np.zeros((clusters, 1)), []
+    for step in range(12_200):
+        one = planes.redraw(one, y, rng)
         if step >= 200:
-            draws.append(eta[:, 0])
+            draws.append(one[:, 0])
     found = np.array(draws)
-    for power, power_of_other in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2)):
-        exact = (first**power * second**power_of_other * density).sum()
-        assert (found[:, 0] ** power * found[:, 1] ** power_of_other).mean() == pytest.approx(exact, abs=0.06)
+    for a in range(clusters):
+        assert found[:, a].mean() == pytest.approx((eta[a] * density).sum(), abs=0.05)
+        for b in range(a, clusters):
+            exact = (eta[a] * eta[b] * density).sum()
+            assert (found[:, a] * found[:, b]).mean() == pytest.approx(exact, abs=0.06)
 
 
 def test_one_cluster_has_a_vector_of_the_prior() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
+import pandas as pd
 import pytest
 
 from .conftest import Command
@@ -49,6 +50,30 @@ def test_the_second_process_ends_with_the_first_and_the_run_goes_on_later(
     done = train(*TWO, "epochs=2000", "hydra.run.dir=run", "resume=true", "model.K=5")
     assert done.returncode == 2
     assert "started with model.K=4, not 5" in done.stderr
+
+
+@pytest.mark.slow
+def test_chains_that_are_killed_go_on_to_the_same_bytes(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    chains = ("data=sequence", "data.which=walk", "annotations=none", "model=dih_s", "model.family=multinomial",
+              "model.n_chains=2", "model.n_sweeps=600", "figures=false")  # fmt: skip
+    process = start(*chains, "hydra.run.dir=killed")
+    checkpoint = tmp_path / "killed" / "checkpoints" / "last.ckpt"
+    deadline = time.monotonic() + 300
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    for folder in ("killed", "whole"):
+        done = train(*chains, f"hydra.run.dir={folder}", "resume=true")
+        assert done.returncode == 0, done.stderr
+    for name in ("assignments.csv", "partitions.npz"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    one, other = (pd.read_csv(tmp_path / folder / "chains.csv") for folder in ("killed", "whole"))
+    assert one.drop(columns="seconds").equals(other.drop(columns="seconds"))
+    assert len(one) == 1200
 
 
 @pytest.mark.slow

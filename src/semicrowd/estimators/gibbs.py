@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.inputs import checked_counts
 from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
@@ -58,21 +59,13 @@ class _Sampled(CrowdClusterer):
         if self.family == "multinomial":
             from semicrowd.inference.gibbs.multinomial import multinomial
 
-            return multinomial(self._counts(features), self.dirichlet)
+            return multinomial(checked_counts(features, self.count_scale), self.dirichlet)
         from semicrowd.inference.gibbs.gaussian import gaussian
 
         variance = features.var(0)
         scatter = self.scatter * np.where(variance > 0, variance, 1.0)
         # With D + 2 degrees of freedom the inverse Wishart's mean is its scatter.
         return gaussian(features, features.mean(0), self.mean_strength, features.shape[1] + 2, np.diag(scatter))
-
-    def _counts(self, features: np.ndarray) -> np.ndarray:
-        counts = np.rint(features * self.count_scale)
-        if counts.min(initial=0) < 0:
-            row, column = (int(index[0]) for index in np.nonzero(counts < 0))
-            value = features[row, column]
-            raise UserError(f"X, row {row}, column {column}: {value:g}; family=multinomial takes counts >= 0")
-        return counts.astype(np.int64)
 
     def _seen(self, features: np.ndarray) -> np.ndarray:
         """What hyperplanes see of items, [N, D] or [N, D + 1]; a fit has set how."""
@@ -97,6 +90,8 @@ class _Sampled(CrowdClusterer):
             more = {"new": self.new}
         if sequence is not None:
             more |= {"neighbours": neighbours(sequence), "gamma_prior": tuple(self.gamma_prior)}
+        else:
+            more["splits"] = self.splits
         return Model(
             self._families(features), len(features), alpha_prior=tuple(self.alpha_prior), planes=planes, **more
         )
@@ -164,7 +159,7 @@ class _Mixture(_Sampled):
 
         counts = self.family == "multinomial"
         kind = Multinomial if counts else Gaussian
-        family = kind(**self.clusters_).of(self._counts(features) if counts else features)
+        family = kind(**self.clusters_).of(checked_counts(features, self.count_scale) if counts else features)
         score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
         if self.loss_of_planes:
             score += self._tilt(self._seen(features) @ self.hyperplanes_.T)
@@ -215,8 +210,9 @@ class DDPML(DDPMParameters, _Mixture):
 class MaxMarginMixture(MMGMParameters, _Mixture):
     """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
 
-    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. While a cluster's hyperplane is drawn, the
-    best others are held, as in the paper, so that this is no exact sampler of its posterior.
+    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. They are drawn from their posterior given the
+    partition; which clusters are an item's rivals changes only from sweep to sweep, so that clusters do not come and go
+    as those of one posterior would.
     """
 
     loss_of_planes = "margin"

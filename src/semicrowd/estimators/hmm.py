@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.inputs import checked_counts
 from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
@@ -33,9 +33,9 @@ class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         sequence = self._order(len(features))
         order = np.argsort(sequence, kind="stable")
-        rows, lengths = features[order], np.unique(sequence, return_counts=True)[1]
         if self.family == "multinomial":
-            rows = _whole(rows, order)
+            features = checked_counts(features)
+        rows, lengths = features[order], np.unique(sequence, return_counts=True)[1]
         models = [self._fitted(rows, lengths, start) for start in range(self.n_init)]
         best = max(models, key=lambda model: model.monitor_.history[-1])
         path = np.empty(len(features), np.int64)
@@ -63,13 +63,3 @@ class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
         }  # fmt: skip
         model = Counts(**options) if self.family == "multinomial" else hmm.GaussianHMM(**options)
         return model.fit(rows, lengths)
-
-
-def _whole(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
-    counts = np.rint(rows)
-    if (counts != rows).any() or (counts < 0).any():
-        row, column = (int(index[0]) for index in np.nonzero((counts != rows) | (counts < 0)))
-        raise UserError(
-            f"X, row {order[row]}, column {column}: {rows[row, column]:g}; family=multinomial takes whole counts >= 0"
-        )
-    return counts.astype(np.int64)

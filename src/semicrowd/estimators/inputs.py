@@ -109,6 +109,24 @@ def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
     return numbers.astype(np.int64), [str(one) for one in names]
 
 
+def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:
+    """Counts [N, D] of clusters that are multinomials: features times ``scale``, rounded; None: whole as they are.
+
+    Raises
+    ------
+    UserError
+        Naming the row and the column.
+    """
+    counts = np.rint(features * (1.0 if scale is None else scale))
+    bad = counts < 0 if scale is not None else (counts < 0) | (counts != features)
+    if bad.any():
+        row, column = (int(index[0]) for index in np.nonzero(bad))
+        expected = "counts >= 0" if scale is not None else "whole counts >= 0"
+        value = f"{features[row, column]:g}"
+        raise UserError(f"X, row {row}, column {column}: {value}; family=multinomial takes {expected}")
+    return counts.astype(np.int64)
+
+
 def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
     """Refuse ``arrays`` square matrices of ``num_items`` items that no memory of this machine can hold.
 

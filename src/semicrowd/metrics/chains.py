@@ -1,10 +1,15 @@
-"""Whether Markov chains have mixed: R-hat and effective sample size (Gelman et al. 2013, sections 11.4 and 11.5)."""
+"""Whether Markov chains have mixed: R-hat and effective sample size of ranks.
+
+Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16), whose bounds these are too.
+"""
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 #: Chains count as mixed up to this R-hat, and from this effective sample size on.
-MOST_R_HAT, LEAST_SAMPLES = 1.05, 100.0
+MOST_R_HAT, LEAST_SAMPLES = 1.01, 400.0
 #: What chains are judged by.
 TRACES = ("clusters", "log_likelihood")
 
@@ -22,22 +27,36 @@ def _variances(halves: np.ndarray) -> tuple[float, float]:
     return within, within * (length - 1) / length + float(halves.mean(1).var(ddof=1))
 
 
+def _normal(draws: np.ndarray) -> np.ndarray:
+    """Normal scores of the ranks among all draws, those of equals alike: no draw is far out."""
+    return ndtri((rankdata(draws, axis=None).reshape(draws.shape) - 0.375) / (draws.size + 0.25))
+
+
 def r_hat(draws: np.ndarray) -> float:
-    """Split R-hat of draws [chains, sweeps]; 1 where all are alike, NaN of fewer than four sweeps."""
+    """Split R-hat of draws [chains, sweeps]: the greater of those of their ranks and of their distances' to the median.
+
+    1 where all are alike, NaN of fewer than four sweeps.
+    """
     if draws.shape[1] < 4:
         return float("nan")
-    within, total = _variances(_split(draws))
-    return 1.0 if total == 0 else float(np.sqrt(total / within)) if within > 0 else float("inf")
+    found = []
+    for one in (draws, np.abs(draws - np.median(draws))):
+        within, total = _variances(_split(_normal(one)))
+        apart = within <= 1e-12 * total  # the mean of alike numbers may have a last bit of its own
+        found.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
+    return max(found)
 
 
 def effective_size(draws: np.ndarray) -> float:
-    """Independent draws that chains [chains, sweeps] are worth; their number where all are alike, NaN of too few.
+    """Independent draws that the ranks of chains [chains, sweeps] are worth (bulk-ESS).
+
+    The number of draws where all are alike, NaN of fewer than four sweeps.
 
     Autocorrelations are summed in pairs, as long as they are above 0 and fall (Geyer 1992).
     """
     if draws.shape[1] < 4:
         return float("nan")
-    halves = _split(draws)
+    halves = _split(_normal(draws))
     number, length = halves.shape
     _, total = _variances(halves)
     if total == 0:

@@ -10,8 +10,8 @@ _GAMMA = each(number(above=0), "[1.0, 1.0]", length=2)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DPMParameters(Parameters):
-    """A Dirichlet process mixture (Antoniak 1974); answers are ignored."""
+class SampledParameters(Parameters):
+    """What all Gibbs samplers of partitions have in common."""
 
     family: str = setting(
         "gaussian", "of the clusters: gaussian (any covariance) | multinomial (of counts)",
@@ -45,7 +45,16 @@ class DPMParameters(Parameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IHMMParameters(DPMParameters):
+class DPMParameters(SampledParameters):
+    """A Dirichlet process mixture (Antoniak 1974); answers are ignored."""
+
+    splits: int = setting(
+        0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
+    )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class IHMMParameters(SampledParameters):
     """An infinite hidden Markov model (Teh et al. 2006); rows are in order of time, answers are ignored."""
 
     gamma_prior: tuple[float, float] = setting(
@@ -54,7 +63,7 @@ class IHMMParameters(DPMParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _WithPlanes(DPMParameters):
+class _WithPlanes(SampledParameters):
     n_warm: int = setting(10, "first sweeps without hyperplanes", whole(0))
     w: float = setting(1.0, "prior variance of a hyperplane's weights", number(above=0))
     bias: bool = setting(True, "hyperplanes that need not go through the origin", flag())
@@ -73,12 +82,12 @@ class _Discriminative(_WithPlanes):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DDPMParameters(_Discriminative):
+class DDPMParameters(_Discriminative, DPMParameters):
     """A Dirichlet process mixture whose clusters hyperplanes separate (Nguyen et al. 2017); answers are ignored."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MMGMParameters(_WithPlanes):
+class MMGMParameters(_WithPlanes, DPMParameters):
     """A max-margin Dirichlet process mixture (Chen, Zhu & Zhang 2014); answers are ignored."""
 
     cost: float = setting(1.0, "of an item within the margin, as far as it is within", number(above=0))

@@ -24,7 +24,7 @@ from .small import DEGREES, DIRICHLET, ITEMS, KAPPA, SCATTER, SEEN, VARIANCE, Pa
 DRAWS = 10_000
 ORDER = neighbours(np.zeros(ITEMS, int))
 MODELS = [(kind, family, loss) for kind in ("restaurant", "franchise")
-          for family, loss in (("gaussian", ""), ("multinomial", ""), ("gaussian", "svm"), ("gaussian", "logistic"))]
+          for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
 
 
 @cache
@@ -52,13 +52,16 @@ def grid(loss: str, block: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     return eta, np.cumsum(weight) / weight.sum()
 
 
-def draw_data(family: str, z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One column, or counts of three, of items in these clusters, whose parameters come from the base."""
+def draw_data(family: str, z: np.ndarray, loss: str, rng: np.random.Generator) -> np.ndarray:
+    """One column, or counts of three, of items in these clusters, whose parameters come from the base.
+
+    Beside hyperplanes an item has a single count: with three, chains of counts stay long where they are.
+    """
     _, label = np.unique(z, return_inverse=True)
     clusters = label.max() + 1
     if family == "multinomial":
         share = rng.dirichlet([DIRICHLET] * 3, size=clusters)
-        return np.stack([rng.multinomial(3, share[k]) for k in label])
+        return np.stack([rng.multinomial(1 if loss else 3, share[k]) for k in label])
     variance = SCATTER / 2 / rng.gamma(DEGREES / 2, size=clusters)
     mean = np.sqrt(variance / KAPPA) * rng.standard_normal(clusters)
     return (mean[label] + np.sqrt(variance[label]) * rng.standard_normal(ITEMS))[:, None]
@@ -97,7 +100,7 @@ def from_the_model(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
         if loss:
             points, sums_of_points = grid(loss, tuple(np.flatnonzero(label == label[0])))
             eta = points[np.searchsorted(sums_of_points[:-1], rng.random())]
-        x = draw_data(family, label, rng)
+        x = draw_data(family, label, loss, rng)
         rows.append(functions(label, alpha[drawn], gamma[drawn] if kind == "franchise" else 1.0, x, eta))
     return np.array(rows)
 
@@ -105,12 +108,12 @@ def from_the_model(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
 def from_the_sampler(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
     rng = np.random.default_rng(2)
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
-    model = Model(families(family, draw_data(family, np.zeros(ITEMS, int), rng)), ITEMS,
-                  neighbours=ORDER if kind == "franchise" else None, planes=planes)  # fmt: skip
+    model = Model(families(family, draw_data(family, np.zeros(ITEMS, int), loss, rng)), ITEMS,
+                  neighbours=ORDER if kind == "franchise" else None, planes=planes, splits=3)  # fmt: skip
     chain, rows = Chain(model), []
     for _ in range(draws + 100):
         chain.sweep(rng)
-        x = draw_data(family, chain.z, rng)
+        x = draw_data(family, chain.z, loss, rng)
         eta = chain.eta[chain.plane[chain.z[0]]] if loss else None
         rows.append(functions(chain.z, chain.alpha, chain.gamma, x, eta))
         chain.model = replace(model, family=families(family, x))

@@ -67,6 +67,11 @@ def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path
     assert "; mixed: R-hat" in other.remark
     assert "scale from 0 to 4.5" in result.text
     assert "DPM (0.600)" in result.text
+    swept = [sampled("ddpm_l", point={"model.w": w}, w=w, n_kept=kept) for w, kept in ((0.1, 4), (1.0, 3))]
+    digits = build("table-1", tmp_path, bnp_optdigits_ddpm_l=swept).cells
+    (at,) = [c for c in digits if c.ours is not None and c.quantity == "nmi"]
+    assert at.cell == "optdigits, 1,000 images, DDPM-L"
+    assert at.remark.startswith("10 chains, their last 3 partitions;")
     missing = next(c for c in result.cells if c.cell == "Fifteen Scenes, DPM")
     assert (missing.ours, missing.remark) == (None, "not run in this profile")
 

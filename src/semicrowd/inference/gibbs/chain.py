@@ -10,6 +10,7 @@ from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.restaurant import Restaurant
+from semicrowd.inference.gibbs.splits import split_or_merge
 from semicrowd.inference.gibbs.sweep import Seating, seat, sweep
 
 #: Slots for clusters that a chain begins with; it gets twice as many when they are full.
@@ -31,6 +32,7 @@ class Model:
     alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
     neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
     planes : None of a model without hyperplanes
+    splits : splits and merges that are proposed before a sweep without hyperplanes; of a Dirichlet process
     new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
         prior
     """
@@ -41,6 +43,7 @@ class Model:
     gamma_prior: tuple[float, float] = (1.0, 1.0)
     neighbours: tuple[np.ndarray, np.ndarray] | None = None
     planes: Hyperplanes | None = None
+    splits: int = 0
     new: str = "corrected"
 
 
@@ -103,10 +106,12 @@ class Chain:
             setattr(self, name, state[name])
 
     def sweep(self, rng: np.random.Generator, discriminative: bool = True) -> None:
-        """Hyperplanes given the partition, the partition item by item, concentrations."""
+        """Hyperplanes given the partition or else splits and merges, the partition item by item, concentrations."""
         tilted = discriminative and self.model.planes is not None
         if tilted:
             self._move_planes(rng)
+        elif self.z.min() >= 0:
+            self._split(rng)
         item = 0
         while True:
             family, prior, seating = self._seated(tilted)
@@ -125,6 +130,17 @@ class Chain:
         else:
             prior_of = self.model.alpha_prior
             self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), prior_of, rng)
+
+    def _split(self, rng: np.random.Generator) -> None:
+        if self.model.neighbours is not None or len(self.z) < 2:
+            return
+        seating = None
+        for _ in range(self.model.splits):
+            if seating is None or seating.size.min() > 0:
+                while self.clusters == self.slots:
+                    self._grow()
+                family, _, seating = self._seated(False)
+            split_or_merge(family, seating, self.alpha, rng)
 
     def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""

@@ -2,8 +2,9 @@
 
 Chen, Zhu & Zhang 2014, "Robust Bayesian max-margin clustering" (NIPS). Cluster k has weights η_k ~ N(0, w I) and gives
 item i the score f_ik = x_i · η_k; with the best rival s = argmax_{l ≠ z_i} f_il the item weighs
-exp(−2 c max(0, ℓ − f_{i z_i} + f_is)). As in the paper, λ_i with 1/λ_i ~ InverseGaussian(1 / (c |ζ_i|), 1), where
-ζ_i = ℓ − f_{i z_i} + f_is, makes this Gaussian in each of the two η, and the rival is held while one of them is drawn.
+exp(−2 c max(0, ℓ − f_{i z_i} + f_is)). In each η_k with all others held this is a hinge for every item: of
+ℓ − f_ik + the best other for the cluster's own, of f_ik − max(f_{i z_i} − ℓ, the best third) for all others. So 1/λ_i ~
+InverseGaussian(1 / (c |ζ_i|), 1) of the hinge's argument ζ_i makes it Gaussian in η_k, whatever the number of clusters.
 """
 
 from dataclasses import dataclass
@@ -37,14 +38,16 @@ class Margins(Hyperplanes):
         if len(eta) == 1:  # without a rival there is no margin
             return self.drawn(np.zeros(y.shape), np.zeros(y.shape), eta, rng)
         for cluster in range(len(eta)):
-            rival, of_rival = best_rival(score, z)
             own = z == cluster
-            side = np.where(own, 1.0, np.where(rival == cluster, -1.0, 0.0))
-            other = np.where(own, of_rival, score[rows, z])
-            # ζ = offset − side · f_k of those whom the cluster's vector concerns.
-            offset = self.margin + side * other
+            side = np.where(own, 1.0, -1.0)
+            others = score.copy()
+            others[:, cluster] = -np.inf
+            others[rows[~own], z[~own]] -= self.margin
+            # Of its own items ζ = ℓ − f + the best other; those of others pay as f passes the best rival and f_iz − ℓ.
+            best = others.max(1)
+            offset = np.where(own, self.margin + best, -best)
             scale = reciprocal_scales(self.cost * np.abs(offset - side * score[:, cluster]), rng)
-            weight = np.square(self.cost * side) * scale
+            weight = self.cost**2 * scale
             linear = self.cost * side * (1 + self.cost * offset * scale)
             eta[cluster] = self.drawn(weight[:, None], linear[:, None], eta[cluster][None], rng)[0]
             score[:, cluster] = self.items @ eta[cluster]

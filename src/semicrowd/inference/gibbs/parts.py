@@ -1,6 +1,6 @@
 """What the engine asks of a family of clusters and of a prior of partitions.
 
-The functions have no body: a family or prior is a named tuple of arrays, whose file says what they are for it by
+Here the functions do nothing: a family or prior is a named tuple of arrays, whose file says what they are for it by
 :func:`overloads`. A cluster is a slot from 0 to C − 1; a slot without items has the statistics of no items.
 """
 
@@ -14,32 +14,27 @@ from numba.extending import overload
 # ------------------------------------------------------------------------------------- a family of clusters
 
 
-def log_predictive(family: Any, item: int, cluster: int) -> float:
-    """ln p(x_i | items of the cluster), the cluster's parameters integrated out, in nats."""
-    raise NotImplementedError
+def log_predictive(family: Any, item: int, cluster: int) -> Any:
+    """ln p(x_i | items of the cluster), the cluster's parameters integrated out, a number of nats."""
 
 
 def add(family: Any, item: int, cluster: int) -> None:
     """The item joins the cluster's statistics."""
-    raise NotImplementedError
 
 
 def remove(family: Any, item: int, cluster: int) -> None:
     """The item leaves the cluster's statistics."""
-    raise NotImplementedError
 
 
 # ---------------------------------------------------------------------------------- a prior of partitions
 
 
-def weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:
+def weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> Any:
     """Prior weight of a cluster that has items, for an item that is in none; in units of :func:`weight_of_new`."""
-    raise NotImplementedError
 
 
-def weight_of_new(prior: Any, z: Any, item: int) -> float:
-    """Prior weight of all clusters without items together."""
-    raise NotImplementedError
+def weight_of_new(prior: Any, z: Any, item: int) -> Any:
+    """Prior weight of all clusters without items together, a number."""
 
 
 def enter(prior: Any, z: Any, item: int) -> None:
