@@ -112,6 +112,7 @@ def _split(of: TableSet, share: float, trial: int, fold: int, root: Path) -> Spl
 def size_of(name: str, root: Path = DATA) -> dict[str, int]:
     """How many samples, features and classes a data set has, training and test split together."""
     data = load_dataset("benchmark", root, **SETS[name].options)
+    assert data.labels is not None
     return {"samples": data.num_items, "features": data.num_features, "classes": len(np.unique(data.labels))}
 
 
