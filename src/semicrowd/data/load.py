@@ -18,6 +18,7 @@ LOADERS: dict[str, str] = {
     "images": "semicrowd.data.images:load_images",
     "benchmark": "semicrowd.data.benchmark:load_benchmark",
     "sequence": "semicrowd.data.sequences:load_sequence",
+    "encoded": "semicrowd.data.encoded:load_encoded",
 }
 
 

@@ -18,6 +18,7 @@ PLACES = {
     "bgmm": ("unsupervised", "VariationalMixture"),
     "affinity_propagation": ("affinity_propagation", "AffinityPropagation"),
     "dp_means": ("dp_means", "DPMeans"),
+    "gmeans": ("gmeans", "GMeans"),
     "hmm": ("hmm", "HMM"),
     "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
     "ukm": ("ckm", "UKM"),
