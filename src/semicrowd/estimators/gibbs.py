@@ -59,6 +59,11 @@ class _Sampled(CrowdClusterer):
             from semicrowd.inference.gibbs.multinomial import multinomial
 
             return multinomial(self._counts(features), self.dirichlet)
+        if self.family == "isotropic":
+            from semicrowd.inference.gibbs.isotropic import base_of, isotropic
+
+            base = base_of(features, self.scatter, self.mean_strength, self.variance_strength)
+            return isotropic(features, *base, self.eq19)
         from semicrowd.inference.gibbs.gaussian import gaussian
 
         variance = features.var(0)
@@ -154,17 +159,20 @@ class _Mixture(_Sampled):
         family = self._families(features)(int(final.cluster.max()) + 1)
         self.sizes_ = np.zeros(int(final.cluster.max()) + 1, np.int64)
         seat(family, final.cluster, self.sizes_)
+        if self.family == "isotropic":
+            family = family.expected()
         self.clusters_ = family.of(np.zeros((0, features.shape[1])))._asdict()
         return Assignment.of(self._probabilities(features))
 
     def _probabilities(self, features: np.ndarray) -> np.ndarray:
         from semicrowd.inference.gibbs.gaussian import Gaussian
+        from semicrowd.inference.gibbs.isotropic import Isotropic
         from semicrowd.inference.gibbs.multinomial import Multinomial
         from semicrowd.inference.gibbs.sweep import predictive
 
-        counts = self.family == "multinomial"
-        kind = Multinomial if counts else Gaussian
-        family = kind(**self.clusters_).of(self._counts(features) if counts else features)
+        kinds: dict[str, Any] = {"gaussian": Gaussian, "isotropic": Isotropic, "multinomial": Multinomial}
+        items = self._counts(features) if self.family == "multinomial" else features
+        family = kinds[self.family](**self.clusters_).of(items)
         score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
         if self.loss_of_planes:
             score += self._tilt(self._seen(features) @ self.hyperplanes_.T)

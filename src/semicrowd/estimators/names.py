@@ -33,6 +33,7 @@ PLACES = {
     "ihmm": ("gibbs", "IHMM"),
     "dih_s": ("gibbs", "DIHS"),
     "dih_l": ("gibbs", "DIHL"),
+    "deep_dpm": ("deep_dpm", "DeepDPM"),
 }
 #: The same names by those of the classes: ``BayesSCDC`` → ``bayes``.
 NAMES = {kind: name for name, (_, kind) in PLACES.items()}

@@ -10,7 +10,7 @@ from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.restaurant import Restaurant
-from semicrowd.inference.gibbs.sweep import Seating, seat, sweep
+from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep
 
 #: Slots for clusters that a chain begins with; it gets twice as many when they are full.
 _SLOTS = 16
@@ -29,6 +29,7 @@ class Model:
     family : makes a family of so many empty clusters
     num_items : N
     alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
+    alpha : the concentration of a Dirichlet process, of a row of transitions; None: it is drawn
     neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
     planes : None of a model without hyperplanes
     new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
@@ -39,6 +40,7 @@ class Model:
     num_items: int
     alpha_prior: tuple[float, float] = (1.0, 1.0)
     gamma_prior: tuple[float, float] = (1.0, 1.0)
+    alpha: float | None = None
     neighbours: tuple[np.ndarray, np.ndarray] | None = None
     planes: Hyperplanes | None = None
     new: str = "corrected"
@@ -73,6 +75,8 @@ class Chain:
 
     def __post_init__(self) -> None:
         self.z = np.full(self.model.num_items, -1)
+        if self.model.alpha is not None:
+            self.alpha = self.model.alpha
 
     def begin(self, z: np.ndarray) -> None:
         """Let the items [N] be in these clusters before the first sweep, in the place of none."""
@@ -110,6 +114,7 @@ class Chain:
         item = 0
         while True:
             family, prior, seating = self._seated(tilted)
+            draw_all(family, seating.size, rng)
             item = sweep(prior, family, seating, rng, item)
             self._note(prior, seating)
             if item == len(self.z):
@@ -119,12 +124,12 @@ class Chain:
             if tilted and len(self.free) < self.candidates:
                 self._free_more(rng)
         self.log_likelihood = family.log_evidence()
+        alpha_prior = self.model.alpha_prior if self.model.alpha is None else None
         if isinstance(prior, Franchise):
-            redraw(prior, self.model.alpha_prior, self.model.gamma_prior, rng)
+            redraw(prior, alpha_prior, self.model.gamma_prior, rng)
             self._note(prior, seating)
-        else:
-            prior_of = self.model.alpha_prior
-            self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), prior_of, rng)
+        elif alpha_prior is not None:
+            self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), alpha_prior, rng)
 
     def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""

@@ -15,7 +15,7 @@ from numba.extending import overload
 
 
 def log_predictive(family: Any, item: int, cluster: int) -> float:
-    """ln p(x_i | items of the cluster), the cluster's parameters integrated out, in nats."""
+    """ln p(x_i | items of the cluster), its parameters integrated out, or p(x_i | parameters), in nats."""
     raise NotImplementedError
 
 
@@ -29,11 +29,22 @@ def remove(family: Any, item: int, cluster: int) -> None:
     raise NotImplementedError
 
 
+def draw(family: Any, cluster: int, rng: Any) -> None:
+    """Draw the cluster's parameters given its items, of a family that does not integrate them out.
+
+    Before a sweep of every cluster that has items, within it of one that has got its first.
+    """
+
+
 # ---------------------------------------------------------------------------------- a prior of partitions
 
 
-def weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:
-    """Prior weight of a cluster that has items, for an item that is in none; in units of :func:`weight_of_new`."""
+def meet(prior: Any, z: Any, item: int) -> None:
+    """The item is in no cluster, and about to be weighed in all."""
+
+
+def log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:
+    """ln of the prior weight of a cluster that has items, for the item just met; in units of :func:`weight_of_new`."""
     raise NotImplementedError
 
 
