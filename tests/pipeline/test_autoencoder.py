@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from semicrowd.data import load_dataset
-from semicrowd.data.encoded import place, to_encode, to_train
 from semicrowd.data.dataset import Dataset
+from semicrowd.data.encoded import place, to_encode, to_train
 from semicrowd.errors import UserError
 from semicrowd.nets.autoencoder import CODE
 from semicrowd.pipeline.autoencoder import decoded, make
@@ -41,11 +41,11 @@ def test_codes_at_four_stages_are_standardised_and_the_decoder_takes_them_back(r
     assert not np.allclose(data[0].features, data[-1].features)
     training = np.genfromtxt(root / "encoded" / "har" / "training.csv", delimiter=",", names=True)
     assert training["steps"].tolist() == [10, 20, 30, 40]
-    # The error that was noted is that of what comes back, in the units that the networks saw.
+    # What comes back is as near as was noted of the items that were not trained on, in the units that networks saw.
     raw = load_dataset("benchmark", root, which="har").features
     back = decoded(data[-1].features, "har", root)
     _, scale = to_train(to_encode("har", root))
-    assert np.square((back - raw) / scale).mean() == pytest.approx(training["error"][-1], rel=0.5)
+    assert np.square((back - raw) / scale).mean() < training["held_out_error"][-1]
     assert np.square(back - raw).mean() < 0.9 * raw.var(0).mean()
 
 

@@ -89,7 +89,7 @@ def _steps(
     parameters: list[Tensor], items: Tensor, steps: int, generator: torch.Generator
 ) -> Iterator[tuple[torch.optim.Optimizer, Tensor]]:
     """An optimizer for ``steps`` steps, with the items of each."""
-    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for _ in range(steps):
         yield optimizer, items[torch.randint(len(items), (BATCH,), generator=generator)]
