@@ -211,8 +211,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         given = settings["data"]
         data = given.get("path") or given.get("which") or given["name"]
-        needs = {"pinwheel": (), "chains": (), "walk": ("wifi", "homes"), "iris": ("pen",), "wine": ("pen",),
-                 "data/fifteen_scenes": ("fifteen_scenes",),
+        needs = {"pinwheel": (), "chains": (), "moons": (), "gaussians": (), "walk": ("wifi", "homes"),
+                 "iris": ("pen",), "wine": ("pen",), "data/fifteen_scenes": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))
         if experiment.answers and experiment.answers.fallback:

@@ -10,13 +10,12 @@ from semicrowd.nets.mlp import MLP
 
 
 class NICE(nn.Module):
-    """Additive coupling layers of R restarts: half of the columns stay, the other half is shifted by a network of them.
+    """Additive coupling layers of R restarts: half of the columns stay, a network of them shifts the other half.
 
-    The columns take turns, even ones and odd ones. The Jacobian of a layer is triangular with ones on its diagonal, so
-    that ln |det| is exactly 0. Networks start at 0, and the flow as the identity: clusters of the items as they are
-    begin it. Its parts are :class:`semicrowd.nets.mlp.MLP`; zuko's coupling flow with additive transforms is the same
-    function, but draws its weights from torch's global generator, cannot start at the identity without reaching into
-    its layers, and has no restarts.
+    The halves take turns. The Jacobian of a layer is triangular with ones on its diagonal, so that ln |det| is exactly
+    0. Networks start at 0, and so the flow as the identity. They are :class:`semicrowd.nets.mlp.MLP`; zuko's coupling
+    flow with additive transforms is the same function, but draws its weights from torch's global generator, cannot be
+    told to start at the identity, and has no restarts.
 
     Parameters
     ----------
@@ -27,27 +26,27 @@ class NICE(nn.Module):
 
     def __init__(self, dim: int, layers: int, hidden: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__()
-        halves = torch.arange(0, dim, 2), torch.arange(1, dim, 2)
-        self.halves = [halves[layer % 2] for layer in range(layers)], [halves[1 - layer % 2] for layer in range(layers)]
+        self.half, self.restarts = dim // 2, len(generators)
+        widths = (self.half, dim - self.half)
         self.nets = nn.ModuleList(
-            MLP(len(stays), [hidden], [len(moves)], generators, linear_skip=False, head_gain=0.0)
-            for stays, moves in zip(*self.halves, strict=True)
+            MLP(widths[layer % 2], [hidden], [widths[1 - layer % 2]], generators, linear_skip=False, head_gain=0.0)
+            for layer in range(layers)
         )
 
     def forward(self, y: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B D"]:
         """z = f(y) of items [B, D], shared by all restarts, or [R, B, D]."""
-        z = y.expand(self._restarts, *y.shape[-2:])
-        for net, stays, moves in zip(self.nets, *self.halves, strict=True):
-            z = z.index_add(-1, moves, net(z[..., stays])[0])
-        return z
+        halves = self._halves(y)
+        for layer, net in enumerate(self.nets):
+            halves[1 - layer % 2] = halves[1 - layer % 2] + net(halves[layer % 2])[0]
+        return torch.cat(halves, -1)
 
     def inverse(self, z: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B D"]:
         """y = f⁻¹(z)."""
-        y = z.expand(self._restarts, *z.shape[-2:])
-        for net, stays, moves in reversed(list(zip(self.nets, *self.halves, strict=True))):
-            y = y.index_add(-1, moves, -net(y[..., stays])[0])
-        return y
+        halves = self._halves(z)
+        for layer, net in reversed(list(enumerate(self.nets))):
+            halves[1 - layer % 2] = halves[1 - layer % 2] - net(halves[layer % 2])[0]
+        return torch.cat(halves, -1)
 
-    @property
-    def _restarts(self) -> int:
-        return len(self.nets[0].heads[0].weight)  # type: ignore[index, union-attr, arg-type]
+    def _halves(self, x: Tensor) -> list[Tensor]:
+        whole = x.expand(self.restarts, *x.shape[-2:])
+        return [whole[..., : self.half], whole[..., self.half :]]

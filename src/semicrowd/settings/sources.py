@@ -60,6 +60,18 @@ class PinwheelSettings(DataSettings):
 
 
 @dataclass(frozen=True)
+class ShapesSettings(DataSettings):
+    """Generated points of the plane in long or in bent clusters (Li et al. 2022, Fig. 1)."""
+
+    which: str = setting(
+        "moons", "gaussians: three, each long in a direction of its own | moons: two half circles in each other",
+        choice("gaussians", "moons"),
+    )  # fmt: skip
+    data_seed: int = setting(0, "of the points; not the run's: the seeds of a sweep share their points", whole(0))
+    points_per_class: int = setting(500, "points of each cluster", _COUNT)
+
+
+@dataclass(frozen=True)
 class MNISTSettings(DataSettings):
     """60,000 training and 10,000 test images of 28 × 28 pixels."""
 
@@ -307,6 +319,7 @@ class FileSettings(AnswerSettings):
 
 DATA: dict[str, type[Settings]] = {
     "pinwheel": PinwheelSettings,
+    "shapes": ShapesSettings,
     "mnist": MNISTSettings,
     "face": FaceSettings,
     "cifar10": CIFAR10Settings,
