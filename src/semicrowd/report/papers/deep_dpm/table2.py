@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import cells_of_experiment
 from semicrowd.report.papers.deep_dpm.sets import MEASURES, METHODS, ROWS
 from semicrowd.report.papers.deep_dpm.spaces import NAMES, cells, read_scores
-from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.report.runs import Collected
 
 TEXT = (
