@@ -112,10 +112,10 @@ class DeepDPMParameters(_Partitions):
         20, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
     )
     start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
-    scatter: float = setting(1.0, "a cluster's expected variance, in units of the columns' variances", number(above=0))
+    scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
     variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(100, "epochs in which the flow learns, after the first", whole(1))
+    n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
     n_steps: int | None = setting(
         10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
