@@ -1,4 +1,4 @@
-"""Deep Dirichlet process mixture: a volume-preserving flow and the clusters behind it, both learned (Li et al. 2022)."""
+"""Deep Dirichlet process mixture: a flow that keeps volumes, and the clusters behind it (Li et al. 2022)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,8 +9,10 @@ from scipy.special import log_softmax
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.gibbs import first_partition
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
@@ -23,8 +25,9 @@ from semicrowd.settings.gibbs import DeepDPMParameters
 class DeepDPM(DeepDPMParameters, CrowdClusterer):
     """A Dirichlet process mixture of isotropic Gaussians behind a flow that keeps volumes (NICE).
 
-    The columns are standardised. The number of clusters is found; the sampler's last partition and the flow after its
-    last steps are kept.
+    The columns are standardised. Clusters begin as cells of k-means, more than there are expected: where the flow
+    brings them together the sampler makes one of them. The number of clusters is found; the sampler's last partition
+    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err.
 
     Attributes
     ----------
@@ -48,7 +51,7 @@ class DeepDPM(DeepDPMParameters, CrowdClusterer):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities [N, K] of the clusters, with their expected means and precisions."""
-        return self._probabilities(self.transform(X))
+        return np.exp(log_softmax(self._scores(self.transform(X)), axis=-1))
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
@@ -73,10 +76,10 @@ class DeepDPM(DeepDPMParameters, CrowdClusterer):
         flow.load_state_dict(self.flows_[-1 if epoch is None else self.epochs_.index(epoch)])
         return flow
 
-    def _probabilities(self, z: np.ndarray) -> np.ndarray:
+    def _scores(self, z: np.ndarray) -> np.ndarray:
+        """ln of the clusters' sizes and densities [N, K] at points of the flow's space."""
         square = np.square(z).sum(1)[:, None] - 2 * z @ self.means_.T + np.square(self.means_).sum(1)
-        score = np.log(self.sizes_) + z.shape[1] / 2 * np.log(self.precisions_) - self.precisions_ / 2 * square
-        return np.exp(log_softmax(score, axis=-1))
+        return np.log(self.sizes_) + z.shape[1] / 2 * np.log(self.precisions_) - self.precisions_ / 2 * square
 
 
 def new_flow(settings: DeepDPMParameters, dim: int) -> Any:
@@ -90,18 +93,19 @@ class _Fit(Method):
     """Epochs of sweeps and of gradient steps; their draws are streams by the number of the sweep, of the epoch."""
 
     def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        from semicrowd.inference.gibbs.answers import Answers
         from semicrowd.inference.gibbs.isotropic import base_of
         from semicrowd.models.deep_dpm import Base, DeepMixture
 
         self.model, self.iterations = model, model.n_warm + model.n_epochs
+        self.answers = None if answers is None else Answers(answers, tuple(model.quality_prior))
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
             features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
-            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior),
+            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:
-            rng = stream(model.seed_, "gibbs/start", 0)
-            self.mixture.chain.begin(rng.integers(model.n_start, size=len(features)))
+            self.mixture.chain.begin(first_partition(model, features, 0))
         self.steps = len(features) // 5 if model.n_steps is None else model.n_steps
         self.kept: list[tuple[int, dict[str, Any]]] = []
 
@@ -118,8 +122,8 @@ class _Fit(Method):
         if done == self.iterations or (model.keep_every and done % model.keep_every == 0):
             self.kept.append((done, {name: one.clone() for name, one in mixture.flow.state_dict().items()}))
         chain = mixture.chain
-        found = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood / len(chain.z), "alpha": chain.alpha}
-        return found | ({} if np.isnan(mixture.log_likelihood) else {"log_likelihood/flow": mixture.log_likelihood})
+        found = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
+        return found if iteration < model.n_warm else found | {"log_likelihood/flow": mixture.log_likelihood}
 
     def state(self) -> dict[str, Any]:
         """Partition, flow, moments of Adam, and what has been kept."""
@@ -142,5 +146,17 @@ class _Fit(Method):
         model.sizes_ = family.number[used].astype(np.int64)
         model.epochs_, model.flows_ = [done for done, _ in self.kept], [flow for _, flow in self.kept]
         z = family.x + family.location
-        final = Assignment.of(model._probabilities(z))
-        return Result(int(used.sum()), final, final, latent_mean=z)
+        score = model._scores(z)
+        final = features = _assigned(score)
+        workers = None
+        if self.answers is not None:
+            chain = self.mixture.chain
+            labels = (np.cumsum(used) - 1)[chain.z]
+            # Given the others as the chain has left them: they are where answers and features together put them.
+            final = _assigned(score + self.answers.evidence(labels, chain.quality, score.shape[1]))
+            workers = WorkerPosterior(*self.answers.shapes(labels)[:, None])
+        return Result(int(used.sum()), final, features, workers, latent_mean=z)
+
+
+def _assigned(score: np.ndarray) -> Assignment:
+    return Assignment.of(np.exp(log_softmax(score, axis=-1)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
+from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -271,6 +272,15 @@ class DIHL(DIHParameters, _Sequential):
     loss_of_planes = "logistic"
 
 
+def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
+    """Clusters [N] that a chain of ``n_start`` > 1 clusters begins with."""
+    rng, number = stream(model.seed_, "gibbs/start", chain), min(model.n_start, len(features))
+    if model.start == "random":
+        return rng.integers(number, size=len(features))
+    state = np.random.RandomState(rng.integers(2**31))
+    return np.asarray(KMeans(number, n_init=1, random_state=state).fit_predict(features)).astype(np.int64)
+
+
 class _Fit(Method):
     """Sweeps of all chains, each with a random stream of its own for every sweep: no state of a generator to keep."""
 
@@ -279,8 +289,7 @@ class _Fit(Method):
         model = clusterer._model(features, sequence)
         self.chains = [clusterer._chain(model) for _ in range(clusterer.n_chains)]
         for number, chain in enumerate(self.chains if clusterer.n_start > 1 else ()):
-            rng = stream(clusterer.seed_, "gibbs/start", number)
-            chain.begin(rng.integers(clusterer.n_start, size=len(features)))
+            chain.begin(first_partition(clusterer, features, number))
         self.seconds = [0.0] * len(self.chains)
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []

@@ -56,18 +56,25 @@ class DeepMixture:
         self.optimizer = torch.optim.Adam(flow.parameters(), learning_rate, fused=True)
         self.chain = Chain(Model(base.family(y), len(y), **prior))
         self.log_likelihood = float("nan")
+        self._made: Any = None
 
     def expectation(self, rngs: list[np.random.Generator]) -> None:
         """E-step: a sweep of the sampler for each generator, in the space that the flow makes now."""
-        self.chain.model = replace(self.chain.model, family=self.base.family(pushed(self.flow, self.y)))
+        self.chain.model = replace(self.chain.model, family=self._family())
         for rng in rngs:
             self.chain.sweep(rng)
 
     def clusters(self) -> Isotropic:
         """Statistics of the chain's partition in the space that the flow makes now; slots may be empty."""
-        family: Isotropic = self.base.family(pushed(self.flow, self.y))(self.chain.slots)
+        family: Isotropic = self._family()(self.chain.slots)
         seat(family, self.chain.z, np.zeros(self.chain.slots, np.int64))
         return family
+
+    def _family(self) -> Any:
+        """What makes a family of the items where the flow brings them now."""
+        if self._made is None:
+            self._made = self.base.family(pushed(self.flow, self.y))
+        return self._made
 
     def maximisation(self, steps: int, batch_size: int, generator: torch.Generator, rng: np.random.Generator) -> None:
         """M-step: draw μ and λ (Algorithm 1, line 10), then gradient steps up eq. 16 with them and the partition held.
@@ -87,7 +94,7 @@ class DeepMixture:
             (loss * len(self.y)).backward()
             self.optimizer.step()
             total += float(scale[z[items]].mean()) - float(loss.detach())
-        self.log_likelihood = total / max(steps, 1)
+        self.log_likelihood, self._made = total / max(steps, 1), None
 
     def state(self) -> dict[str, Any]:
         """What later steps depend on."""
@@ -98,6 +105,7 @@ class DeepMixture:
         self.chain.load_state(state["chain"])
         self.flow.load_state_dict(state["flow"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self._made = None
 
 
 def energy(

@@ -14,8 +14,9 @@ class _Partitions(Parameters):
     """The prior of partitions, and that of Gaussians."""
 
     n_start: int = setting(
-        1, "clusters of a random first partition; 1: items are seated one after the other", whole(1, 10_000)
+        1, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
     )
+    start: str = setting("random", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
     alpha: float | None = setting(None, "the concentration; null: it is drawn", number(above=0), optional=True)
     alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the concentration's Gamma prior", _GAMMA)
     scatter: float = setting(
@@ -107,14 +108,24 @@ class DIHParameters(_Discriminative, IHMMParameters):
 class DeepDPMParameters(_Partitions):
     """A Dirichlet process mixture behind a flow that keeps volumes (Li et al. 2022)."""
 
-    scatter: float = setting(0.3, "a cluster's expected variance, in units of the columns' variances", number(above=0))
+    n_start: int = setting(
+        20, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
+    )
+    start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
+    scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
     variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(100, "epochs in which the flow learns, after the first", whole(1))
+    n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
-    n_steps: int | None = setting(10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True)
-    batch_size: int = setting(256, "items of a step", whole(1))
-    learning_rate: float = setting(2e-3, "of the flow, by Adam", number(above=0))
+    n_steps: int | None = setting(
+        10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
+    )
+    batch_size: int = setting(128, "items of a step", whole(1))
+    learning_rate: float = setting(1e-3, "of the flow, by Adam", number(above=0))
+    quality_prior: tuple[float, float] = setting(
+        (10.0, 1.0), "Beta prior of the annotators' sensitivity and specificity",
+        each(number(above=0), "[10.0, 1.0]", length=2),
+    )  # fmt: skip
     n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
     width: int = setting(512, "hidden units of each", whole(1, 100_000))
     keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))

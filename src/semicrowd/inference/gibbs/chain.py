@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from semicrowd.inference.gibbs.answers import Answered, Answers
 from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
@@ -31,6 +32,7 @@ class Model:
     alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
     alpha : the concentration of a Dirichlet process, of a row of transitions; None: it is drawn
     neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
+    answers : about pairs of the items, in a Dirichlet process; None: nobody was asked
     planes : None of a model without hyperplanes
     new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
         prior
@@ -42,6 +44,7 @@ class Model:
     gamma_prior: tuple[float, float] = (1.0, 1.0)
     alpha: float | None = None
     neighbours: tuple[np.ndarray, np.ndarray] | None = None
+    answers: Answers | None = None
     planes: Hyperplanes | None = None
     new: str = "corrected"
 
@@ -54,6 +57,7 @@ class Chain:
     ----------
     z : [N] slot of each item's cluster; −1 before the first sweep, which seats the items one after the other
     alpha, gamma : concentrations; gamma of a hidden Markov model alone
+    quality : [2, M] sensitivity and specificity of the annotators, none without answers
     beta, rest : [C] and shares of the states with items and of all others together
     slots : C
     eta : [H, r] hyperplanes, of clusters and free ones; none while they are left out
@@ -72,11 +76,14 @@ class Chain:
     plane: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
     free: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     log_likelihood: float = float("nan")
+    quality: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.z = np.full(self.model.num_items, -1)
         if self.model.alpha is not None:
             self.alpha = self.model.alpha
+        answers = self.model.answers
+        self.quality = np.zeros((2, 0)) if answers is None else answers.expected
 
     def begin(self, z: np.ndarray) -> None:
         """Let the items [N] be in these clusters before the first sweep, in the place of none."""
@@ -98,7 +105,8 @@ class Chain:
 
     def state(self) -> dict[str, Any]:
         """All that later sweeps depend on."""
-        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood")
+        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood",
+                 "quality")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -130,8 +138,10 @@ class Chain:
             self._note(prior, seating)
         elif alpha_prior is not None:
             self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), alpha_prior, rng)
+        if self.model.answers is not None:
+            self.quality = rng.beta(*np.moveaxis(self.model.answers.shapes(self.z), -1, 0))
 
-    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise, Seating]:
+    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""
         model = self.model
         family = model.family(self.slots)
@@ -143,6 +153,8 @@ class Chain:
         seating = Seating(self.z, size, extra, self.plane, free, num_free, self.candidates if tilted else 1)
         seat(family, self.z, size)
         alpha = np.array([self.alpha])
+        if model.answers is not None:
+            return family, model.answers.prior_of(alpha, self.quality, self.slots), seating
         if model.neighbours is None:
             return family, Restaurant(alpha), seating
         moves = transitions(self.z, model.neighbours[0], self.slots)
@@ -156,7 +168,7 @@ class Chain:
         assert self.model.planes is not None
         return self.model.planes.log_ratio(self.eta)
 
-    def _note(self, prior: Restaurant | Franchise, seating: Seating) -> None:
+    def _note(self, prior: Restaurant | Franchise | Answered, seating: Seating) -> None:
         """Take over what the arrays of one number say."""
         self.free = seating.free[: seating.num_free[0]].copy()
         if isinstance(prior, Franchise):

@@ -1,8 +1,8 @@
 """Clusters that are Gaussians of one variance in all directions, whose means and precisions are drawn.
 
-Li et al. 2022, eqs. 1 and 17–19: x | μ, λ ~ N(μ, I/λ) under the base λ ~ Gamma(α₀, rate β₀), μ | λ ~ N(μ₀, I/(κ₀ λ)). An
-item's density in a cluster is that under its parameters, in one without items that of the base, which is the same for
-all of them (eq. 19) and known before a sweep. So a sweep costs O(N K D), and memory O(N D).
+Li et al. 2022, eqs. 1 and 17–19: x | μ, λ ~ N(μ, I/λ) under the base λ ~ Gamma(α₀, rate β₀), μ | λ ~ N(μ₀, I/(κ₀ λ)).
+An item's density in a cluster is that under its parameters, in one without items that of the base, which is the same
+for all of them (eq. 19) and known before a sweep. So a sweep costs O(N K D), and memory O(N D).
 """
 
 import math

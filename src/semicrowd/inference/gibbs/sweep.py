@@ -2,10 +2,11 @@
 
 An item leaves its cluster and takes one of those that have items, or one of the infinitely many that have none, with
 probability prior weight × predictive density × exp(extra weight). Eq. 5 of Nguyen et al. 2017; without extra weights
-algorithm 3 of Neal 2000, or algorithm 2 where the family draws its parameters. With hyperplanes, those of the clusters without items are independent draws of one
-distribution, whatever the partition. They are kept as a stack, of which the uppermost stand for all; the hyperplane of
-a cluster that loses its last item goes back among these, at random. This is the exchange of Favaro & Teh 2013 ("ReUse")
-with the rest of the draws kept, and leaves the posterior as it is, however many they are; with more it mixes faster.
+algorithm 3 of Neal 2000, or algorithm 2 where the family draws its parameters. With hyperplanes, those of the clusters
+without items are independent draws of one distribution, whatever the partition. They are kept as a stack, of which the
+uppermost stand for all; the hyperplane of a cluster that loses its last item goes back among these, at random. This is
+the exchange of Favaro & Teh 2013 ("ReUse") with the rest of the draws kept, and leaves the posterior as it is, however
+many they are; with more it mixes faster.
 """
 
 import math

@@ -22,10 +22,10 @@ _MEASURES: dict[str, Measure] = {
 #: ACC from which the clusters count as found, and how many circles' standard deviations the figure shows.
 FOUND, _DEVIATIONS = 0.95, 2.0
 TEXT = (
-    "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no numbers "
-    "of its points, priors and training. The panels show the run of the first seed: the points behind the flow, coloured "
-    "by what they are, and the clusters found, whose circles have a radius of two standard deviations. DPM is the same "
-    "sampler with the same prior and as many sweeps, without the flow."
+    "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no "
+    "numbers of its points, priors and training. The panels show the run of the first seed: the points behind the "
+    "flow, coloured by what they are, and the clusters found, whose circles have a radius of two standard deviations. "
+    "DPM is the same sampler with the same prior, start and number of sweeps, without the flow."
 )
 
 
