@@ -27,7 +27,7 @@ def test_har_has_training_windows_first_and_names_of_activities(tmp_path: Path) 
     (folder / "test" / "X_test.txt").write_text("5 6\n")
     (folder / "test" / "y_test.txt").write_text("2\n")
     data = load_dataset("benchmark", tmp_path, which="har")
-    np.testing.assert_allclose(data.features, [[0.1, -2], [3, 4], [5, 6]])
+    np.testing.assert_allclose(data.features, np.array([[0.1, -2], [3, 4], [5, 6]]), rtol=1e-6)
     assert data.labels is not None
     assert data.labels.tolist() == [0, 1, 0]  # SITTING before WALKING
     (folder / "test" / "y_test.txt").unlink()

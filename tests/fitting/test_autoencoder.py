@@ -1,5 +1,7 @@
 """The stacked autoencoder: its layers, its training, and what the training says of itself."""
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from sklearn.decomposition import PCA
@@ -25,7 +27,7 @@ def test_layers_pair_each_with_its_mirror() -> None:
     net = Autoencoder(30, torch_stream(0, "networks"))
     shapes = [(tuple(a.weight.shape[1:]), tuple(b.weight.shape[1:])) for a, b in net.layers()]
     widths = [30, *HIDDEN, CODE]
-    assert shapes == [((i, o), (o, i)) for i, o in zip(widths, widths[1:], strict=False)]
+    assert shapes == [((i, o), (o, i)) for i, o in pairwise(widths)]
     by_hand = items = torch.rand(7, 30)
     for number, (inward, _) in enumerate(net.layers()):
         by_hand = inward(by_hand)[0]

@@ -32,12 +32,15 @@ def root(tmp_path: Path) -> Path:
 def test_codes_at_four_stages_are_standardised_and_the_decoder_takes_them_back(root: Path) -> None:
     make("har", root, 2, 40)
     data = [load_dataset("encoded", root, which="har", trained=trained) for trained in TRAINED]
+    labels = load_dataset("benchmark", root, which="har").labels
+    assert labels is not None
     for one in data:
         assert one.features.shape == (60, CODE)
         np.testing.assert_allclose(one.features.mean(0), 0, atol=1e-5)
         np.testing.assert_allclose(one.features.std(0), 1, atol=1e-4)
         assert one.name == "har"
-        assert np.array_equal(one.labels, load_dataset("benchmark", root, which="har").labels)
+        assert one.labels is not None
+        assert np.array_equal(one.labels, labels)
     assert not np.allclose(data[0].features, data[-1].features)
     training = np.genfromtxt(root / "encoded" / "har" / "training.csv", delimiter=",", names=True)
     assert training["steps"].tolist() == [10, 20, 30, 40]

@@ -1,4 +1,4 @@
-"""Stage ``deep_spaces``: its rows are runs of the methods that they name, its pictures are of the model it was given."""
+"""Stage ``deep_spaces``: its rows are runs of the methods that they name, its pictures of the model it was given."""
 
 from pathlib import Path
 
@@ -66,9 +66,10 @@ def test_panels_begin_with_the_features_and_end_with_the_last_epoch(
     assert found["epochs"].tolist() == [0, 2, 4, 6]
     assert found["points"].shape == (4, 90, 2)
     assert data.labels is not None
-    chosen = [data.features[data.labels == k] for k in range(3)]
-    whole = sum(((one - one.mean(0)) ** 2).sum() for one in chosen) / ((data.features - data.features.mean(0)) ** 2).sum()
-    assert found["within"][0] == pytest.approx(whole, rel=0.2)  # of half of the items
+    groups = [data.features[data.labels == k] for k in range(3)]
+    within = sum(len(group) * group.var(0).sum() for group in groups)
+    # Of half of the items.
+    assert found["within"][0] == pytest.approx(within / (180 * data.features.var(0).sum()), rel=0.2)
 
 
 def test_runs_that_have_not_finished_have_no_rows(

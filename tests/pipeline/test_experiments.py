@@ -212,7 +212,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         given = settings["data"]
         data = given.get("path") or given.get("which") or given["name"]
         needs = {"pinwheel": (), "chains": (), "moons": (), "gaussians": (), "walk": ("wifi", "homes"),
-                 "iris": ("pen",), "wine": ("pen",), "data/fifteen_scenes": ("fifteen_scenes",), "activities": ("activities", "texts"),
+                 "iris": ("pen",), "wine": ("pen",), "data/fifteen_scenes": ("fifteen_scenes",),
+                 "activities": ("activities", "texts"),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))
         if experiment.answers and experiment.answers.fallback:

@@ -109,9 +109,12 @@ def _stories(path: Path, *, words: bool) -> Iterator[tuple[str, str]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
-        yield from file
+    if path.suffix == ".gz":
+        with gzip.open(path, "rt", encoding="utf-8") as packed:
+            yield from packed
+    else:
+        with path.open(encoding="utf-8") as file:
+            yield from file
 
 
 def _table(features: np.ndarray, names: list[str]) -> Table:

@@ -27,7 +27,9 @@ class GMeans(GMeansParameters, NearestCentre):
 
     def _learn(self, features: np.ndarray) -> None:
         centers = features.mean(0, keepdims=True)
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        self.n_iter_ = 0
+        for _ in range(self.max_iter):
+            self.n_iter_ += 1
             model = KMeans(len(centers), init=centers, n_init=1, random_state=self.seed_).fit(features)
             # In the order of the clusters, a cluster's items side by side.
             order = np.argsort(model.labels_, kind="stable")

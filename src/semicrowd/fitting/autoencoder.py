@@ -4,7 +4,7 @@ Vincent et al. 2010, as Xie et al. 2016 and Jiang et al. 2017 have it, whom Li e
 in it: the reconstruction's error on items that it is not trained on says how far it has come.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -86,7 +86,7 @@ def _finetune(
 
 
 def _steps(
-    parameters: list[Tensor], items: Tensor, steps: int, generator: torch.Generator
+    parameters: Sequence[Tensor], items: Tensor, steps: int, generator: torch.Generator
 ) -> Iterator[tuple[torch.optim.Optimizer, Tensor]]:
     """An optimizer for ``steps`` steps, with the items of each."""
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
@@ -98,7 +98,7 @@ def _steps(
 
 def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
 
 

@@ -41,4 +41,4 @@ class Autoencoder(nn.Module):
         """Each layer of the encoder, from the items on, with the layer of the decoder that takes back what it does."""
         inward = [*self.encoder.hidden, *self.encoder.heads]
         outward = [*self.decoder.hidden, *self.decoder.heads]
-        return list(zip(inward, reversed(outward), strict=True))  # type: ignore[arg-type]
+        return list(zip(inward, reversed(outward), strict=True))

@@ -1,8 +1,8 @@
 """Stage ``deep_spaces``: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
 
-Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, what other methods find in either space; of MNIST, from
-the first run, ``embedding.npz``, where t-SNE puts 5,000 items after some epochs, and ``digits.npz``, what the decoder
-makes of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
+Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, what other methods find in either space; of MNIST,
+from the first run, ``embedding.npz``, where t-SNE puts 5,000 items after some epochs, and ``digits.npz``, what the
+decoder makes of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
 """
 
 import argparse

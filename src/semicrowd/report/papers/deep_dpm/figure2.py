@@ -40,7 +40,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         scores = read_scores(row.experiment, row.which)
         means = [cells(scores, row.name, space, "kmeans") for space in SPACES]
         rows += [cell for group in (*sampled, *means) for cell in group]
-        for panel, groups in zip(bars, (sampled, means), strict=True):
+        both: tuple[Sequence[Sequence[Cell]], ...] = (sampled, means)
+        for panel, groups in zip(bars, both, strict=True):
             pairs = [_pair(groups, quantity) for quantity in QUANTITIES]
             bars[panel] |= {row.name: [pair for pair in pairs if pair]} if all(pairs) else {}
     images: tuple[Image, ...] = ()

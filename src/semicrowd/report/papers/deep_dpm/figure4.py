@@ -33,5 +33,6 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
     save(figure, folder / IMAGE)
     image = Image(IMAGE, f"Digits generated from the largest clusters of {', '.join(map(str, classes))}.")
     seeds = [run.seed for run in collected.finished(EXPERIMENT)[:1]]
-    cell = Cell("digits that some cluster has most of", "clusters", ours=summarise([float(len(classes))] * len(seeds), seeds))
+    count = summarise([float(len(classes))] * len(seeds), seeds)
+    cell = Cell("digits that some cluster has most of", "clusters", ours=count)
     return Result((cell,), TEXT, (image,), commands)

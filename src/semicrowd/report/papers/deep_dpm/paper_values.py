@@ -24,7 +24,9 @@ _TABLE_3: Mapping[int, tuple[tuple[float, float, float], ...]] = {
 }
 
 
-def _values(rows: Mapping[str, tuple[tuple[float, float, float], ...]], methods: tuple[str, ...]) -> tuple[PaperValue, ...]:
+def _values(
+    rows: Mapping[str, tuple[tuple[float, float, float], ...]], methods: tuple[str, ...]
+) -> tuple[PaperValue, ...]:
     return tuple(
         PaperValue(f"{row}, {method}", quantity, value)
         for row, of_methods in rows.items()
