@@ -113,5 +113,5 @@ def test_answers_part_what_the_points_do_not() -> None:
 
 
 def test_one_column_is_refused() -> None:
-    with pytest.raises(UserError, match="X: 1 column; expected two at least"):
+    with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected two at least"):
         DeepDPM().fit(POINTS[:, :1])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import log_softmax
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -22,7 +23,7 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.gibbs import DeepDPMParameters
 
 
-class DeepDPM(DeepDPMParameters, CrowdClusterer):
+class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     """A Dirichlet process mixture of isotropic Gaussians behind a flow that keeps volumes (NICE).
 
     The columns are standardised. Clusters begin as cells of k-means, more than there are expected: where the flow
@@ -59,7 +60,7 @@ class DeepDPM(DeepDPMParameters, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if features.shape[1] < 2:
-            raise UserError("X: 1 column; expected two at least, of which the flow shifts one by the other")
+            raise UserError("X: 1 feature(s); expected two at least, of which the flow shifts one by the other")
         self.scaler_ = StandardScaler().fit(features)
         return iterate(_Fit(self, self.scaler_.transform(features), answers), monitor)
 
@@ -98,7 +99,7 @@ class _Fit(Method):
         from semicrowd.models.deep_dpm import Base, DeepMixture
 
         self.model, self.iterations = model, model.n_warm + model.n_epochs
-        self.answers = None if answers is None else Answers(answers, tuple(model.quality_prior))
+        self.answers = None if answers is None else Answers(answers, (model.quality_prior[0], model.quality_prior[1]))
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
             features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
