@@ -10,6 +10,7 @@ from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
@@ -28,7 +29,8 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
     The columns are standardised. Clusters begin as cells of k-means, more than there are expected: where the flow
     brings them together the sampler makes one of them. The number of clusters is found; the sampler's last partition
-    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err.
+    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err; cells that
+    they say are one kind begin as one cluster.
 
     Attributes
     ----------
@@ -106,7 +108,10 @@ class _Fit(Method):
             alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:
-            self.mixture.chain.begin(first_partition(model, features, 0))
+            first = first_partition(model, features, 0)
+            if answers is not None and self.answers is not None:
+                first = join_cells(first, answers, self.answers.weights(self.answers.expected), model.n_start)
+            self.mixture.chain.begin(first)
         self.steps = len(features) // 5 if model.n_steps is None else model.n_steps
         self.kept: list[tuple[int, dict[str, Any]]] = []
 
