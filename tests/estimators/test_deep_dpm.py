@@ -11,6 +11,7 @@ from semicrowd import DPM, DeepDPM, load
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.deep_dpm import _Fit
+from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting import iterate as driver
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.metrics import clustering_scores
@@ -112,6 +113,20 @@ def test_answers_part_what_the_points_do_not() -> None:
     assert not np.array_equal(found.result_.features.cluster, found.labels_)
 
 
+def test_cells_that_answers_say_are_one_kind_begin_as_one_cluster() -> None:
+    """Of three clouds two are one kind."""
+    i, j = (RNG.integers(90, size=200) for _ in range(2))
+    i, j = i[i != j], j[i != j]
+    same = (LABELS[i] == 2) == (LABELS[j] == 2)
+    pairs = checked_answers(np.column_stack([i, j, same]), 90)
+    model = DeepDPM(**SHORT | {"n_start": 3})
+    model.seed_ = 0
+    first = _Fit(model, POINTS, pairs).mixture.chain.z
+    assert len(np.unique(first)) == 2
+    assert clustering_scores(LABELS == 2, first)["acc"] == 1
+    assert len(np.unique(_Fit(model, POINTS, None).mixture.chain.z)) == 3
+
+
 def test_one_column_is_refused() -> None:
-    with pytest.raises(UserError, match="X: 1 column; expected two at least"):
+    with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected two at least"):
         DeepDPM().fit(POINTS[:, :1])

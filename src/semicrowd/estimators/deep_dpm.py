@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import log_softmax
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
@@ -22,12 +24,13 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.gibbs import DeepDPMParameters
 
 
-class DeepDPM(DeepDPMParameters, CrowdClusterer):
+class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     """A Dirichlet process mixture of isotropic Gaussians behind a flow that keeps volumes (NICE).
 
     The columns are standardised. Clusters begin as cells of k-means, more than there are expected: where the flow
     brings them together the sampler makes one of them. The number of clusters is found; the sampler's last partition
-    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err.
+    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err; cells that
+    they say are one kind begin as one cluster.
 
     Attributes
     ----------
@@ -59,7 +62,7 @@ class DeepDPM(DeepDPMParameters, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if features.shape[1] < 2:
-            raise UserError("X: 1 column; expected two at least, of which the flow shifts one by the other")
+            raise UserError("X: 1 feature(s); expected two at least, of which the flow shifts one by the other")
         self.scaler_ = StandardScaler().fit(features)
         return iterate(_Fit(self, self.scaler_.transform(features), answers), monitor)
 
@@ -98,14 +101,17 @@ class _Fit(Method):
         from semicrowd.models.deep_dpm import Base, DeepMixture
 
         self.model, self.iterations = model, model.n_warm + model.n_epochs
-        self.answers = None if answers is None else Answers(answers, tuple(model.quality_prior))
+        self.answers = None if answers is None else Answers(answers, (model.quality_prior[0], model.quality_prior[1]))
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
             features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
             alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:
-            self.mixture.chain.begin(first_partition(model, features, 0))
+            first = first_partition(model, features, 0)
+            if answers is not None and self.answers is not None:
+                first = join_cells(first, answers, self.answers.weights(self.answers.expected), model.n_start)
+            self.mixture.chain.begin(first)
         self.steps = len(features) // 5 if model.n_steps is None else model.n_steps
         self.kept: list[tuple[int, dict[str, Any]]] = []
 

@@ -26,8 +26,8 @@ class NICE(nn.Module):
 
     def __init__(self, dim: int, layers: int, hidden: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__()
-        self.half, self.restarts = dim // 2, len(generators)
-        widths = (self.half, dim - self.half)
+        self.first, self.restarts = dim // 2, len(generators)
+        widths = (self.first, dim - self.first)
         self.nets = nn.ModuleList(
             MLP(widths[layer % 2], [hidden], [widths[1 - layer % 2]], generators, linear_skip=False, head_gain=0.0)
             for layer in range(layers)
@@ -49,4 +49,4 @@ class NICE(nn.Module):
 
     def _halves(self, x: Tensor) -> list[Tensor]:
         whole = x.expand(self.restarts, *x.shape[-2:])
-        return [whole[..., : self.half], whole[..., self.half :]]
+        return [whole[..., : self.first], whole[..., self.first :]]

@@ -71,10 +71,10 @@ def log_evidence(family: str, block: list[int]) -> float:
         for seen, item in enumerate(block):
             before = POINTS[block[:seen]]
             mean = before.mean(0) if seen else np.zeros(2)
-            kappa, shape = KAPPA + seen, SHAPE + seen
+            kappa, half = KAPPA + seen, SHAPE + seen
             rate = RATE + np.square(before - mean).sum() / 2 + KAPPA * seen / kappa * np.square(mean).sum() / 2
-            scale = rate * (kappa + 1) / (shape * kappa) * np.eye(2)
-            found += stats.multivariate_t(seen * mean / kappa, scale, df=2 * shape).logpdf(POINTS[item])
+            wide = rate * (kappa + 1) / (half * kappa) * np.eye(2)
+            found += stats.multivariate_t(seen * mean / kappa, wide, df=2 * half).logpdf(POINTS[item])
         return float(found)
     for seen, item in enumerate(block):
         before = POINTS[block[:seen]]
