@@ -26,7 +26,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
     if not path.is_file():
         return Result(text=TEXT, commands=commands)
     with np.load(path, allow_pickle=False) as content:
-        points, labels, epochs, within = (content[name] for name in ("points", "labels", "epochs", "within"))
+        points, labels, numbers, within = (content[name] for name in ("points", "labels", "epochs", "within"))
+    epochs = [int(number) for number in numbers]
     figure = new_figure(4.2 * len(points), 4.6, "MNIST: t-SNE while the flow learns")
     for axes, plane, epoch in zip(figure.subplots(1, len(points), squeeze=False)[0], points, epochs, strict=True):
         for digit in np.unique(labels):
