@@ -20,6 +20,7 @@ _QUICK: dict[str, dict[str, Any]] = {
     "slpd": {"n_restarts": 2, "n_iter": 30},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
     **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name in GIBBS_PARAMETERS},
+    "deep_dpm": {"n_warm": 1, "n_epochs": 3, "n_steps": 2, "n_start": 5, "width": 16},
 }
 
 

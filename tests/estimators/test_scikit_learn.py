@@ -24,6 +24,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
     "dpm": _SWEEPS, "ihmm": _SWEEPS,
     **{name: _SWEEPS | {"n_warm": 1} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
+    "deep_dpm": {"n_warm": 1, "n_epochs": 2, "n_steps": 2, "width": 8},
     "slpd": {"n_restarts": 2, "n_iter": 20, "n_draws": 20},
 }  # fmt: skip
 #: Checks that no method can pass as they are.

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import v_measure_score
 from torchmetrics.functional.clustering import (
     adjusted_mutual_info_score,
     adjusted_rand_score,
@@ -34,6 +35,11 @@ def test_accuracy_is_the_best_of_all_matchings(num_classes: int, num_clusters: i
     for _ in range(5):
         labels, clusters = rng.integers(num_classes, size=40), rng.integers(num_clusters, size=40)
         assert accuracy(labels, clusters) == pytest.approx(_best_match(labels, clusters), abs=1e-12)
+
+
+@given(CLUSTERINGS)
+def test_nmi_is_the_v_measure(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    assert clustering_scores(*pair)["nmi"] == pytest.approx(v_measure_score(*pair), abs=1e-9)
 
 
 @given(CLUSTERINGS)

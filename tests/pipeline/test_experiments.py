@@ -10,7 +10,7 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
-from semicrowd.report.papers import discriminative_bnp
+from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
 from semicrowd.report.papers.slpd import crowd
 
@@ -82,7 +82,12 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
            *discriminative_bnp.figure2.EXPERIMENTS, *discriminative_bnp.figure3.EXPERIMENTS,
            discriminative_bnp.figure3.REFERENCE}  # fmt: skip
     of_crowds = {f"crowd_{data}_{method}" for data, method in product(crowd.DATA, crowd.METHODS)}
-    assert set(plan.experiments) == shown | face | others | bnp | of_crowds
+    names = {one for one in plan.experiments if not one.startswith("deep_")}
+    assert names == shown | face | others | bnp | of_crowds
+    codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
+             for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
+    drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
+    assert set(plan.experiments) - names == codes | drawn
     assert drift(params, PROFILES) == ""
 
 
@@ -211,7 +216,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         given = settings["data"]
         data = given.get("path") or given.get("which") or given["name"]
-        needs = {"pinwheel": (), "chains": (), "walk": ("wifi", "homes"), "iris": (), "wine": (),
+        needs = {"pinwheel": (), "chains": (), "moons": (), "gaussians": (), "walk": ("wifi", "homes"),
+                 "iris": (), "wine": (), "activities": ("activities", "texts"),
                  "data/fifteen_scenes": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         assert experiment.needs == needs.get(data, (data,))

@@ -41,10 +41,12 @@ def test_its_first_step_works(
     given = composed([f"experiment={path.stem}"])
     data = given.choices["data"]
     public = {"sequence": "homes"}.get(data, data)
-    variables = {} if data in ("pinwheel", "benchmark") else {"SEMICROWD_DATA": str(public_data(public))}
+    variables = {} if data in ("pinwheel", "benchmark", "shapes") else {"SEMICROWD_DATA": str(public_data(public))}
     short = {"bayes": SHORT, "scdc": SHORT, "dih_s": SAMPLED, "ddpm_l": SAMPLED}.get(given.choices["model"], FITTED)
     if given.choices["model"] == "slpd":
         short = ("model.n_iter=1", "model.n_restarts=1")
+    if given.choices["model"] == "deep_dpm":
+        short = ("model.n_epochs=1", "model.n_steps=1")
     if data == "mnist" and given.choices["annotations"] == "crowd":
         public_data("mnist_crowd")
     done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)

@@ -12,6 +12,7 @@ from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.families import draw_families
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
+from semicrowd.data.own import WANTED, read_own
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.random import stream
@@ -100,6 +101,9 @@ def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]
         features, labels = _GENERATED[name]() if name in _GENERATED else _of_scikit_learn(name)
         digest = hashlib.sha256(np.ascontiguousarray(features, np.float32).tobytes() + labels.tobytes()).hexdigest()
         return features, labels, {f"{name} (generated or of scikit-learn)": digest}
+    if name in WANTED:
+        table, paths_of_user = read_own(name, root)
+        return *table, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths_of_user}
     public, _, user = name.partition("_")
     paths = fetch(public, root)
     if public == "wifi":

@@ -65,10 +65,14 @@ def read_texts(paths: Sequence[Path]) -> Table:
 
     The features are tf-idf of the 2,000 words that occur most often, rows of length 1, as scikit-learn has it.
     """
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    names, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
+    return tf_idf(texts), np.array(names)
+
+
+def tf_idf(texts: Sequence[str]) -> np.ndarray:
+    """Weights [N, 2000] of the words that occur most often, rows of length 1, as scikit-learn has it."""
     # Imported here: the other tables do without.
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    names, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
-    weights = TfidfVectorizer(max_features=_WORDS, dtype=np.float32).fit_transform(texts)
-    return weights.toarray(), np.array(names)
+    return TfidfVectorizer(max_features=_WORDS, dtype=np.float32).fit_transform(texts).toarray()

@@ -11,6 +11,7 @@ from semicrowd.settings.sources import source_settings
 #: alone. A new data set is a line here, its settings and a file of ``conf/data``.
 LOADERS: dict[str, str] = {
     "pinwheel": "semicrowd.data.pinwheel:load_pinwheel",
+    "shapes": "semicrowd.data.shapes:load_shapes",
     "mnist": "semicrowd.data.mnist:load_mnist",
     "face": "semicrowd.data.faces:load_face",
     "cifar10": "semicrowd.data.cifar10:load_cifar10",
@@ -18,6 +19,7 @@ LOADERS: dict[str, str] = {
     "images": "semicrowd.data.images:load_images",
     "benchmark": "semicrowd.data.benchmark:load_benchmark",
     "sequence": "semicrowd.data.sequences:load_sequence",
+    "encoded": "semicrowd.data.encoded:load_encoded",
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
+from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -60,6 +61,11 @@ class _Sampled(CrowdClusterer):
             from semicrowd.inference.gibbs.multinomial import multinomial
 
             return multinomial(checked_counts(features, self.count_scale), self.dirichlet)
+        if self.family == "isotropic":
+            from semicrowd.inference.gibbs.isotropic import base_of, isotropic
+
+            base = base_of(features, self.scatter, self.mean_strength, self.variance_strength)
+            return isotropic(features, *base, self.eq19)
         from semicrowd.inference.gibbs.gaussian import gaussian
 
         variance = features.var(0)
@@ -149,17 +155,20 @@ class _Mixture(_Sampled):
         family = self._families(features)(int(final.cluster.max()) + 1)
         self.sizes_ = np.zeros(int(final.cluster.max()) + 1, np.int64)
         seat(family, final.cluster, self.sizes_)
+        if self.family == "isotropic":
+            family = family.expected()
         self.clusters_ = family.of(np.zeros((0, features.shape[1])))._asdict()
         return Assignment.of(self._probabilities(features))
 
     def _probabilities(self, features: np.ndarray) -> np.ndarray:
         from semicrowd.inference.gibbs.gaussian import Gaussian
+        from semicrowd.inference.gibbs.isotropic import Isotropic
         from semicrowd.inference.gibbs.multinomial import Multinomial
         from semicrowd.inference.gibbs.sweep import predictive
 
-        counts = self.family == "multinomial"
-        kind = Multinomial if counts else Gaussian
-        family = kind(**self.clusters_).of(checked_counts(features, self.count_scale) if counts else features)
+        kinds: dict[str, Any] = {"gaussian": Gaussian, "isotropic": Isotropic, "multinomial": Multinomial}
+        items = checked_counts(features, self.count_scale) if self.family == "multinomial" else features
+        family = kinds[self.family](**self.clusters_).of(items)
         score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
         if self.loss_of_planes:
             score += self._tilt(self._seen(features) @ self.hyperplanes_.T)
@@ -259,6 +268,15 @@ class DIHL(DIHParameters, _Sequential):
     loss_of_planes = "logistic"
 
 
+def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
+    """Clusters [N] that a chain of ``n_start`` > 1 clusters begins with."""
+    rng, number = stream(model.seed_, "gibbs/start", chain), min(model.n_start, len(features))
+    if model.start == "random":
+        return rng.integers(number, size=len(features))
+    state = np.random.RandomState(rng.integers(2**31))
+    return np.asarray(KMeans(number, n_init=1, random_state=state).fit_predict(features)).astype(np.int64)
+
+
 class _Fit(Method):
     """Sweeps of all chains, each with a random stream of its own for every sweep: no state of a generator to keep."""
 
@@ -267,8 +285,7 @@ class _Fit(Method):
         model = clusterer._model(features, sequence)
         self.chains = [clusterer._chain(model) for _ in range(clusterer.n_chains)]
         for number, chain in enumerate(self.chains if clusterer.n_start > 1 else ()):
-            rng = stream(clusterer.seed_, "gibbs/start", number)
-            chain.begin(rng.integers(clusterer.n_start, size=len(features)))
+            chain.begin(first_partition(clusterer, features, number))
         self.seconds = [0.0] * len(self.chains)
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []

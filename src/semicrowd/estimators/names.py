@@ -18,6 +18,7 @@ PLACES = {
     "bgmm": ("unsupervised", "VariationalMixture"),
     "affinity_propagation": ("affinity_propagation", "AffinityPropagation"),
     "dp_means": ("dp_means", "DPMeans"),
+    "gmeans": ("gmeans", "GMeans"),
     "hmm": ("hmm", "HMM"),
     "constrained_kmeans": ("constrained_kmeans", "ConstrainedKMeans"),
     "ukm": ("ckm", "UKM"),
@@ -32,6 +33,7 @@ PLACES = {
     "ihmm": ("gibbs", "IHMM"),
     "dih_s": ("gibbs", "DIHS"),
     "dih_l": ("gibbs", "DIHL"),
+    "deep_dpm": ("deep_dpm", "DeepDPM"),
 }
 #: The same names by those of the classes: ``BayesSCDC`` → ``bayes``.
 NAMES = {kind: name for name, (_, kind) in PLACES.items()}

@@ -6,17 +6,19 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
+from matplotlib.patches import Circle
 
-from semicrowd.figures.style import in_rank_order, new_figure, ranks_by_size, ranks_like, save, tidy
+from semicrowd.figures.style import MUTED, in_rank_order, new_figure, ranks_by_size, ranks_like, save, tidy
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Points [N, 2] in the plane, coloured by their group [N]."""
+    """Points [N, 2] in the plane, coloured by their group [N]; circles [C, 3] by centre and radius."""
 
     title: str
     points: np.ndarray
     groups: np.ndarray
+    circles: np.ndarray | None = None
 
 
 def draw(title: str, panels: Sequence[Panel], path: Path) -> None:
@@ -33,6 +35,8 @@ def draw(title: str, panels: Sequence[Panel], path: Path) -> None:
         for group, colour, marker in in_rank_order(ranks):
             points = panel.points[panel.groups == group]
             axis.scatter(points[:, 0], points[:, 1], s=12, alpha=0.75, linewidths=0, color=colour, marker=marker)
+        for *centre, radius in () if panel.circles is None else panel.circles:
+            axis.add_patch(Circle(centre, radius, fill=False, color=MUTED, lw=1.2))
         axis.set_aspect("equal")
         tidy(axis, fill(panel.title, 48), "feature 1", "feature 2")
     for axis in axes[len(panels) :]:

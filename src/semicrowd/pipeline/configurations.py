@@ -77,6 +77,8 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
     slpd = ["semicrowd.pipeline.slpd.tables", "semicrowd.pipeline.slpd.curve", *data_modules("benchmark")]
     _write(folder / "slpd" / "code.yaml", partial(fingerprints, slpd), {})
+    for stage in ("autoencoder", "deep_spaces"):
+        _write(folder / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
     for data in MAKERS:
         _write(folder / f"{data}_features" / "code.yaml", partial(fingerprints, data_modules(data)), {})
 

@@ -10,6 +10,7 @@ from typing import Any
 from semicrowd.data.cifar10 import fetch_cifar10
 from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
+from semicrowd.data.own import WANTED
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import write_json
@@ -25,13 +26,14 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "optdigits": partial(fetch, "optdigits"),
     "wifi": partial(fetch, "wifi"),
     "homes": partial(fetch, "homes"),
-    **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung")},
+    **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung", "activities", "texts")},
 }
 #: Data that nobody may pass on, by the folder that they belong in, and what the user is to put there.
 OWN = {
     "nus_animals": "table.csv, a row for each image of the 13 animals: 500 columns with its counts of visual words "
                    "(BoW_int of NUS-WIDE, National University of Singapore, on request) and a column label",
     "fifteen_scenes": "a folder of images for each of the 15 scenes (Lazebnik, Schmid & Ponce 2006)",
+    **WANTED,
 }  # fmt: skip
 
 

@@ -16,16 +16,20 @@ import yaml
 
 _EXPERIMENTS = tuple(f"semicrowd.pipeline.{name}" for name in ("experiment", "slpd.tables", "slpd.curve"))
 _PIPELINE = "semicrowd.pipeline."
+#: What reads the experiments' runs.
+_AFTER = ("semicrowd.pipeline.deep_spaces",)
 
 
 def stage_groups(dvc_yaml: Path) -> tuple[list[str], list[str]]:
     """Names in dvc.yaml of the stages that prepare the experiments, and of those that run them.
 
-    Both are told by the module that they start; what comes after the experiments is of ``semicrowd.report``.
+    Both are told by the module that they start; what comes after the experiments is of ``semicrowd.report``
+    or in ``_AFTER``.
     """
     stages = yaml.safe_load(dvc_yaml.read_text(encoding="utf-8"))["stages"]
     modules = {name: stage["cmd"].split()[2] for name, stage in stages.items()}
-    before = [name for name, module in modules.items() if module.startswith(_PIPELINE) and module not in _EXPERIMENTS]
+    others = (*_EXPERIMENTS, *_AFTER)
+    before = [name for name, module in modules.items() if module.startswith(_PIPELINE) and module not in others]
     return before, [name for name, module in modules.items() if module in _EXPERIMENTS]
 
 

@@ -20,6 +20,7 @@ _QUANTITIES = {
     "accuracy": "accuracy",
     "nmi": "NMI",
     "f1": "F1 of pairs",
+    "ari": "ARI",
     "weight": "weight, nats",
     "nmi, arithmetic": "NMI, arithmetic",
     "ami, arithmetic": "AMI, arithmetic",

@@ -181,6 +181,17 @@ class DPMeansParameters(CountedParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class GMeansParameters(Parameters):
+    """k-means that splits clusters until each looks Gaussian (Hamerly & Elkan 2003); answers are ignored."""
+
+    critical: float = setting(
+        1.8692, "Anderson-Darling statistic from which a cluster is split; 1.8692: significance .0001", number(above=0)
+    )
+    most: int = setting(1000, "clusters; no round of splits goes beyond it", whole(1))
+    max_iter: int = setting(100, "rounds of splits, fewer where no cluster is split", whole(1))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class HMMParameters(CountedParameters):
     """A hidden Markov model of K states; rows are in order of time; answers are ignored."""
 
@@ -245,6 +256,7 @@ BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
     "bgmm": VariationalMixtureParameters,
     "affinity_propagation": AffinityPropagationParameters,
     "dp_means": DPMeansParameters,
+    "gmeans": GMeansParameters,
     "hmm": HMMParameters,
     "constrained_kmeans": ConstrainedKMeansParameters,
     "ukm": UKMParameters,

@@ -10,28 +10,42 @@ _GAMMA = each(number(above=0), "[1.0, 1.0]", length=2)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SampledParameters(Parameters):
-    """What all Gibbs samplers of partitions have in common."""
+class _Partitions(Parameters):
+    """The prior of partitions, and that of Gaussians."""
 
-    family: str = setting(
-        "gaussian", "of the clusters: gaussian (any covariance) | multinomial (of counts)",
-        choice("gaussian", "multinomial"),
-    )  # fmt: skip
-    n_chains: int = setting(10, "independent chains, in parallel", whole(1, 10_000))
-    n_sweeps: int = setting(100, "of each chain", whole(1))
     n_start: int = setting(
-        1, "clusters of a random first partition; 1: items are seated one after the other", whole(1, 10_000)
+        1, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
     )
-    n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
-    keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
-    loss: str = setting(
-        "vi", "whose expectation is least for the kept partition that is shown: vi | binder", choice("vi", "binder")
-    )
+    start: str = setting("random", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
+    alpha: float | None = setting(None, "the concentration; null: it is drawn", number(above=0), optional=True)
     alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the concentration's Gamma prior", _GAMMA)
     scatter: float = setting(
         1.0, "gaussian: a cluster's expected covariance, in units of the columns' variances", number(above=0)
     )
     mean_strength: float = setting(0.01, "gaussian: items that the prior mean counts for", number(above=0))
+    variance_strength: float = setting(1.0, "isotropic: items that the prior variance counts for", number(above=0))
+    eq19: str = setting(
+        "corrected", "isotropic: marginal density of a new cluster: corrected | printed (as the paper has it)",
+        choice("corrected", "printed"),
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SampledParameters(_Partitions):
+    """What all Gibbs samplers of partitions have in common."""
+
+    family: str = setting(
+        "gaussian",
+        "of the clusters: gaussian (any covariance) | isotropic (gaussian, one variance) | multinomial (of counts)",
+        choice("gaussian", "isotropic", "multinomial"),
+    )
+    n_chains: int = setting(10, "independent chains, in parallel", whole(1, 10_000))
+    n_sweeps: int = setting(100, "of each chain", whole(1))
+    n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
+    keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
+    loss: str = setting(
+        "vi", "whose expectation is least for the kept partition that is shown: vi | binder", choice("vi", "binder")
+    )
     dirichlet: float = setting(0.01, "multinomial: parameter of the symmetric Dirichlet base", number(above=0))
     count_scale: float = setting(1.0, "multinomial: counts are X times this, rounded", number(above=0))
 
@@ -51,6 +65,13 @@ class DPMParameters(SampledParameters):
     splits: int = setting(
         0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
     )
+
+    def check_parameters(self, group: str = "") -> None:
+        """As everywhere; splits need clusters whose parameters are integrated out."""
+        super().check_parameters(group)
+        if self.splits and self.family == "isotropic":
+            prefix = f"{group}." if group else ""
+            raise UserError(f"{prefix}splits={self.splits}: not with {prefix}family=isotropic, which draws parameters")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -99,8 +120,36 @@ class DIHParameters(_Discriminative, IHMMParameters):
     """An infinite hidden Markov model whose states hyperplanes separate (Nguyen et al. 2017); answers are ignored."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeepDPMParameters(_Partitions):
+    """A Dirichlet process mixture behind a flow that keeps volumes (Li et al. 2022)."""
+
+    n_start: int = setting(
+        20, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
+    )
+    start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
+    scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
+    variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
+    n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
+    n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
+    n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
+    n_steps: int | None = setting(
+        10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
+    )
+    batch_size: int = setting(128, "items of a step", whole(1))
+    learning_rate: float = setting(1e-3, "of the flow, by Adam", number(above=0))
+    quality_prior: tuple[float, float] = setting(
+        (10.0, 1.0), "Beta prior of the annotators' sensitivity and specificity",
+        each(number(above=0), "[10.0, 1.0]", length=2),
+    )  # fmt: skip
+    n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
+    width: int = setting(512, "hidden units of each", whole(1, 100_000))
+    keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))
+
+
 #: Method → its parameters.
 GIBBS_PARAMETERS: dict[str, type[Parameters]] = {
     "dpm": DPMParameters, "ddpm_s": DDPMParameters, "ddpm_l": DDPMParameters, "mmgm": MMGMParameters,
     "ihmm": IHMMParameters, "dih_s": DIHParameters, "dih_l": DIHParameters,
+    "deep_dpm": DeepDPMParameters,
 }  # fmt: skip

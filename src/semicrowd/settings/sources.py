@@ -60,6 +60,18 @@ class PinwheelSettings(DataSettings):
 
 
 @dataclass(frozen=True)
+class ShapesSettings(DataSettings):
+    """Generated points of the plane in long or in bent clusters (Li et al. 2022, Fig. 1)."""
+
+    which: str = setting(
+        "moons", "gaussians: three, each long in a direction of its own | moons: two half circles in each other",
+        choice("gaussians", "moons"),
+    )  # fmt: skip
+    data_seed: int = setting(0, "of the points; not the run's: the seeds of a sweep share their points", whole(0))
+    points_per_class: int = setting(500, "points of each cluster", _COUNT)
+
+
+@dataclass(frozen=True)
 class MNISTSettings(DataSettings):
     """60,000 training and 10,000 test images of 28 × 28 pixels."""
 
@@ -110,6 +122,9 @@ BENCHMARKS = {
     "lung": "203 patients, 1,543 genes, 5 kinds of tissue (Bhattacharjee et al. 2001)",
     "activities": "5,418 stretches of 10 s of a telephone's accelerometer, 43 measures, 6 activities (WISDM 1.1)",
     "texts": "7,674 news of Reuters in 8 subjects, tf-idf of the 2,000 most frequent words (R8)",
+    "har": "10,299 windows of a telephone's sensors, 561 measures, 6 activities; files of yours (UCI 240)",
+    "stl10": "13,000 images of 10 kinds of things, your features of them or means of 3 × 3 pixels; files of yours",
+    "reuters10k": "10,000 news in 4 subjects, tf-idf of the 2,000 most frequent words; files of yours (RCV1-v2)",
     "wifi_1": "2,737 scans of user 1 in 4 floors of buildings, signals of 141 access points (UCI 310)",
     "wifi_11": "4,516 scans of user 11 in 8 floors, signals of 357 access points (UCI 310)",
     "wifi_14": "1,596 scans of user 14 in 4 floors, signals of 184 access points (UCI 310)",
@@ -140,6 +155,32 @@ class BenchmarkSettings(DataSettings):
         super().__post_init__()
         if self.fold is not None and self.fold >= self.folds:
             raise UserError(f"data.fold={self.fold}: expected a number below data.folds={self.folds}")
+
+
+#: Name → what it is, and what has been encoded.
+ENCODED = {
+    "mnist": "60,000 training and 10,000 test images, as data=mnist has them",
+    "activities": "data=benchmark data.which=activities",
+    "texts": "the four largest subjects of data=benchmark data.which=texts",
+    "har": "data=benchmark data.which=har",
+    "stl10": "data=benchmark data.which=stl10",
+    "reuters10k": "data=benchmark data.which=reuters10k",
+}
+#: Shares of the training, in per cent, after which codes are kept.
+TRAINED = (25, 50, 75, 100)
+
+
+@dataclass(frozen=True)
+class EncodedSettings(DataSettings):
+    """Codes of a stacked autoencoder, 10 numbers for each item (Li et al. 2022); --help data=encoded lists of what."""
+
+    which: str = setting("mnist", " | ".join(ENCODED), choice(*ENCODED))
+    trained: int = setting(
+        100, "per cent of the autoencoder's training: 25, 50, 75 or 100",
+        lambda value: None if value in TRAINED else "25, 50, 75 or 100",
+    )  # fmt: skip
+    subset: int | None = setting(None, "items to draw; null: all, in their order", _SUBSET, optional=True)
+    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 #: Name → what it is.
@@ -278,6 +319,7 @@ class FileSettings(AnswerSettings):
 
 DATA: dict[str, type[Settings]] = {
     "pinwheel": PinwheelSettings,
+    "shapes": ShapesSettings,
     "mnist": MNISTSettings,
     "face": FaceSettings,
     "cifar10": CIFAR10Settings,
@@ -285,6 +327,7 @@ DATA: dict[str, type[Settings]] = {
     "images": ImagesSettings,
     "benchmark": BenchmarkSettings,
     "sequence": SequenceSettings,
+    "encoded": EncodedSettings,
 }
 ANSWERS: dict[str, type[Settings]] = {
     "none": NoAnswers,

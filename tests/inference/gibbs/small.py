@@ -17,12 +17,15 @@ from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.franchise import neighbours
 from semicrowd.inference.gibbs.gaussian import gaussian
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+from semicrowd.inference.gibbs.isotropic import isotropic
 from semicrowd.inference.gibbs.multinomial import multinomial
 
 ITEMS = 5
 Partition = tuple[int, ...]
 #: Base of the Gaussians: κ₀, ν₀, Ψ₀; μ₀ is 0. Parameter of the Dirichlet base.
 KAPPA, DEGREES, SCATTER, DIRICHLET = 0.5, 4.0, 1.5, 0.6
+#: Of the isotropic ones, whose κ₀ is the same: α₀, β₀.
+SHAPE, RATE = 2.0, 0.8
 #: Prior variance of the hyperplanes: so large that auxiliary variables of different hyperplanes differ.
 VARIANCE = 8.0
 POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
@@ -64,6 +67,15 @@ def log_evidence(family: str, block: list[int]) -> float:
         found = stats.dirichlet_multinomial([DIRICHLET] * 3, n.sum()).logpmf(n)
         return float(found - gammaln(n.sum() + 1) + gammaln(n + 1).sum())
     found = 0.0
+    if family == "isotropic":
+        for seen, item in enumerate(block):
+            before = POINTS[block[:seen]]
+            mean = before.mean(0) if seen else np.zeros(2)
+            kappa, half = KAPPA + seen, SHAPE + seen
+            rate = RATE + np.square(before - mean).sum() / 2 + KAPPA * seen / kappa * np.square(mean).sum() / 2
+            wide = rate * (kappa + 1) / (half * kappa) * np.eye(2)
+            found += stats.multivariate_t(seen * mean / kappa, wide, df=2 * half).logpdf(POINTS[item])
+        return float(found)
     for seen, item in enumerate(block):
         before = POINTS[block[:seen]]
         mean = before.mean(0) if seen else np.zeros(2)
@@ -142,6 +154,8 @@ def families(family: str) -> Callable[[int], Any]:
     """What the chain takes of the items."""
     if family == "multinomial":
         return multinomial(COUNTS, DIRICHLET)
+    if family == "isotropic":
+        return isotropic(POINTS, np.zeros(2), KAPPA, SHAPE, RATE)
     return gaussian(POINTS, np.zeros(2), KAPPA, DEGREES, SCATTER * np.eye(2))
 
 
@@ -149,7 +163,8 @@ def chain(kind: str, family: str, loss: str, new: str = "corrected") -> Chain:
     """A chain of the same model; splits and merges are proposed where they are."""
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     order = neighbours(np.zeros(ITEMS, int)) if kind == "franchise" else None
-    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=3))
+    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new,
+                       splits=0 if family == "isotropic" else 3))  # fmt: skip
 
 
 def frequencies(one: Chain, sweeps: int, seed: int = 0) -> dict[Partition, float]:

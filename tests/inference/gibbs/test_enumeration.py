@@ -4,11 +4,11 @@ import pytest
 
 from .small import chain, distance, exact, frequencies
 
-MODELS = [(kind, family, loss) for kind in ("restaurant", "franchise")
-          for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
+CLUSTERS = [(family, loss) for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
+MODELS = [(kind, *clusters) for kind in ("restaurant", "franchise") for clusters in [*CLUSTERS, ("isotropic", "")]]
 
 
-@pytest.mark.parametrize(("kind", "family", "loss"), [MODELS[number] for number in (3, 1, 6, 8)])
+@pytest.mark.parametrize(("kind", "family", "loss"), [MODELS[number] for number in (1, 3, 6, 7, 9, 13)])
 def test_partitions_are_visited_as_often_as_they_are_likely(kind: str, family: str, loss: str) -> None:
     assert distance(frequencies(chain(kind, family, loss), 4_000), exact(kind, family, loss)) < 0.06
 

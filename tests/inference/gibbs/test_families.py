@@ -27,7 +27,7 @@ def test_predictive_densities_are_ratios_of_evidences(family: str) -> None:
             assert found[item, cluster] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "multinomial"])
+@pytest.mark.parametrize("family", ["gaussian", "isotropic", "multinomial"])
 def test_the_evidence_of_a_partition_is_that_of_its_clusters(family: str) -> None:
     made, _ = seated(family, [0, 2, 2, 0, 2])
     expected = log_evidence(family, [0, 3]) + log_evidence(family, [1, 2, 4])

@@ -17,14 +17,30 @@ from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.franchise import neighbours
 from semicrowd.inference.gibbs.gaussian import gaussian
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+from semicrowd.inference.gibbs.isotropic import isotropic
 from semicrowd.inference.gibbs.multinomial import multinomial
 
-from .small import DEGREES, DIRICHLET, ITEMS, KAPPA, SCATTER, SEEN, VARIANCE, Partition, exact, likelihood, named, prior
+from .small import (
+    DEGREES,
+    DIRICHLET,
+    ITEMS,
+    KAPPA,
+    RATE,
+    SCATTER,
+    SEEN,
+    SHAPE,
+    VARIANCE,
+    Partition,
+    exact,
+    likelihood,
+    named,
+    prior,
+)
 
 DRAWS = 10_000
 ORDER = neighbours(np.zeros(ITEMS, int))
-MODELS = [(kind, family, loss) for kind in ("restaurant", "franchise")
-          for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
+CLUSTERS = [(family, loss) for family in ("gaussian", "multinomial") for loss in ("", "svm", "logistic")]
+MODELS = [(kind, *clusters) for kind in ("restaurant", "franchise") for clusters in [*CLUSTERS, ("isotropic", "")]]
 
 
 @cache
@@ -62,12 +78,18 @@ def draw_data(family: str, z: np.ndarray, loss: str, rng: np.random.Generator) -
     if family == "multinomial":
         share = rng.dirichlet([DIRICHLET] * 3, size=clusters)
         return np.stack([rng.multinomial(1 if loss else 3, share[k]) for k in label])
+    if family == "isotropic":  # two columns: with one the printed eq. 19 would be right
+        precision = rng.gamma(SHAPE, size=clusters) / RATE
+        mean = rng.standard_normal((clusters, 2)) / np.sqrt(KAPPA * precision[:, None])
+        return mean[label] + rng.standard_normal((ITEMS, 2)) / np.sqrt(precision[label, None])
     variance = SCATTER / 2 / rng.gamma(DEGREES / 2, size=clusters)
     mean = np.sqrt(variance / KAPPA) * rng.standard_normal(clusters)
     return (mean[label] + np.sqrt(variance[label]) * rng.standard_normal(ITEMS))[:, None]
 
 
-def families(family: str, x: np.ndarray) -> Callable[[int], Any]:
+def families(family: str, x: np.ndarray, eq19: str = "corrected") -> Callable[[int], Any]:
+    if family == "isotropic":
+        return isotropic(x, np.zeros(2), KAPPA, SHAPE, RATE, eq19)
     return multinomial(x, DIRICHLET) if family == "multinomial" else gaussian(
         x, np.zeros(1), KAPPA, DEGREES, SCATTER * np.eye(1)
     )  # fmt: skip
@@ -105,24 +127,26 @@ def from_the_model(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
     return np.array(rows)
 
 
-def from_the_sampler(kind: str, family: str, loss: str, draws: int) -> np.ndarray:
+def from_the_sampler(kind: str, family: str, loss: str, draws: int, **options: str) -> np.ndarray:
     rng = np.random.default_rng(2)
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
-    model = Model(families(family, draw_data(family, np.zeros(ITEMS, int), loss, rng)), ITEMS,
-                  neighbours=ORDER if kind == "franchise" else None, planes=planes, splits=3)  # fmt: skip
+    x = draw_data(family, np.zeros(ITEMS, int), loss, rng)
+    model = Model(families(family, x, **options), ITEMS, neighbours=ORDER if kind == "franchise" else None,
+                  planes=planes, splits=0 if family == "isotropic" else 3)  # fmt: skip
     chain, rows = Chain(model), []
     for _ in range(draws + 100):
         chain.sweep(rng)
         x = draw_data(family, chain.z, loss, rng)
         eta = chain.eta[chain.plane[chain.z[0]]] if loss else None
         rows.append(functions(chain.z, chain.alpha, chain.gamma, x, eta))
-        chain.model = replace(model, family=families(family, x))
+        chain.model = replace(model, family=families(family, x, **options))
     return np.array(rows[100:])
 
 
-def differences(kind: str, family: str, loss: str, draws: int = DRAWS) -> np.ndarray:
+def differences(kind: str, family: str, loss: str, draws: int = DRAWS, **options: str) -> np.ndarray:
     """Of the functions' means in standard errors, the sampler's by the means of batches."""
-    independent, markov = from_the_model(kind, family, loss, draws), from_the_sampler(kind, family, loss, draws)
+    independent = from_the_model(kind, family, loss, draws)
+    markov = from_the_sampler(kind, family, loss, draws, **options)
     batches = markov.reshape(50, -1, markov.shape[1]).mean(1)
     variance = independent.var(0) / len(independent) + batches.var(0, ddof=1) / len(batches)
     moving = variance > 0
@@ -135,6 +159,12 @@ def test_sampler_and_model_agree(kind: str, family: str, loss: str) -> None:
     found = differences(kind, family, loss)
     assert len(found) >= 10
     assert np.abs(found).max() < 4
+
+
+@pytest.mark.slow
+def test_the_printed_density_of_a_new_cluster_is_found_out() -> None:
+    """Eq. 19 as the paper prints it opens too many clusters."""
+    assert np.abs(differences("restaurant", "isotropic", "", eq19="printed")).max() > 4
 
 
 @pytest.mark.slow

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from semicrowd.inference.gibbs.answers import Answered, Answers
 from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.restaurant import Restaurant
 from semicrowd.inference.gibbs.splits import split_or_merge
-from semicrowd.inference.gibbs.sweep import Seating, seat, sweep
+from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep
 
 #: Slots for clusters that a chain begins with; it gets twice as many when they are full.
 _SLOTS = 16
@@ -30,7 +31,9 @@ class Model:
     family : makes a family of so many empty clusters
     num_items : N
     alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
+    alpha : the concentration of a Dirichlet process, of a row of transitions; None: it is drawn
     neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
+    answers : about pairs of the items, in a Dirichlet process; None: nobody was asked
     planes : None of a model without hyperplanes
     splits : splits and merges that are proposed before a sweep without hyperplanes; of a Dirichlet process
     new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
@@ -41,7 +44,9 @@ class Model:
     num_items: int
     alpha_prior: tuple[float, float] = (1.0, 1.0)
     gamma_prior: tuple[float, float] = (1.0, 1.0)
+    alpha: float | None = None
     neighbours: tuple[np.ndarray, np.ndarray] | None = None
+    answers: Answers | None = None
     planes: Hyperplanes | None = None
     splits: int = 0
     new: str = "corrected"
@@ -55,6 +60,7 @@ class Chain:
     ----------
     z : [N] slot of each item's cluster; −1 before the first sweep, which seats the items one after the other
     alpha, gamma : concentrations; gamma of a hidden Markov model alone
+    quality : [2, M] sensitivity and specificity of the annotators, none without answers
     beta, rest : [C] and shares of the states with items and of all others together
     slots : C
     eta : [H, r] hyperplanes, of clusters and free ones; none while they are left out
@@ -73,9 +79,14 @@ class Chain:
     plane: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
     free: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     log_likelihood: float = float("nan")
+    quality: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.z = np.full(self.model.num_items, -1)
+        if self.model.alpha is not None:
+            self.alpha = self.model.alpha
+        answers = self.model.answers
+        self.quality = np.zeros((2, 0)) if answers is None else answers.expected
 
     def begin(self, z: np.ndarray) -> None:
         """Let the items [N] be in these clusters before the first sweep, in the place of none."""
@@ -97,7 +108,8 @@ class Chain:
 
     def state(self) -> dict[str, Any]:
         """All that later sweeps depend on."""
-        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood")
+        names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood",
+                 "quality")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -115,6 +127,7 @@ class Chain:
         item = 0
         while True:
             family, prior, seating = self._seated(tilted)
+            draw_all(family, seating.size, rng)
             item = sweep(prior, family, seating, rng, item)
             self._note(prior, seating)
             if item == len(self.z):
@@ -124,12 +137,14 @@ class Chain:
             if tilted and len(self.free) < self.candidates:
                 self._free_more(rng)
         self.log_likelihood = family.log_evidence()
+        alpha_prior = self.model.alpha_prior if self.model.alpha is None else None
         if isinstance(prior, Franchise):
-            redraw(prior, self.model.alpha_prior, self.model.gamma_prior, rng)
+            redraw(prior, alpha_prior, self.model.gamma_prior, rng)
             self._note(prior, seating)
-        else:
-            prior_of = self.model.alpha_prior
-            self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), prior_of, rng)
+        elif alpha_prior is not None:
+            self.alpha = escobar_west(self.alpha, self.clusters, len(self.z), alpha_prior, rng)
+        if self.model.answers is not None:
+            self.quality = rng.beta(*np.moveaxis(self.model.answers.shapes(self.z), -1, 0))
 
     def _split(self, rng: np.random.Generator) -> None:
         if self.model.neighbours is not None or len(self.z) < 2:
@@ -142,7 +157,7 @@ class Chain:
                 family, _, seating = self._seated(False)
             split_or_merge(family, seating, self.alpha, rng)
 
-    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise, Seating]:
+    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""
         model = self.model
         family = model.family(self.slots)
@@ -154,6 +169,8 @@ class Chain:
         seating = Seating(self.z, size, extra, self.plane, free, num_free, self.candidates if tilted else 1)
         seat(family, self.z, size)
         alpha = np.array([self.alpha])
+        if model.answers is not None:
+            return family, model.answers.prior_of(alpha, self.quality, self.slots), seating
         if model.neighbours is None:
             return family, Restaurant(alpha), seating
         moves = transitions(self.z, model.neighbours[0], self.slots)
@@ -167,7 +184,7 @@ class Chain:
         assert self.model.planes is not None
         return self.model.planes.log_ratio(self.eta)
 
-    def _note(self, prior: Restaurant | Franchise, seating: Seating) -> None:
+    def _note(self, prior: Restaurant | Franchise | Answered, seating: Seating) -> None:
         """Take over what the arrays of one number say."""
         self.free = seating.free[: seating.num_free[0]].copy()
         if isinstance(prior, Franchise):

@@ -5,13 +5,14 @@ sequence comes from a row of its own, as the first of every sequence does, and t
 give neither.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semicrowd.inference.gibbs.compiled import compiled
 from semicrowd.inference.gibbs.concentrations import escobar_west
-from semicrowd.inference.gibbs.parts import closed, enter, leave, opened, overloads, weight, weight_of_new
+from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 
 
 class Franchise(NamedTuple):
@@ -61,18 +62,23 @@ def transitions(z: np.ndarray, before: np.ndarray, states: int) -> np.ndarray:
     return moves
 
 
-@overloads(weight, Franchise)
-def _weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
+@overloads(meet, Franchise)
+def _meet(prior: Any, z: Any, item: int) -> None:
+    pass
+
+
+@overloads(log_weight, Franchise)
+def _log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
     alpha, before, after = prior.alpha[0], prior.before[item], prior.after[item]
     row = 0 if before < 0 else 1 + z[before]
     found = prior.moves[row, cluster] + alpha * prior.beta[cluster]
     if after < 0 or z[after] < 0:
-        return found
+        return math.log(found)
     # The item's own first transition counts for its second one.
     stays = 1.0 if row == 1 + cluster else 0.0
     again = stays if z[after] == cluster else 0.0
     onward = prior.moves[1 + cluster, z[after]] + again + alpha * prior.beta[z[after]]
-    return found * onward / (prior.leaving[1 + cluster] + stays + alpha)
+    return math.log(found * onward / (prior.leaving[1 + cluster] + stays + alpha))
 
 
 @overloads(weight_of_new, Franchise)
@@ -128,16 +134,18 @@ def tables(moves: Any, base: Any, rng: Any) -> Any:
 
 
 def redraw(
-    prior: Franchise, alpha_prior: tuple[float, float], gamma_prior: tuple[float, float], rng: np.random.Generator
-) -> None:
-    """New α, γ and β given the transitions, in place: Teh et al. 2006, appendix A, by table counts."""
+    prior: Franchise, alpha_prior: tuple[float, float] | None, gamma_prior: tuple[float, float],
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """New α (None: it stays), γ and β given the transitions, in place: Teh et al. 2006, appendix A, by table counts."""
     found = tables(prior.moves, prior.alpha[0] * prior.beta, rng)
     per_state, total = found.sum(0), found.sum()
     rows = prior.leaving[prior.leaving > 0]
-    shape, rate = alpha_prior
-    full = rng.random(len(rows)) * (rows + prior.alpha[0]) < rows
-    rate -= np.log(rng.beta(prior.alpha[0] + 1, rows)).sum()
-    prior.alpha[0] = rng.gamma(shape + total - full.sum()) / rate
+    if alpha_prior is not None:
+        shape, rate = alpha_prior
+        full = rng.random(len(rows)) * (rows + prior.alpha[0]) < rows
+        rate -= np.log(rng.beta(prior.alpha[0] + 1, rows)).sum()
+        prior.alpha[0] = rng.gamma(shape + total - full.sum()) / rate
     used = per_state > 0
     prior.gamma[0] = escobar_west(prior.gamma[0], int(used.sum()), int(total), gamma_prior, rng)
     shares = rng.dirichlet([*per_state[used], prior.gamma[0]])

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from semicrowd.inference.gibbs.compiled import compiled
-from semicrowd.inference.gibbs.parts import add, log_predictive, overloads, remove
+from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
 
 
 class Gaussian(NamedTuple):
@@ -132,3 +132,8 @@ def _change(family: Any, item: int, cluster: int, length: float, sign: float) ->
             v[e] = cosine * v[e] - sine * factor[e, d]
         log_det += 2 * math.log(radius)
     family.log_det[cluster] = log_det
+
+
+@overloads(draw, Gaussian)
+def _draw(family: Any, cluster: int, rng: Any) -> None:
+    pass

@@ -15,7 +15,7 @@ from numba.extending import overload
 
 
 def log_predictive(family: Any, item: int, cluster: int) -> Any:
-    """ln p(x_i | items of the cluster), the cluster's parameters integrated out, a number of nats."""
+    """ln p(x_i | items of the cluster), its parameters integrated out, or p(x_i | parameters), in nats."""
 
 
 def add(family: Any, item: int, cluster: int) -> None:
@@ -26,11 +26,22 @@ def remove(family: Any, item: int, cluster: int) -> None:
     """The item leaves the cluster's statistics."""
 
 
+def draw(family: Any, cluster: int, rng: Any) -> None:
+    """Draw the cluster's parameters given its items, of a family that does not integrate them out.
+
+    Before a sweep of every cluster that has items, within it of one that has got its first.
+    """
+
+
 # ---------------------------------------------------------------------------------- a prior of partitions
 
 
-def weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> Any:
-    """Prior weight of a cluster that has items, for an item that is in none; in units of :func:`weight_of_new`."""
+def meet(prior: Any, z: Any, item: int) -> None:
+    """The item is in no cluster, and about to be weighed in all."""
+
+
+def log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> Any:
+    """ln of the prior weight of a cluster that has items, for the item just met; in units of :func:`weight_of_new`."""
 
 
 def weight_of_new(prior: Any, z: Any, item: int) -> Any:

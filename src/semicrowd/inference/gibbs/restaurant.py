@@ -1,10 +1,11 @@
 """The Dirichlet process as a prior of partitions: the Chinese restaurant process (Antoniak 1974)."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semicrowd.inference.gibbs.parts import closed, enter, leave, opened, overloads, weight, weight_of_new
+from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 
 
 class Restaurant(NamedTuple):
@@ -13,9 +14,9 @@ class Restaurant(NamedTuple):
     alpha: np.ndarray
 
 
-@overloads(weight, Restaurant)
-def _weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
-    return float(size[cluster])
+@overloads(log_weight, Restaurant)
+def _log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float:  # noqa: ARG001
+    return math.log(size[cluster])
 
 
 @overloads(weight_of_new, Restaurant)
@@ -24,6 +25,11 @@ def _weight_of_new(prior: Any, z: Any, item: int) -> float:  # noqa: ARG001
 
 
 # The sizes, which the engine keeps, are all that it counts.
+@overloads(meet, Restaurant)
+def _meet(prior: Any, z: Any, item: int) -> None:
+    pass
+
+
 @overloads(enter, Restaurant)
 def _enter(prior: Any, z: Any, item: int) -> None:
     pass

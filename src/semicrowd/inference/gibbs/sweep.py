@@ -2,10 +2,11 @@
 
 An item leaves its cluster and takes one of those that have items, or one of the infinitely many that have none, with
 probability prior weight × predictive density × exp(extra weight). Eq. 5 of Nguyen et al. 2017; without extra weights
-algorithm 3 of Neal 2000. With hyperplanes, those of the clusters without items are independent draws of one
-distribution, whatever the partition. They are kept as a stack, of which the uppermost stand for all; the hyperplane of
-a cluster that loses its last item goes back among these, at random. This is the exchange of Favaro & Teh 2013 ("ReUse")
-with the rest of the draws kept, and leaves the posterior as it is, however many they are; with more it mixes faster.
+algorithm 3 of Neal 2000, or algorithm 2 where the family draws its parameters. With hyperplanes, those of the clusters
+without items are independent draws of one distribution, whatever the partition. They are kept as a stack, of which the
+uppermost stand for all; the hyperplane of a cluster that loses its last item goes back among these, at random. This is
+the exchange of Favaro & Teh 2013 ("ReUse") with the rest of the draws kept, and leaves the posterior as it is, however
+many they are; with more it mixes faster.
 """
 
 import math
@@ -17,12 +18,14 @@ from semicrowd.inference.gibbs.compiled import compiled
 from semicrowd.inference.gibbs.parts import (
     add,
     closed,
+    draw,
     enter,
     leave,
     log_predictive,
+    log_weight,
+    meet,
     opened,
     remove,
-    weight,
     weight_of_new,
 )
 
@@ -67,9 +70,10 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
             return item
         if z[item] >= 0:
             _take_out(prior, family, seating, rng, item)
+        meet(prior, z, item)
         for cluster in range(slots):
             if size[cluster] > 0:
-                score[cluster] = math.log(weight(prior, z, size, item, cluster)) + log_predictive(family, item, cluster)
+                score[cluster] = log_weight(prior, z, size, item, cluster) + log_predictive(family, item, cluster)
                 if tilted:
                     score[cluster] += extra[item, seating.plane[cluster]]
             else:
@@ -80,8 +84,9 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
             score[slots + candidate] = alone
             if tilted:
                 score[slots + candidate] += extra[item, seating.free[seating.num_free[0] - 1 - candidate]]
-        chosen = _draw(score, rng)
-        if chosen >= slots:
+        chosen = _choose(score, rng)
+        new = chosen >= slots
+        if new:
             if tilted:
                 place = seating.num_free[0] - 1 - (chosen - slots)
                 seating.plane[empty] = seating.free[place]
@@ -93,6 +98,8 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
         z[item] = chosen
         size[chosen] += 1
         add(family, item, chosen)
+        if new:
+            draw(family, chosen, rng)
         enter(prior, z, item)
     return len(z)
 
@@ -116,7 +123,7 @@ def _take_out(prior: Any, family: Any, seating: Any, rng: Any, item: int) -> Non
 
 
 @compiled
-def _draw(score: Any, rng: Any) -> int:
+def _choose(score: Any, rng: Any) -> int:
     """An index with probability proportional to exp(score)."""
     top = score.max()
     total = 0.0
@@ -138,6 +145,14 @@ def seat(family: Any, z: Any, size: Any) -> None:
         if z[item] >= 0:
             size[z[item]] += 1
             add(family, item, z[item])
+
+
+@compiled
+def draw_all(family: Any, size: Any, rng: Any) -> None:
+    """Draw the parameters of all clusters that have items, where they are not integrated out."""
+    for cluster in range(len(size)):
+        if size[cluster] > 0:
+            draw(family, cluster, rng)
 
 
 @compiled

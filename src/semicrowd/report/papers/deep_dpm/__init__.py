@@ -1,14 +1,42 @@
-"""Li et al. 2022. Nothing of it has been computed yet."""
+"""Li et al. 2022."""
 
 from semicrowd.report.exhibits import Exhibit
+from semicrowd.report.papers.deep_dpm import (
+    figure1,
+    figure2,
+    figure3,
+    figure4,
+    paper_values,
+    protocols,
+    table2,
+    table3,
+)
 
 TITLE = "Li, Li, Jiang & Xia 2022: Deep Dirichlet process mixture models"
 EXHIBITS = (
-    Exhibit("figure-1", "Fig. 1", "two synthetic sets: latent space while DDPM trains, final clusters"),
+    Exhibit(
+        "figure-1", "Fig. 1", "two synthetic sets: latent space while DDPM trains, final clusters",
+        protocol=protocols.FIGURE_1, fill=figure1.build,
+    ),
     Exhibit("table-1", "Table 1", "hyper-parameters of the priors", computed=False),
-    Exhibit("table-2", "Table 2", "four real sets: ARI, F and V of G-means, DPM, DDPM"),
-    Exhibit("figure-2", "Fig. 2", "autoencoder features against flow features: under DPM, under k-means"),
-    Exhibit("figure-3", "Fig. 3", "MNIST: t-SNE of the features over epochs"),
-    Exhibit("figure-4", "Fig. 4", "MNIST: digits generated for each cluster"),
-    Exhibit("table-3", "Table 3", "MNIST: DPM and DDPM against the training length of the autoencoder"),
-)
+    Exhibit(
+        "table-2", "Table 2", "four real sets: ARI, F and V of G-means, DPM, DDPM",
+        values=paper_values.TABLE_2, protocol=protocols.TABLE_2, fill=table2.build,
+    ),
+    Exhibit(
+        "figure-2", "Fig. 2", "autoencoder features against flow features: under DPM, under k-means",
+        protocol=protocols.TABLE_2, fill=figure2.build,
+    ),
+    Exhibit(
+        "figure-3", "Fig. 3", "MNIST: t-SNE of the features over epochs",
+        fill=figure3.build,
+    ),
+    Exhibit(
+        "figure-4", "Fig. 4", "MNIST: digits generated for each cluster",
+        fill=figure4.build,
+    ),
+    Exhibit(
+        "table-3", "Table 3", "MNIST: DPM and DDPM against the training length of the autoencoder",
+        values=paper_values.TABLE_3, protocol=protocols.TABLE_2, fill=table3.build,
+    ),
+)  # fmt: skip

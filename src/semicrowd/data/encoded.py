@@ -1,0 +1,102 @@
+"""Codes of a stacked autoencoder in place of the items, made once by ``python -m semicrowd.pipeline.autoencoder``."""
+
+import zlib
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from semicrowd.data.benchmark import load_benchmark
+from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.mnist import load_mnist
+from semicrowd.errors import UserError
+from semicrowd.files import write_arrays
+from semicrowd.settings.sources import BenchmarkSettings, EncodedSettings, MNISTSettings
+
+#: Folder below the data root, with one for each data set.
+FOLDER = "encoded"
+#: Classes of R8 that are used: the largest four, as many as Reuters-10K has.
+_SUBJECTS = ("acq", "crude", "earn", "trade")
+
+
+def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
+    """Load codes, each of the 10 with mean 0 and variance 1 over the training items.
+
+    Returns
+    -------
+    Dataset
+        ``features`` [N, 10], in the order of the items that were encoded, whose name and labels it has.
+
+    Raises
+    ------
+    UserError
+        If the items cannot be had, and where there are no codes of theirs, or of others.
+    """
+    data = to_encode(settings.which, root)
+    path = place(root, settings.which, settings.trained)
+    make = f"python -m semicrowd.pipeline.autoencoder {settings.which} makes it"
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+            features, test, made_of = (content[name] for name in ("features", "test_features", "made_of"))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: not there; {make}") from error
+    except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, zlib.error) as error:
+        raise UserError(f"{path}: damaged, or not the codes that were kept here; {make} anew") from error
+    if str(made_of) != _made_of(data):
+        raise UserError(f"{path}: codes of other items than those of {settings.which}; {make} anew")
+    labels = data.labels
+    if settings.subset is not None:
+        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
+        features, labels = features[chosen], None if labels is None else labels[chosen]
+    hashes = {**data.hashes, path.name: sha256(path.read_bytes()).hexdigest()}
+    return replace(
+        data, features=features, labels=labels, test_features=test if data.test_features is not None else None,
+        image_shape=None, hashes=hashes,
+    )  # fmt: skip
+
+
+def to_encode(which: str, root: Path) -> Dataset:
+    """The items that ``data.which`` stands for, as they are loaded.
+
+    Raises
+    ------
+    UserError
+        If they cannot be had.
+    """
+    if which == "mnist":
+        return load_mnist(root, MNISTSettings())
+    return load_benchmark(root, BenchmarkSettings(which, classes=_SUBJECTS if which == "texts" else None))
+
+
+def to_train(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Shift and scale [D] of what an autoencoder is trained on, (features − shift) / scale.
+
+    Images stay as they are, in [0, 1]. Columns in units of their own (the activities) get mean 0 and variance 1. Other
+    tables have one unit: a mean square of 1 (Xie et al. 2016).
+    """
+    shift, scale = np.zeros(data.num_features, np.float32), np.ones(data.num_features, np.float32)
+    if data.image_shape is not None:
+        return shift, scale
+    if data.name == "activities":
+        spread = data.features.std(0)
+        return data.features.mean(0), np.where(spread > 0, spread, 1).astype(np.float32)
+    return shift, scale * np.sqrt(np.square(data.features, dtype=np.float64).mean()).astype(np.float32)
+
+
+def place(root: Path, which: str, trained: int) -> Path:
+    """Where codes after a share of the training are kept."""
+    return root / FOLDER / which / f"codes-{trained}.npz"
+
+
+def keep_codes(root: Path, which: str, trained: int, data: Dataset, codes: np.ndarray, test: np.ndarray | None) -> None:
+    """Write codes [N, 10] of the items and of the test split, as :func:`load_encoded` reads them."""
+    mean, spread = codes.mean(0), np.where(codes.std(0) > 0, codes.std(0), 1)
+    found = {"features": (codes - mean) / spread, "mean": mean, "scale": spread, "made_of": np.array(_made_of(data))}
+    found["test_features"] = (np.zeros((0, codes.shape[1]), np.float32) if test is None else (test - mean) / spread)
+    write_arrays(place(root, which, trained), found)
+
+
+def _made_of(data: Dataset) -> str:
+    return " ".join(f"{name} {data.hashes[name]}" for name in sorted(data.hashes))

@@ -1,0 +1,108 @@
+"""Training of a stacked autoencoder: layer by layer as denoising autoencoders, then as a whole.
+
+Vincent et al. 2010, as Xie et al. 2016 and Jiang et al. 2017 have it, whom Li et al. 2022 follow. Labels have no part
+in it: the reconstruction's error on items that it is not trained on says how far it has come.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.nets.autoencoder import Autoencoder
+from semicrowd.random import torch_stream
+
+#: Items of a step; values set to zero while a layer is trained by itself; Adam's first step size, which falls to 0
+#: along a cosine within each phase; share of the items, and most of them, that only measure the error.
+BATCH, DROPPED, LEARNING_RATE = 128, 0.2, 1e-3
+HELD_OUT, MOST_HELD_OUT = 0.1, 2000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """How far a training has come.
+
+    Attributes
+    ----------
+    steps : of the whole network so far
+    error, held_out_error : mean squared error of a value, over the last 100 steps, and of items not trained on
+    """
+
+    steps: int
+    error: float
+    held_out_error: float
+
+
+def train(
+    net: Autoencoder, features: Float[Tensor, "N D"], pretraining: int, steps: int, stops: int, seed: int
+) -> Iterator[Snapshot]:
+    """Train ``net`` on ``features``; it rests after every ``stops``-th part of the steps.
+
+    Parameters
+    ----------
+    pretraining : steps of each layer by itself
+    steps : of the whole network, without noise
+    """
+    generator = torch_stream(seed, "autoencoder/steps")
+    order = torch.randperm(len(features), generator=generator)
+    held_out = features[order[: min(MOST_HELD_OUT, max(1, int(HELD_OUT * len(features))))]]
+    items = features[order[len(held_out) :]] if len(features) > 1 else features
+    if pretraining:
+        _pretrain(net, items, pretraining, generator)
+    yield from _finetune(net, items, held_out, steps, stops, generator)
+
+
+def _pretrain(net: Autoencoder, items: Tensor, steps: int, generator: torch.Generator) -> None:
+    """Each layer with its opposite reconstructs what the layers before it make of the items, from part of it."""
+    layers = net.layers()
+    for number, (inward, outward) in enumerate(layers):
+        parameters = [*inward.parameters(), *outward.parameters()]
+        for optimizer, batch in _steps(parameters, items, steps, generator):
+            hidden = inward(_dropped(batch, generator))[0]
+            hidden = hidden if number == len(layers) - 1 else hidden.relu()
+            back = outward(_dropped(hidden, generator))[0]
+            back = back if number == 0 else back.relu()
+            _step(optimizer, (back - batch).square().mean())
+        if number < len(layers) - 1:
+            with torch.no_grad():
+                items = torch.cat([inward(part)[0].relu() for part in items.split(4096)])
+
+
+def _finetune(
+    net: Autoencoder, items: Tensor, held_out: Tensor, steps: int, stops: int, generator: torch.Generator
+) -> Iterator[Snapshot]:
+    errors: list[Tensor] = []
+    marks = {round(steps * stop / stops) for stop in range(1, stops + 1)}
+    for done, (optimizer, batch) in enumerate(_steps(list(net.parameters()), items, steps, generator), 1):
+        error = (net.decode(net.encode(batch)) - batch).square().mean()
+        _step(optimizer, error)
+        errors.append(error.detach())
+        if done in marks:
+            with torch.no_grad():
+                unseen = (net.decode(net.encode(held_out)) - held_out).square().mean()
+            yield Snapshot(done, float(torch.stack(errors[-100:]).mean()), float(unseen))
+
+
+def _steps(
+    parameters: Sequence[Tensor], items: Tensor, steps: int, generator: torch.Generator
+) -> Iterator[tuple[torch.optim.Optimizer, Tensor]]:
+    """An optimizer for ``steps`` steps, with the items of each."""
+    optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    for _ in range(steps):
+        yield optimizer, items[torch.randint(len(items), (BATCH,), generator=generator)]
+        schedule.step()
+
+
+def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:
+    """``values`` with a share of them set to zero and the others made larger, their mean kept."""
+    kept = torch.rand(values.shape, generator=generator) >= DROPPED
+    return values * kept / (1 - DROPPED)

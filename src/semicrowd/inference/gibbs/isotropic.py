@@ -1,0 +1,161 @@
+"""Clusters that are Gaussians of one variance in all directions, whose means and precisions are drawn.
+
+Li et al. 2022, eqs. 1 and 17–19: x | μ, λ ~ N(μ, I/λ) under the base λ ~ Gamma(α₀, rate β₀), μ | λ ~ N(μ₀, I/(κ₀ λ)).
+An item's density in a cluster is that under its parameters, in one without items that of the base, which is the same
+for all of them (eq. 19) and known before a sweep. So a sweep costs O(N K D), and memory O(N D).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
+
+
+class Isotropic(NamedTuple):
+    """N items and C clusters.
+
+    Attributes
+    ----------
+    x : [N, D] items less μ₀
+    log_new : [N] ln p(x_i) in a cluster of its own, eq. 19
+    location, kappa, shape, rate : μ₀ [D], κ₀, α₀, β₀
+    eq19 : power of κ₀ / κ' in eq. 19
+    number : [C] items of a cluster
+    total, square : [C, D] and [C] sums of its items and of their squared lengths
+    mean, precision : [C, D] less μ₀, and [C]
+    log_scale : [C] D/2 ln(λ / 2π)
+    """
+
+    x: np.ndarray
+    log_new: np.ndarray
+    location: np.ndarray
+    kappa: float
+    shape: float
+    rate: float
+    eq19: float
+    number: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray
+    log_scale: np.ndarray
+
+    def log_evidence(self) -> float:
+        """ln p(x | partition) of all items, means and precisions integrated out, in nats."""
+        used = self.number > 0
+        n, total, dim = self.number[used], self.total[used], self.x.shape[1]
+        kappa, shape = self.kappa + n, self.shape + n * dim / 2
+        rate = self.rate + (self.square[used] - np.square(total).sum(1) / kappa) / 2
+        found = gammaln(shape) - gammaln(self.shape) + self.shape * np.log(self.rate) - shape * np.log(rate)
+        found += dim / 2 * (np.log(self.kappa / kappa) - n * np.log(2 * np.pi))
+        return float(found.sum())
+
+    def expected(self) -> "Isotropic":
+        """The same clusters with the means and precisions expected of their items; of those without, of the base."""
+        kappa, dim = self.kappa + self.number, self.x.shape[1]
+        rate = self.rate + np.maximum(self.square - np.square(self.total).sum(1) / kappa, 0) / 2
+        precision = (self.shape + self.number * dim / 2) / rate
+        log_scale = dim / 2 * np.log(precision / (2 * np.pi))
+        return self._replace(mean=self.total / kappa[:, None], precision=precision, log_scale=log_scale)
+
+    def of(self, x: np.ndarray) -> "Isotropic":
+        """The same clusters with other items [N', D]."""
+        x = np.ascontiguousarray(x - self.location, float)
+        return self._replace(x=x, log_new=log_marginal(x, self.kappa, self.shape, self.rate, self.eq19))
+
+
+def isotropic(
+    x: np.ndarray, location: np.ndarray, kappa: float, shape: float, rate: float, eq19: str = "corrected"
+) -> Callable[[int], Isotropic]:
+    """What makes a family of so many empty clusters.
+
+    Parameters
+    ----------
+    x : [N, D] items
+    location, kappa, shape, rate : μ₀ [D], κ₀ > 0, α₀ > 0, β₀ > 0
+    eq19 : ``corrected``, with D/2 (ln κ₀ − ln κ'), or ``printed``, with ½ (ln κ₀ − ln κ'), which is no density
+    """
+    location = np.asarray(location, float)
+    x = np.ascontiguousarray(x - location, float)
+    power = 0.5 if eq19 == "printed" else x.shape[1] / 2
+    log_new = log_marginal(x, kappa, shape, rate, power)
+
+    def empty(clusters: int) -> Isotropic:
+        one, many = np.zeros(clusters), np.zeros((clusters, x.shape[1]))
+        return Isotropic(
+            x, log_new, location, float(kappa), float(shape), float(rate), power, one, many, one.copy(), many.copy(),
+            one.copy(), one.copy(),
+        )  # fmt: skip
+
+    return empty
+
+
+def base_of(
+    x: np.ndarray, scatter: float, mean_strength: float, variance_strength: float
+) -> tuple[np.ndarray, float, float, float]:
+    """μ₀ [D], κ₀, α₀, β₀ of items [N, D]: their mean, and ``scatter`` times their variance for a cluster's.
+
+    Parameters
+    ----------
+    mean_strength, variance_strength : items that the one and the other count for
+    """
+    shape = variance_strength * x.shape[1] / 2
+    return x.mean(0), mean_strength, shape, shape * scatter * max(float(x.var(0).mean()), 1e-300)
+
+
+def log_marginal(x: np.ndarray, kappa: float, shape: float, rate: float, power: float) -> np.ndarray:
+    """ln ∫ N(x | μ, I/λ) NG(μ, λ) dμ dλ of items [N, D] less μ₀, [N]: eq. 19, where ``power`` is D/2."""
+    dim = x.shape[1]
+    new_rate, new_shape = rate + kappa * np.square(x).sum(1) / (2 * (kappa + 1)), shape + dim / 2
+    found = gammaln(new_shape) - gammaln(shape) + shape * math.log(rate) - new_shape * np.log(new_rate)
+    return np.asarray(found + power * math.log(kappa / (kappa + 1)) - dim / 2 * math.log(2 * math.pi))
+
+
+@overloads(log_predictive, Isotropic)
+def _log_predictive(family: Any, item: int, cluster: int) -> float:
+    if family.number[cluster] == 0:
+        return family.log_new[item]
+    square = 0.0
+    for d in range(family.x.shape[1]):
+        rest = family.x[item, d] - family.mean[cluster, d]
+        square += rest * rest
+    return family.log_scale[cluster] - family.precision[cluster] / 2 * square
+
+
+@overloads(add, Isotropic)
+def _add(family: Any, item: int, cluster: int) -> None:
+    family.number[cluster] += 1
+    for d in range(family.x.shape[1]):
+        family.total[cluster, d] += family.x[item, d]
+        family.square[cluster] += family.x[item, d] * family.x[item, d]
+
+
+@overloads(remove, Isotropic)
+def _remove(family: Any, item: int, cluster: int) -> None:
+    family.number[cluster] -= 1
+    for d in range(family.x.shape[1]):
+        family.total[cluster, d] -= family.x[item, d]
+        family.square[cluster] -= family.x[item, d] * family.x[item, d]
+    if family.number[cluster] == 0:  # what rounding has left
+        family.total[cluster] = 0.0
+        family.square[cluster] = 0.0
+
+
+@overloads(draw, Isotropic)
+def _draw(family: Any, cluster: int, rng: Any) -> None:
+    # Eq. 17. β_n is written without the scatter about the cluster's own mean: it is the same number.
+    dim, n = family.x.shape[1], family.number[cluster]
+    kappa, square = family.kappa + n, 0.0
+    for d in range(dim):
+        square += family.total[cluster, d] ** 2
+    rate = family.rate + max(family.square[cluster] - square / kappa, 0.0) / 2
+    precision = rng.standard_gamma(family.shape + n * dim / 2) / rate
+    family.precision[cluster] = precision
+    family.log_scale[cluster] = dim / 2 * math.log(precision / (2 * math.pi))
+    for d in range(dim):
+        noise = rng.standard_normal() / math.sqrt(kappa * precision)
+        family.mean[cluster, d] = family.total[cluster, d] / kappa + noise

@@ -1,0 +1,149 @@
+"""Stage ``deep_spaces``: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
+
+Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, what other methods find in either space; of MNIST,
+from the first run, ``embedding.npz``, where t-SNE puts 5,000 items after some epochs, and ``digits.npz``, what the
+decoder makes of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.manifold import TSNE
+
+from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.fetch import data_root
+from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.deep_dpm import DeepDPM
+from semicrowd.estimators.gmeans import GMeans
+from semicrowd.estimators.persistence import load
+from semicrowd.estimators.unsupervised import KMeansOnly, VariationalMixture
+from semicrowd.files import MODEL, read_status, write_arrays, write_csv
+from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.metrics import clustering_scores
+from semicrowd.pipeline.autoencoder import decoded
+from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
+from semicrowd.random import stream
+
+FOLDER = RESULTS / "deep_spaces"
+COLUMNS = ("which", "seed", "space", "method", "told", "clusters", "ari", "f1", "nmi")
+SPACES = ("autoencoder", "flow")
+#: Starts of k-means; most clusters of scikit-learn's mixture; items and epochs that t-SNE shows; samples of a cluster
+#: and their noise, in the cluster's standard deviations, of which the paper says nothing.
+STARTS, MOST, SHOWN, PANELS, SAMPLES, NOISE = 5, 25, 5000, 3, 25, 0.5
+
+
+def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...]]:
+    """What k-means, told the number that deep DPM has found and the true one, and two more find: :data:`COLUMNS`."""
+    assert data.labels is not None
+    assert data.num_classes is not None
+    for space, items in zip(SPACES, (data.features, model.transform(data.features)), strict=True):
+        methods: dict[tuple[str, int | None], CrowdClusterer] = {
+            ("kmeans", model.n_clusters_): KMeansOnly(max(model.n_clusters_, 2), n_init=STARTS, random_state=seed),
+            ("kmeans, oracle", data.num_classes): KMeansOnly(data.num_classes, n_init=STARTS, random_state=seed),
+            ("bgmm", None): VariationalMixture(min(MOST, len(items)), random_state=seed),
+            ("gmeans", None): GMeans(random_state=seed),
+        }
+        for (method, told), clusterer in methods.items():
+            scores = clustering_scores(data.labels, clusterer.fit_predict(items))
+            found = [scores[name] for name in COLUMNS[-3:]]
+            yield (data.name, seed, space, method, told, clusterer.n_clusters_, *found)
+
+
+def embedding(model: DeepDPM, data: Dataset, seed: int) -> dict[str, np.ndarray]:
+    """Where t-SNE puts :data:`SHOWN` items before the flow and behind it, after a first, a middle and the last epoch.
+
+    Each begins where the one before it has ended, so that panels can be compared.
+    """
+    assert data.labels is not None
+    chosen = np.sort(stream(seed, "embedding").permutation(len(data.features))[:SHOWN])
+    epochs = [model.epochs_[i] for i in np.unique(np.linspace(0, len(model.epochs_) - 1, PANELS).astype(int))]
+    spaces = [data.features[chosen], *(model.transform(data.features[chosen], epoch) for epoch in epochs)]
+    begin: Any = "pca"
+    points = []
+    for space in spaces:
+        begin = TSNE(init=begin, random_state=seed).fit_transform(space)
+        points.append(begin)
+        begin = begin / begin.std() * 1e-4  # as small as t-SNE's own start
+    labels = data.labels[chosen]
+    within = [_within(space, labels) for space in spaces]
+    return {
+        "points": np.stack(points), "labels": labels, "epochs": np.array([0, *epochs]), "within": np.array(within)
+    }  # fmt: skip
+
+
+def _within(points: np.ndarray, labels: np.ndarray) -> float:
+    """Share of the variance of points [n, D] that is within classes."""
+    means = np.stack([points[labels == name].mean(0) for name in np.unique(labels)])
+    own = means[np.searchsorted(np.unique(labels), labels)]
+    return float(np.square(points - own).sum() / np.square(points - points.mean(0)).sum())
+
+
+def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> dict[str, np.ndarray]:
+    """Decoded points around the largest cluster of each class, [classes, samples, D], the centre itself first.
+
+    Labels name the clusters here, as in the paper; a class without a cluster of its own has none.
+    """
+    assert data.labels is not None
+    cluster = model.labels_
+    sizes = np.bincount(cluster, minlength=len(model.means_))
+    classes = np.array([
+        np.bincount(data.labels[cluster == k]).argmax() if sizes[k] else -1 for k in range(len(sizes))
+    ])  # fmt: skip
+    rng, found, names = stream(seed, "digits"), [], []
+    for name in np.unique(classes[classes >= 0]):
+        k = int(np.where(classes == name, sizes, -1).argmax())
+        noise = rng.normal(size=(SAMPLES, model.means_.shape[1])) * NOISE / np.sqrt(model.precisions_[k])
+        noise[0] = 0
+        found.append(decoded(model.inverse_transform(model.means_[k] + noise), which, root))
+        names.append(name)
+    return {"images": np.stack(found), "classes": np.array(names)}
+
+
+def run(experiment: Experiment, root: Path, folder: Path = FOLDER) -> None:
+    """Write what the stage is for, of the runs that have finished."""
+    place, rows = folder / experiment.name, list[tuple[Any, ...]]()
+    for number, job in enumerate(experiment.jobs):
+        found = _finished(experiment, job, root)
+        if found is None:
+            continue
+        model, data, which = found
+        rows += rows_of(model, data, job.seed)
+        print(f"{experiment.name}, {job.folder}: done", flush=True)
+        if number == 0 and data.name == "mnist":
+            write_arrays(place / "embedding.npz", embedding(model, data, job.seed))
+            write_arrays(place / "digits.npz", digits(model, data, which, root, job.seed))
+    write_csv(place / "scores.csv", COLUMNS, rows)
+
+
+def _finished(experiment: Experiment, job: Job, root: Path) -> tuple[DeepDPM, Dataset, str] | None:
+    directory = experiment.run_dir(job)
+    if read_status(directory).get("status") != "finished":
+        return None
+    settings = {**experiment.settings, **job.point}
+    options = {name.removeprefix("data."): value for name, value in settings.items() if name.startswith("data.")}
+    model = load(directory / MODEL)
+    assert isinstance(model, DeepDPM)
+    return model, load_dataset(settings["data"], root, job.seed, **options), options.get("which", "mnist")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m semicrowd.pipeline.deep_spaces <experiment>``."""
+    parser = argparse.ArgumentParser(description="other methods in the spaces of an experiment of model=deep_dpm")
+    parser.add_argument("experiment")
+    options = parser.parse_args(arguments)
+    try:
+        with threads_of_a_fit():
+            run(load_plan().experiment(options.experiment), data_root())
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Fig. 1: two synthetic sets, and what the flow makes of them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.data import load_dataset
+from semicrowd.estimators.persistence import load
+from semicrowd.figures.panels import Panel, draw
+from semicrowd.files import MODEL
+from semicrowd.pipeline.experiments import DATA
+from semicrowd.report.cells import Cell, summarise
+from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.experiments import Measure, cells_of_experiment, metric, protocol_of
+from semicrowd.report.runs import Collected, Run
+
+SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
+EXPERIMENTS = {"deep_{}_deep_dpm": "deep DPM", "deep_{}_dpm": "DPM, as many sweeps"}
+_MEASURES: dict[str, Measure] = {
+    "acc": metric("train/acc"), "nmi": metric("train/nmi"), "clusters": metric("clusters/occupied")
+}
+#: ACC from which the clusters count as found, and how many circles' standard deviations the figure shows.
+FOUND, _DEVIATIONS = 0.95, 2.0
+TEXT = (
+    "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no "
+    "numbers of its points, priors and training. The panels show the run of the first seed: the points behind the "
+    "flow, coloured by what they are, and the clusters found, whose circles have a radius of two standard deviations. "
+    "DPM is the same sampler with the same prior, start and number of sweeps, without the flow."
+)
+
+
+def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
+    """ACC, NMI and K over the seeds, and in how many of them the clusters are found."""
+    rows: list[Cell] = []
+    images: list[Image] = []
+    for kind, name in SETS.items():
+        for pattern, method in EXPERIMENTS.items():
+            experiment = pattern.format(kind)
+            rows += cells_of_experiment(
+                collected, experiment, exhibit, "", _MEASURES, with_answers=False, label=f"{name}, {method}"
+            )  # fmt: skip
+            runs = collected.finished(experiment)
+            if runs:
+                found = sum(run.metrics["train/acc"] >= FOUND for run in runs)
+                seeds = [run.seed for run in runs]
+                rows.append(
+                    Cell(f"{name}, {method}, seeds of {len(runs)} with ACC >= {FOUND}", "runs",
+                         ours=summarise([float(found)], seeds[:1]),
+                         deviations=protocol_of(runs, exhibit, with_answers=False))
+                )  # fmt: skip
+        for run in collected.finished(f"deep_{kind}_deep_dpm")[:1]:
+            images.append(draw_run(run, name, folder, Path(f"figures/deep-dpm-{kind}.png")))
+    commands = collected.commands_of(*(pattern.format(kind) for kind in SETS for pattern in EXPERIMENTS))
+    return Result(cells=tuple(rows), text=TEXT, images=tuple(images), commands=commands)
+
+
+def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
+    """The flow's space over the epochs that were kept, and the clusters at the end."""
+    options = {key: value for key, value in run.config["data"].items() if key != "name"}
+    data = load_dataset("shapes", DATA, run.seed, **options)
+    assert data.labels is not None
+    model = load(Path(run.directory) / MODEL)
+    x = data.features
+    panels = [Panel(f"{name}: the points", model.scaler_.transform(x), data.labels)]
+    panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), data.labels) for epoch in model.epochs_]
+    circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
+    panels.append(Panel(f"{len(model.means_)} clusters found", model.transform(x), model.predict(x), circles))
+    draw(f"{name}: the flow's space", panels, folder / path)
+    return Image(path, f"{name}, seed {run.seed}: {'; '.join(panel.title for panel in panels)}.")

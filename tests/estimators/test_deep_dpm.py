@@ -1,0 +1,132 @@
+"""Deep Dirichlet process mixture as an estimator."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd import DPM, DeepDPM, load
+from semicrowd.data import load_dataset
+from semicrowd.errors import UserError
+from semicrowd.estimators.deep_dpm import _Fit
+from semicrowd.estimators.inputs import checked_answers
+from semicrowd.fitting import iterate as driver
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.metrics import clustering_scores
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat(np.arange(3), 30)
+POINTS = np.array([4.0, 1.0, 0.3]) * (8 * np.eye(3)[LABELS] + RNG.normal(size=(90, 3))) + 5
+SHORT: dict[str, Any] = {"n_warm": 2, "n_epochs": 5, "n_steps": 3, "width": 16, "batch_size": 32, "n_start": 6}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["moons", "gaussians"])
+def test_the_clusters_of_fig_1_are_found_and_counted(which: str) -> None:
+    data = load_dataset("shapes", Path("unused"), which=which)
+    assert data.labels is not None
+    found = DeepDPM().fit(data.features)
+    assert clustering_scores(data.labels, found.labels_)["acc"] >= 0.95
+    assert found.n_clusters_ == data.labels.max() + 1
+
+
+def test_the_warm_epochs_are_the_sweeps_of_dpm() -> None:
+    same = {"n_start": 6, "start": "kmeans", "scatter": 1.0, "variance_strength": 5.0}
+    standard = (POINTS - POINTS.mean(0)) / POINTS.std(0)
+    monitor = Monitor()
+    DeepDPM(n_warm=3, n_epochs=1, n_sweeps=2, n_steps=1, width=4, **same).fit(POINTS, monitor=monitor)
+    plain = DPM(family="isotropic", n_chains=1, n_sweeps=8, n_kept=1, **same).fit(standard)
+    found = plain.chains_.iloc[[1, 3, 5, 7]]
+    assert [row["alpha"] for row in monitor.rows] == pytest.approx(found["alpha"].tolist())
+    assert [row["log_likelihood"] for row in monitor.rows] == pytest.approx(found["log_likelihood"].tolist())
+
+
+def test_the_flow_there_and_back_after_any_epoch_that_was_kept() -> None:
+    found = DeepDPM(**SHORT, keep_every=3, learning_rate=0.01).fit(POINTS)
+    assert found.epochs_ == [3, 6, 7]
+    standard = (POINTS - POINTS.mean(0)) / POINTS.std(0)
+    z = found.transform(POINTS)
+    assert np.abs(z - standard).max() > 1e-3
+    assert np.abs(found.transform(POINTS, 3) - standard).max() < np.abs(z - standard).max()
+    for epoch in (3, None):
+        back = found.inverse_transform(found.transform(POINTS, epoch), epoch)
+        assert back == pytest.approx(POINTS, abs=1e-4)
+    assert found.result_.latent_mean == pytest.approx(z, abs=1e-6)
+    assert np.array_equal(found.predict(POINTS), found.labels_)
+    with pytest.raises(UserError, match="epoch=4: its flow was not kept; there are 3, 6, 7"):
+        found.transform(POINTS, 4)
+
+
+def test_a_stopped_fit_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "EVERY", -1.0)
+    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60), RNG.integers(0, 3, 60)])
+    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
+    whole, step = DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs), _Fit.step
+
+    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
+        if iteration == 4:
+            raise KeyboardInterrupt
+        return step(self, iteration)
+
+    monkeypatch.setattr(_Fit, "step", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs, monitor=Monitor(tmp_path))
+    monkeypatch.setattr(_Fit, "step", step)
+    again = DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs, monitor=Monitor(tmp_path, resume=True))
+    assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
+    assert whole.transform(POINTS).tobytes() == again.transform(POINTS).tobytes()
+    assert whole.epochs_ == again.epochs_ == [2, 4, 6, 7]
+    assert whole.workers_ is not None
+    assert whole.workers_.equals(again.workers_)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "EVERY", -1.0)
+    DeepDPM(**SHORT).fit(POINTS, monitor=Monitor(tmp_path))
+    with pytest.raises(UserError, match="the checkpoint is not of this fit"):
+        DeepDPM(**SHORT | {"width": 8}).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
+
+
+def test_a_file_has_all_that_is_needed(tmp_path: Path) -> None:
+    found = DeepDPM(**SHORT, keep_every=4).fit(POINTS)
+    found.save(tmp_path / "model.pt")
+    other = load(tmp_path / "model.pt")
+    assert np.array_equal(other.predict_proba(POINTS + 1), found.predict_proba(POINTS + 1))
+    assert np.array_equal(other.transform(POINTS, 4), found.transform(POINTS, 4))
+
+
+def test_answers_part_what_the_points_do_not() -> None:
+    """One cloud of points, two kinds; one annotator knows them, one says the opposite, one guesses."""
+    rng = np.random.default_rng(1)
+    kinds, points = np.arange(60) % 2, rng.normal(size=(60, 2))
+    i, j = np.triu_indices(60, 1)
+    who, same = rng.integers(3, size=len(i)), kinds[i] == kinds[j]
+    said = np.select([who == 0, who == 1], [same, ~same], rng.random(len(i)) < 0.5)
+    pairs = np.column_stack([i, j, who, said])
+    found = DeepDPM(n_warm=10, n_epochs=1, n_steps=0, n_start=2, quality_prior=(2.0, 1.0)).fit(points, pairs)
+    assert clustering_scores(kinds, found.labels_)["acc"] > 0.95
+    assert found.workers_ is not None
+    assert found.workers_["sensitivity"].to_numpy() == pytest.approx([1, 0, 0.5], abs=0.1)
+    assert found.workers_["specificity"].to_numpy() == pytest.approx([1, 0, 0.5], abs=0.1)
+    assert not np.array_equal(found.result_.features.cluster, found.labels_)
+
+
+def test_cells_that_answers_say_are_one_kind_begin_as_one_cluster() -> None:
+    """Of three clouds two are one kind."""
+    i, j = (RNG.integers(90, size=200) for _ in range(2))
+    i, j = i[i != j], j[i != j]
+    same = (LABELS[i] == 2) == (LABELS[j] == 2)
+    pairs = checked_answers(np.column_stack([i, j, same]), 90)
+    model = DeepDPM(**SHORT | {"n_start": 3})
+    model.seed_ = 0
+    first = _Fit(model, POINTS, pairs).mixture.chain.z
+    assert len(np.unique(first)) == 2
+    assert clustering_scores(LABELS == 2, first)["acc"] == 1
+    assert len(np.unique(_Fit(model, POINTS, None).mixture.chain.z)) == 3
+
+
+def test_one_column_is_refused() -> None:
+    with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected two at least"):
+        DeepDPM().fit(POINTS[:, :1])

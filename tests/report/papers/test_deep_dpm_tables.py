@@ -1,0 +1,108 @@
+"""Tables and figures of the deep paper from made runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.files import write_arrays, write_csv
+from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
+from semicrowd.report.exhibits import Result
+from semicrowd.report.papers.deep_dpm import paper_values
+from semicrowd.report.runs import Run
+
+from ..conftest import collected, exhibit
+
+PAPER = "deep-dpm"
+
+
+def build(key: str, folder: Path, **runs: list[Run]) -> Result:
+    return exhibit(key, PAPER).build(collected(**runs), folder)
+
+
+def run(model: str, seed: int, ari: float, **point: Any) -> Run:
+    """A finished run that follows the paper to the letter."""
+    config = {"model": {"name": model}}
+    for setting in exhibit("table-2", PAPER).protocol.settings:
+        config["model"][setting.key.removeprefix("model.")] = setting.paper
+    metrics = {"train/ari": ari, "train/f1": ari + 0.05, "train/nmi": ari + 0.1, "clusters/occupied": 12.0}
+    return Run(seed, f"results/x/{seed}", "finished", metrics=metrics, config=config, point=point)
+
+
+def value(result: Result, cell: str, quantity: str) -> Any:
+    return next(c for c in result.cells if (c.cell, c.quantity) == (cell, quantity))
+
+
+def write_scores() -> None:
+    rows = [
+        ("mnist", seed, space, "kmeans", 12, 12, ari + seed / 100, ari, ari)
+        for seed in (0, 1)
+        for space, ari in (("autoencoder", 0.5), ("flow", 0.6))
+    ]
+    write_csv(FOLDER / "deep_mnist" / "scores.csv", COLUMNS, rows)
+
+
+def test_the_printed_numbers() -> None:
+    assert (len(paper_values.TABLE_2), len(paper_values.TABLE_3)) == (4 * 3 * 3, 4 * 2 * 3)
+    two, three = exhibit("table-2", PAPER), exhibit("table-3", PAPER)
+    assert two.value("MNIST, DDPM", "ari").value == 0.44
+    assert two.value("REU-10K, G-means", "nmi").value == 0.3147
+    assert three.value("750,000 steps, DDPM", "f1").value == 0.3790
+    for quantity in ("ari", "f1"):  # the last row of Table 3 is that of Table 2
+        assert three.value("1000,000 steps, DPM", quantity).value == two.value("MNIST, DPM", quantity).value
+
+
+def test_table_2_has_runs_spaces_and_what_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_scores()
+    gone = Run(0, "x", "unavailable", message="put it there")
+    result = build(
+        "table-2", tmp_path, deep_mnist=[run("deep_dpm", 0, 0.6), run("deep_dpm", 1, 0.64)], deep_har=[gone],
+        deep_standins=[run("deep_dpm", 0, 0.3, **{"data.which": "texts"}),
+                       run("deep_dpm", 0, 0.2, **{"data.which": "activities"})],
+    )  # fmt: skip
+    ours = value(result, "MNIST, DDPM", "ari")
+    assert ours.ours.mean == pytest.approx(0.62)
+    assert ours.difference == pytest.approx(0.18)
+    assert [line for line in ours.deviations if "paper: 1" not in line and "runs are behind" not in line] == []
+    assert value(result, "MNIST, DDPM", "clusters").ours.mean == 12
+    assert value(result, "HHAR, DDPM", "ari").remark == "data not available here: put it there"
+    assert value(result, "R8 in its place, DDPM", "nmi").ours.mean == pytest.approx(0.4)
+    assert value(result, "WISDM in its place, DDPM", "ari").ours.mean == pytest.approx(0.2)
+    told = "MNIST, k-means told the K that deep DPM has found, flow's space"
+    assert value(result, told, "ari").ours.mean == pytest.approx(0.605)
+    assert "python -m semicrowd.pipeline.deep_spaces deep_mnist" in result.commands
+
+
+def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
+    result = build(
+        "table-3", tmp_path, deep_trained=[run("deep_dpm", 0, 0.3, **{"data.trained": 50})],
+        deep_mnist=[run("deep_dpm", 0, 0.6)], deep_mnist_dpm=[run("dpm", 0, 0.5)],
+    )  # fmt: skip
+    assert value(result, "500,000 steps, DDPM", "ari").difference == pytest.approx(0.3 - 0.3316)
+    assert value(result, "1000,000 steps, DPM", "ari").ours.mean == 0.5
+    assert value(result, "250,000 steps, DPM", "ari").remark == "not run in this profile"
+
+
+def test_figures_are_drawn_from_what_the_stage_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = {"deep_mnist": [run("deep_dpm", s, 0.6 + s / 10) for s in (0, 1)],
+            "deep_mnist_dpm": [run("dpm", s, 0.5) for s in (0, 1)]}  # fmt: skip
+    for key in ("figure-2", "figure-3", "figure-4"):
+        (tmp_path / "figures").mkdir(exist_ok=True)
+        assert key == "figure-2" or build(key, tmp_path, **runs).images == ()
+    write_scores()
+    rng = np.random.default_rng(0)
+    place = FOLDER / "deep_mnist"
+    write_arrays(place / "embedding.npz", {"points": rng.normal(size=(3, 50, 2)), "labels": rng.integers(10, size=50),
+                                           "epochs": np.array([0, 20, 103]), "within": np.array([0.5, 0.4, 0.3])})
+    write_arrays(place / "digits.npz", {"images": rng.random((4, 25, 784)), "classes": np.array([0, 1, 4, 7])})
+    for key in ("figure-2", "figure-3", "figure-4"):
+        result = build(key, tmp_path, **runs)
+        (image,) = result.images
+        assert (tmp_path / image.path).stat().st_size > 5000
+        assert result.status == ("partly done" if key == "figure-2" else "done")  # some sets cannot be had
+    shares = build("figure-3", tmp_path, **runs).cells
+    assert [cell.ours.mean for cell in shares if cell.ours] == [0.5, 0.4, 0.3]
+    assert build("figure-4", tmp_path, **runs).cells[0].ours.mean == 4  # type: ignore[union-attr]
