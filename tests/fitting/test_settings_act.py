@@ -30,12 +30,13 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 9}), "answers": ("placements", {}),
 }  # fmt: skip
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
-    "initial_quality": ("paper", {}), "drop_mass": (0.3, {}), "max_clusters": (1, {}),
+    "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
+    "max_clusters": (1, {}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}),
     "candidates": (20, {"K": 8, "start": {"cells": 0}}), "cells": (0, {}),
-    "join": ("both", {"views": AFFINE}), "networks": (4, {"start": ANSWERED}),
+    "join": ("both", {"views": AFFINE}), "networks": (1, {"start": ANSWERED}),
     "teach_epochs": (3, {"start": ANSWERED}), "teach_weight": (9.0, {"start": ANSWERED}),
     "hold": (True, {"model": "scdc"}),
 }  # fmt: skip
