@@ -60,9 +60,8 @@ class Session:
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **order)
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())
-        scores = {**result.scores, **self._likelihood(), "seconds/fit": round(seconds, 3)}
-        if "epochs" in self.settings.values:  # of a method that has them
-            scores["epochs"] = int(self.settings.values["epochs"])
+        epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
+        scores = {**result.scores, **self._likelihood(), "seconds/fit": round(seconds, 3), "epochs": epochs}
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         write_results(self.run_dir, result, self.answers)

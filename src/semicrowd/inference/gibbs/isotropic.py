@@ -104,7 +104,7 @@ def base_of(
     mean_strength, variance_strength : items that the one and the other count for
     """
     shape = variance_strength * x.shape[1] / 2
-    return x.mean(0), mean_strength, shape, shape * scatter * max(float(x.var(0).mean()), 1e-300)
+    return x.mean(0), mean_strength, shape, shape * scatter * max(float(x.var(0).mean()), 1e-30)
 
 
 def log_marginal(x: np.ndarray, kappa: float, shape: float, rate: float, power: float) -> np.ndarray:
