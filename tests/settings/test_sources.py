@@ -42,7 +42,10 @@ def test_lists_and_single_numbers_are_rates() -> None:
 @pytest.mark.parametrize(
     ("group", "name", "options", "message"),
     [
-        ("data", "mnst", {}, "data=mnst: no such data; the nearest is mnist; there are pinwheel, shapes"),
+        (
+            "data", "mnst", {},
+            "data=mnst: no such data; the nearest is mnist; there are pinwheel, shapes, mnist, face, cifar10",
+        ),
         ("annotations", "people", {}, "annotations=people: no such annotations; there are none, two_coin"),
         ("data", "table", {"pth": "x"}, "data.pth: no such setting; the nearest is data.path"),
         ("data", "table", {"path": 3}, "data.path=3: expected the path of a file"),

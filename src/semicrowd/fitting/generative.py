@@ -82,7 +82,7 @@ def annotator_model(
     Raises
     ------
     UserError
-        Where placements are asked for and there are none.
+        Where placements or confusions are asked for and there are no tasks.
     """
     if answers is None or settings.answers == "two_coin":
         return settings

@@ -22,9 +22,8 @@ from torch.nn.functional import pad
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import QUALITY_PRIOR, agreement_by_annotator, pair_evidence, quality_posterior
 from semicrowd.expfam import beta, dirichlet
-from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import Found, infer_placed
-from semicrowd.inference.placements import RARE, PlacementGraph, belief
+from semicrowd.inference.placements import RARE, first_belief, graph_of_tasks
 
 #: Pseudo-placements of a row: on the diagonal, and on all that is beside it together.
 RIGHT, WRONG = 9.0, 1.0
@@ -125,7 +124,7 @@ def place(
         confusions = confusions / confusions.sum(-1, keepdim=True)
         alpha, beta_ = (one.to(unary) for one in expected)
         weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
-        graph = _graph(answers, weight, Confusions(confusions.log(), placements.worker))
+        graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
         found = infer_placed(unary, graph, found, _SWEEPS, _TOLERANCE)
         assert found.heard is not None
         z, heard = found.log_z.exp(), graph.statistics.hearing(found.heard)
@@ -139,7 +138,7 @@ def place(
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
     assert found is not None
     assert found.heard is not None
-    now = belief(found.log_z - graph.to_items(heard.message), found.heard, graph)
+    now = first_belief(found.log_z, graph, found.heard)
     evidence = (now.z * (unary.log_softmax(-1) - now.log_z)).sum(-1) + now.value
     evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
     annotators = _gain(rows, counts, confusions.log()).sum((1, 2))
@@ -153,13 +152,3 @@ def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:
     """ln of the Dirichlet-multinomial of expected counts, less what ``log_mean`` has said of them already."""
     eta = dirichlet.to_natural(prior)
     return dirichlet.log_partition(eta + counts) - dirichlet.log_partition(eta) - (counts * log_mean).sum(-1)
-
-
-def _graph(
-    answers: RelationalBatch, weight: Float[Tensor, "R P"], statistics: Confusions
-) -> PlacementGraph[Confusions]:
-    placements, none = answers.placements, answers.i[:0]
-    assert placements is not None
-    between = PairGraph(len(placements.item), placements.i, placements.j, weight, torch.zeros_like(placements.item), 1)
-    links = PairGraph(answers.num_nodes, none, none, weight[:, :0], answers.component, answers.num_components)
-    return PlacementGraph(placements.item, between, statistics, links)

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from semicrowd.crowd.batch import Placements
+from semicrowd.crowd.batch import Placements, RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.simplex import LEAST, log_softmax
@@ -134,6 +134,19 @@ class PlacementGraph(Generic[S]):
     def to_items(self, values: Tensor) -> Tensor:
         """Sum over the placements of each item, [R, U, *] → [R, n, *]."""
         return values.new_zeros(values.shape[0], self.num_nodes, *values.shape[2:]).index_add(1, self.item, values)
+
+
+def graph_of_tasks(
+    answers: RelationalBatch, weight: Float[Tensor, "R P"], statistics: S, links: PairGraph | None = None
+) -> PlacementGraph[S]:
+    """The graph of a batch's placements, whose answers have these weights; ``links`` are between its items."""
+    placements, none = answers.placements, answers.i[:0]
+    assert placements is not None
+    between = PairGraph(len(placements.item), placements.i, placements.j, weight, torch.zeros_like(placements.item), 1)
+    if links is None:
+        where = answers.component, answers.num_components
+        links = PairGraph(answers.num_nodes, none, none, weight[:, :0], *where)
+    return PlacementGraph(placements.item, between, statistics, links)
 
 
 class Hearing(NamedTuple):

@@ -20,6 +20,7 @@ from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.placements import (
     PlacementGraph,
     SlipStatistics,
+    graph_of_tasks,
     perceived,
     placement_term,
     slip_counts,
@@ -374,18 +375,12 @@ def placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph[Sli
     answers = part.answers
     assert answers is not None
     assert answers.placements is not None
-    placements, U = answers.placements, len(answers.placements.item)
     evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
-    between = PairGraph(U, placements.i, placements.j, evidence.weight, torch.zeros_like(placements.item), 1)
+    links = None
     if part.views is not None:
         weight = evidence.weight.new_full((len(evidence.weight), len(part.views)), WEIGHT)
         links = graph_with_views(len(part.features), weight, answers)
-    else:
-        none = answers.i[:0]
-        links = PairGraph(
-            answers.num_nodes, none, none, evidence.weight[:, :0], answers.component, answers.num_components
-        )
-    return PlacementGraph(placements.item, between, slip_statistics(expected, placements), links)
+    return graph_of_tasks(answers, evidence.weight, slip_statistics(expected, answers.placements), links)
 
 
 def _posterior(found: list[LocalPosterior]) -> Posterior:
