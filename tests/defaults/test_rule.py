@@ -59,11 +59,11 @@ def test_the_papers_protocol_is_the_papers(facts: Facts, epochs: int, batch: int
 PIXELS: dict[str, Any] = {"K": 50, "latent_dim": 8, "hidden": (500, 500), "likelihood": "bernoulli"}
 OF_BAYES: dict[str, Any] = {"amortisation": 10.0, "step_size": 0.002, "max_sweeps": 3, "merge_every": 0}
 OF_START: dict[str, Any] = {"epochs": 8, "learning_rate": 0.001, "cells": 100, "candidates": 3}
-ALONE: dict[str, Any] = {"epochs": 12, "candidates": 2}
+ALONE: dict[str, Any] = {"kind": "communities", "epochs": 12}
+FEW = replace(MNIST, num_tasks=5, num_answers=3150, num_annotated=180)
 CROWD = {
     "tasks": MNIST,
     "answers": replace(MNIST, num_tasks=0),
-    "few tasks": replace(MNIST, num_tasks=5, num_answers=3150, num_annotated=180),
 }
 
 
@@ -89,18 +89,22 @@ def test_mnist_with_answers(facts: Facts) -> None:
     assert pairs == replace(conv, model=replace(conv.model, sampler="pairs", sample_size=None))
 
 
-def test_mnist_without_answers() -> None:
-    facts, views = without_answers(MNIST), ViewSettings("affine", anew=2)
+@pytest.mark.parametrize("one", [without_answers(MNIST), FEW], ids=["none", "few tasks"])
+def test_mnist_with_few_answers_or_none(one: Facts) -> None:
+    facts, views = one, ViewSettings("affine")
     bayes = Recipe(
         BayesSettings(**PIXELS, **OF_BAYES | {"step_size": 0.005}), NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=50), views, TrainingSettings(epochs=8),
     )  # fmt: skip
     assert recipe("bayes", {}, facts) == bayes
     assert isinstance(bayes.model, BayesSettings)
-    conv = replace(bayes, model=replace(bayes.model, amortisation=100.0), nets=NetSettings("conv", "auto"))
+    of_tasks = 2 if facts.num_tasks else None
+    model = replace(bayes.model, amortisation=100.0, sample_size=of_tasks)
+    conv = replace(bayes, model=model, nets=NetSettings("conv", "auto"))
     assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
     assert recipe("scdc", {}, facts) == Recipe(
-        SCDCSettings(**PIXELS, drop_mass=0.01), NetSettings(precision="auto"),
+        SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
+        NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
     )  # fmt: skip
 

@@ -160,12 +160,12 @@ def test_one_step_on_two_ranks_is_one_step_on_both_batches(
 
 
 @pytest.mark.parametrize("natural_gradient", ["svi", "full"])
-def test_ranks_stay_the_same_through_merges_and_new_partitions(tmp_path: Path, natural_gradient: str) -> None:
+def test_ranks_stay_the_same_through_merges(tmp_path: Path, natural_gradient: str) -> None:
     recipe = Recipe(
         BayesSettings(K=6, latent_dim=2, hidden=(8,), natural_gradient=natural_gradient, merge_every=2, final_refits=1),
         NetSettings(),
-        StartSettings(epochs=2, candidates=2, join="both", cells=0),
-        ViewSettings(kind="affine", anew=3),
+        StartSettings("communities", epochs=2),
+        ViewSettings(kind="affine"),
         TrainingSettings(epochs=10),
     )
     fitted = module("bayes", recipe, torch.float32, views=True)

@@ -30,8 +30,8 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
     "full": ("bayes", {"natural_gradient": "full"}),
     "convolutions": ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5}}),
-    "views": ("bayes", {"views": {"kind": "affine", "anew": 1}, "likelihood": "bernoulli"}),
-    "views of scdc": ("scdc", {"views": {"kind": "affine", "anew": 2}, "likelihood": "bernoulli"}),
+    "views": ("bayes", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
+    "views of scdc": ("scdc", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
 }
 CPU = TrainerSettings(accelerator="cpu", progress=False)
 

@@ -17,7 +17,7 @@ from semicrowd.starts import answer_classifier
 SIDE, N = 6, 48
 LABELS = np.arange(N) % 3
 CONV = {"kind": "conv", "channels": (2, 2), "width": 4}
-AFFINE = {"kind": "affine", "anew": 1}
+AFFINE = {"kind": "affine"}
 ANSWERED = {"kind": "answers", "networks": 3}
 
 #: Setting → a value other than the usual one here, and what else it needs to matter.
@@ -36,13 +36,11 @@ SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if 
 START: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}),
     "candidates": (20, {"K": 8, "start": {"cells": 0}}), "cells": (0, {}),
-    "join": ("both", {"views": AFFINE}), "networks": (1, {"start": ANSWERED}),
-    "teach_epochs": (3, {"start": ANSWERED}), "teach_weight": (9.0, {"start": ANSWERED}),
-    "hold": (True, {"model": "scdc"}),
+    "networks": (1, {"start": ANSWERED}), "teach_epochs": (3, {"start": ANSWERED}),
+    "teach_weight": (9.0, {"start": ANSWERED}), "hold": (True, {"model": "scdc"}),
 }  # fmt: skip
 VIEWS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "kind": ("none", {}), "anew": (0, {}), "rotate": (40.0, {}), "shear": (40.0, {}), "scale": (0.4, {}),
-    "shift": (0.5, {}),
+    "kind": ("none", {}), "rotate": (40.0, {}), "shear": (40.0, {}), "scale": (0.4, {}), "shift": (0.5, {}),
 }  # fmt: skip
 NETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("mlp", {}), "precision": ("bfloat16", {}), "channels": ((3, 2), {}), "blocks": (2, {}), "width": (5, {}),

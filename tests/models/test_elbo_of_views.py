@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.models.test_anew import SIZE, strokes
+from tests.models.test_kinds_by_views import SIZE, strokes
 from tests.small_fits import small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations

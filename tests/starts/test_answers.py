@@ -100,7 +100,7 @@ def test_without_answers_the_partition_is_one_of_cells(build: Build) -> None:
 
 def test_settings_that_make_no_sense_are_named() -> None:
     for bad, expected in (
-        ({"kind": "other"}, "cells or answers or portfolio or features or cold"),
+        ({"kind": "other"}, "cells or answers or portfolio or features or communities or cold"),
         ({"networks": 0}, "a whole number >= 1"),
         ({"networks": 2.5}, "a whole number"), ({"teach_epochs": "many"}, "a whole number"),
         ({"teach_weight": -0.1}, "a number >= 0"), ({"teach_weight": float("inf")}, "a number"),

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.random import stream
-from semicrowd.starts.of_features import clusters_of_features, communities
+from semicrowd.starts.of_features import clusters_of_features
 
 
 def test_round_clusters_are_found_with_their_number() -> None:
@@ -23,23 +23,6 @@ def test_without_round_clusters_communities_keep_what_hangs_together() -> None:
     assert "communities" in said
     pieces = KMeans(int(found.max()) + 1, n_init=3, random_state=0).fit_predict(features)
     assert normalized_mutual_info_score(labels, found) > normalized_mutual_info_score(labels, pieces) + 0.05
-
-
-def test_a_community_is_of_one_moon() -> None:
-    features, labels = make_moons(600, noise=0.05, random_state=0)
-    found = communities(features, 15, stream(0, "test"))
-    assert min(np.bincount(labels[found == k]).max() / (found == k).sum() for k in range(found.max() + 1)) > 0.99
-
-
-def test_there_are_never_more_than_asked_for_even_where_the_graph_has_more_pieces() -> None:
-    centers = [(30.0 * k, 0.0) for k in range(8)]
-    features, labels = make_blobs([40, 40, 40, 40, 40, 20, 20, 20], 2, centers=centers, random_state=0)
-    found = communities(features, 5, stream(0, "test"))
-    assert sorted(np.unique(found)) == list(range(5))
-    large = labels < 5
-    assert adjusted_rand_score(labels[large], found[large]) == 1.0
-    # The others join the nearest, which is the last of the large ones.
-    assert set(found[labels > 4]) == {found[labels == 4][0]}
 
 
 def test_one_stream_finds_the_same_clusters_and_another_order_of_columns_too() -> None:

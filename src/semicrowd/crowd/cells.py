@@ -27,7 +27,9 @@ def join_cells(
     -------
     [N], numbers 0 … at most K − 1
     """
-    odds = odds_between(cells, annotations, weight)
+    odds = np.zeros((int(cells.max()) + 1,) * 2)
+    np.add.at(odds, (cells[annotations.i], cells[annotations.j]), weight)
+    odds = odds + odds.T
     name = np.arange(len(odds))
     np.fill_diagonal(odds, -np.inf)
     left = len(odds)
@@ -63,16 +65,3 @@ def mixed_cells(
     annotated = np.bincount(own_cell, minlength=num_cells)
     leaving = np.bincount(own_cell, leaves, minlength=num_cells)
     return (annotated > 0) & (2 * leaving > annotated)
-
-
-def odds_between(
-    cells: Int[np.ndarray, "N"],
-    annotations: PairAnnotations,
-    weight: Float[np.ndarray, "P"],
-    num_cells: int | None = None,
-) -> Float[np.ndarray, "C C"]:
-    """Σ w_ij over the answers between any two cells, [C, C], symmetric; twice those within a cell on the diagonal."""
-    num_cells = int(cells.max()) + 1 if num_cells is None else num_cells
-    odds = np.zeros((num_cells, num_cells))
-    np.add.at(odds, (cells[annotations.i], cells[annotations.j]), weight)
-    return odds + odds.T

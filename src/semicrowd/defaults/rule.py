@@ -97,7 +97,9 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
                 yield {"start.kind": "features"}, "no answers: latent means of so few items say less than the features"
             if not bayes:
                 yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
-        elif 0 < facts.num_answers <= FEW_ANSWERS:
+        elif not facts.num_answers:
+            yield {"start.kind": "communities"}, "no answers: what hangs together in the latent space is one kind"
+        elif facts.num_answers <= FEW_ANSWERS:
             yield {"start.kind": "answers"}, "few answers: networks trained on them find all classes"
         if bayes and facts.num_answers and (not many or facts.num_answers <= FEW_ANSWERS):
             yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
@@ -140,13 +142,13 @@ def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
         if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
             yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
-    if not facts.num_answers and facts.image_shape is not None and len(facts.image_shape) == 2:
-        views = {"views.kind": "affine", "views.anew": 2, "batch_size": 128}
-        yield views, "no answers: views say what may change within a kind"
-        yield {"epochs": 8 if bayes else 6}, "no answers: each new partition corrects the one before"
-        yield {"start.epochs": 12, "start.candidates": 2}, "no answers: the first partition is of a longer VAE"
+    if facts.num_answers <= FEW_ANSWERS and facts.image_shape is not None and len(facts.image_shape) == 2:
+        views = {"views.kind": "affine", "batch_size": 128, "start.kind": "communities"}
+        yield views, "few answers or none: views say what may change within a kind"
+        yield {"start.epochs": 12}, "few answers or none: communities are of a longer VAE"
+        yield {"epochs": 8 if bayes else 6}, "few answers or none: accuracy has settled by then"
         if bayes:
-            yield {"model.step_size": 0.005}, "no answers that larger steps could pull clusters off"
+            yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:

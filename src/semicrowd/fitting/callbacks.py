@@ -1,4 +1,4 @@
-"""What happens between epochs: merges, new partitions, annotators refitted; each by one process for all."""
+"""What happens between epochs: merges, annotators refitted; each by one process for all."""
 
 from abc import abstractmethod
 
@@ -10,7 +10,6 @@ from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.ranks import is_first, share
 from semicrowd.fitting.splits import split_moves
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.starts.start import start_anew
 
 
 class Move(Callback):
@@ -64,19 +63,6 @@ class AnnotatorRefits(Move):
             module.model.refit_annotators(module.data)
 
 
-class NewPartitions(Move):
-    """Partitions of the present latent means, of models with views."""
-
-    def is_due(self, module: ClusteringModule, done: int, epochs: int) -> bool:
-        """Every ``views.anew`` epochs, but not after the last."""
-        every = module.recipe.views.anew if module.data.views is not None else 0
-        return bool(every) and done % every == 0 and done < epochs
-
-    def move(self, module: ClusteringModule, done: int, epochs: int) -> None:
-        """The best of the new ones and the present one."""
-        start_anew(module.model, module.data, module.recipe.start, done, done / max(epochs, 1))
-
-
 def moves() -> list[Callback]:
     """All of them, in their order after an epoch."""
-    return [Merges(), AnnotatorRefits(), NewPartitions()]
+    return [Merges(), AnnotatorRefits()]

@@ -18,9 +18,6 @@ from semicrowd.settings.training import ViewSettings
 
 #: Log odds that an image and its view are of one kind.
 WEIGHT = 4.6
-#: At the first and towards the last partition: clusters are joined for less evidence than this for each image with its
-#: view in the other.
-JOIN_WEIGHT = (1.0, 2.0)
 
 
 class Views:

@@ -14,8 +14,9 @@ class StartSettings(Settings):
     kind: str = setting(
         "cells",
         "cells (of latent means, joined by answers) | answers (networks trained on them) | "
-        "portfolio (many starts, judged by held-out answers) | features (clusters of them alone) | cold (the paper's)",
-        choice("cells", "answers", "portfolio", "features", "cold"),
+        "portfolio (many starts, judged by held-out answers) | features (clusters of them alone) | "
+        "communities (of neighbouring latent means) | cold (the paper's)",
+        choice("cells", "answers", "portfolio", "features", "communities", "cold"),
     )
     epochs: int = setting(100, "of a plain VAE before the first partition", whole(0))
     learning_rate: float = setting(0.003, "of the VAE and of what learns the clusters found", number(above=0))
@@ -24,10 +25,6 @@ class StartSettings(Settings):
     )
     cells: int = setting(
         15, "k-means cells, joined where the answers say so; 0: K clusters, no joining; start=cells", whole(0)
-    )
-    join: str = setting(
-        "answers", "what joins cells where there are answers and views: answers | both (for few answers)",
-        choice("answers", "both"),
     )
     networks: int = setting(
         10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1)
@@ -44,7 +41,6 @@ class ViewSettings(Settings):
     group = "views"
 
     kind: str = setting("none", "none | affine", choice("none", "affine"))
-    anew: int = setting(0, "epochs between new partitions of the latent means; 0: none but the first", whole(0))
     rotate: float = setting(12.0, "degrees, drawn from minus to plus this", number(0, 180))
     shear: float = setting(20.0, "degrees", number(0, 89))
     scale: float = setting(0.1, "fraction", number(0, 0.99))

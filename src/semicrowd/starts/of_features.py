@@ -2,28 +2,21 @@
 
 How well K-means' clusters lie apart their mean silhouette says (Rousseeuw 1987): above one half there is a structure
 (Kaufman & Rousseeuw 1990), and its maximum gives K. Below that clusters have no such simple shape, and what hangs
-together in the graph of nearest neighbours is one: communities of the highest modularity (Newman & Girvan 2004), found
-by Louvain's method (Blondel et al. 2008), which says their number too.
+together in the graph of nearest neighbours is one, which says their number too (starts/neighbours.py).
 """
 
-import networkx
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
-from sklearn.neighbors import NearestCentroid
 from threadpoolctl import threadpool_limits
 
-from semicrowd.starts.spreading import neighbour_graph
+from semicrowd.starts.neighbours import communities
 
 #: Mean silhouette of a clustering that has found something, and items that it is measured on.
 _APART, _MEASURED = 0.5, 2000
-#: Starts of k-means, and of Louvain's method.
+#: Starts of k-means.
 _TRIES = 3
-#: Neighbours of an item.
-_NEIGHBOURS = 15
-#: Factor of the resolution where there are too many communities, and its least value.
-_COARSER, _COARSEST = 0.7, 0.05
 
 
 def clusters_of_features(
@@ -41,32 +34,6 @@ def clusters_of_features(
         return clusters, f"{said}: its {clusters.max() + 1} clusters"
     clusters = communities(features, num_clusters, rng)
     return clusters, f"{said}, too little: {clusters.max() + 1} communities of neighbours"
-
-
-def communities(features: Float[np.ndarray, "N D"], num_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Communities [N] of the graph of neighbours, the largest first, at most ``num_clusters``.
-
-    Of too many the graph is asked for coarser ones; where it falls into more pieces than that, items of the smallest go
-    to the nearest mean of the rest.
-    """
-    graph = networkx.from_scipy_sparse_array(neighbour_graph(features, _NEIGHBOURS))
-    resolution = 1.0
-    while True:
-        tried = [
-            networkx.community.louvain_communities(graph, resolution=resolution, seed=int(rng.integers(2**31)))
-            for _ in range(_TRIES)
-        ]
-        found = max(tried, key=lambda one: networkx.community.modularity(graph, one, resolution=resolution))
-        resolution *= _COARSER
-        if len(found) <= num_clusters or resolution < _COARSEST:
-            break
-    clusters = np.empty(len(features), np.int64)
-    for cluster, items in enumerate(sorted(found, key=lambda items: (-len(items), min(items)))):
-        clusters[list(items)] = cluster
-    kept = clusters < num_clusters
-    if not kept.all():
-        clusters[~kept] = NearestCentroid().fit(features[kept], clusters[kept]).predict(features[~kept])
-    return clusters
 
 
 def _round_clusters(

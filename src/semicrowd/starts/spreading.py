@@ -16,9 +16,9 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import kneighbors_graph
 
 from semicrowd.starts.answer_classifier import average_of_learners, held_out
+from semicrowd.starts.neighbours import neighbour_graph
 
 #: Probability of a cluster that a classifier has not seen.
 _LEAST = 1e-9
@@ -37,12 +37,6 @@ _KAPPA = 0.01
 #: Powers of probabilities, and the share of the clusters' sizes that is mixed in; the least share of a mixture, and
 #: items that speak for each classifier before any has spoken: thirty items can't tell the best of four.
 _POWERS, _DOUBT, _LEAST_SHARE, _ALIKE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02, 5.0
-
-
-def neighbour_graph(features: Float[np.ndarray, "N D"], number: int) -> sparse.csr_array | sparse.csr_matrix:
-    """Ones [N, N] between an item and its nearest ``number`` others, in either order."""
-    nearest = kneighbors_graph(features, min(number, len(features) - 1))
-    return nearest.maximum(nearest.T)
 
 
 class Spread(ABC):
@@ -90,7 +84,7 @@ class NeighbourSpread(Spread):
     """
 
     def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
-        nearest = neighbour_graph(features, _NEIGHBOURS)
+        nearest = neighbour_graph(features, _NEIGHBOURS).sign()
         scale = sparse.diags_array(1 / np.sqrt(np.asarray(nearest.sum(1)).ravel()))
         self.graph = (scale @ nearest @ scale).tocsr()
 

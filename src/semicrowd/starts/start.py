@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import BayesSCDC, placement_graph
@@ -19,6 +20,7 @@ from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import answer_start
 from semicrowd.starts.epochs import Say
+from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.portfolio import portfolio_start
@@ -44,12 +46,40 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
     if settings.kind == "features":
         _begin_with(model, data, settings, t_x, _from_features(model, data, say), say, of_latent=False)
         return
-    say("start: partitions of the latent means")
-    views = _views(data, settings)
-    t_views = None if views is None else latent_statistics(model, views)
-    cells = Cells(model, data, settings, t_x, t_views)
-    clusters = [best_partition(cells, restart) for restart in range(model.num_restarts)]
-    _begin_with(model, data, settings, t_x, torch.from_numpy(np.stack(clusters)), say)
+    if settings.kind == "communities":
+        clusters = _communities(model, data, t_x, say)
+    else:
+        say("start: partitions of the latent means")
+        clusters = _cells(model, data, settings, t_x)
+    _begin_with(model, data, settings, t_x, clusters, say)
+
+
+def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor) -> Int[Tensor, "R N"]:
+    """Cells of the latent means, joined by the answers."""
+    cells = Cells(model, data, settings, t_x)
+    return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
+
+
+def _communities(model: GenerativeModel, data: TrainingData, t_x: Tensor, say: Say) -> Int[Tensor, "R N"]:
+    """Communities of neighbouring latent means, of the items and of a view of each where there are views."""
+    means, views = _means(model, t_x), None
+    if data.views is not None:
+        noise = torch_stream(data.seed, "communities/views", device=data.device)
+        moved = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
+        views = _means(model, latent_statistics(model, moved))
+    clusters = []
+    for restart, latent in enumerate(means):
+        rng = stream(data.seed, "communities", restart)
+        found = communities(latent, model.num_clusters, rng, None if views is None else views[restart])
+        say(f"start: {found.max() + 1} communities of neighbours")
+        if data.annotations is not None:
+            model.reverse_annotators(restart, reversed_annotators(found, data.annotations))
+        clusters.append(torch.from_numpy(found))
+    return torch.stack(clusters)
+
+
+def _means(model: GenerativeModel, t_x: Float[Tensor, "R N S"]) -> Float[np.ndarray, "R N d"]:
+    return t_x[..., : model.settings.latent_dim].float().cpu().numpy()
 
 
 def _from_answers(
@@ -92,25 +122,6 @@ def placed(
     return found.log_z.exp().cpu()
 
 
-def start_anew(model: GenerativeModel, data: TrainingData, settings: StartSettings, turn: int, progress: float) -> None:
-    """Partitions of the present latent means beside the present clusters; the mixture starts from the best of them.
-
-    Splits and merges of all clusters at once, for a model with views: what its networks have learned from a first
-    partition shows where that was wrong.
-
-    Parameters
-    ----------
-    turn : which new partition it is, an address of its random stream
-    progress : share of the training that is done
-    """
-    t_x, views, own = latent_statistics(model, data.features), _views(data, settings), _clusters(model, data.features)
-    # Where no partition looks at views, nor does the comparison with the present one.
-    t_views, of_views = (None, own) if views is None else (latent_statistics(model, views), _clusters(model, views))
-    cells = Cells(model, data, settings, t_x, t_views, turn, progress)
-    clusters = [best_partition(cells, r, (own[r], of_views[r])) for r in range(model.num_restarts)]
-    _begin_with(model, data, settings, t_x, torch.from_numpy(np.stack(clusters)), lambda _: None)
-
-
 def _begin_with(
     model: GenerativeModel,
     data: TrainingData,
@@ -131,22 +142,3 @@ def _begin_with(
         teach_classifier(model, data, settings, found, say)
     elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, say)
-
-
-def _clusters(model: GenerativeModel, features: Float[Tensor, "N D"]) -> np.ndarray:
-    """The present cluster of every item, [R, N]."""
-    found = [
-        model.posterior(piece).probabilities.argmax(-1) for piece in pieces(features, model.num_restarts, model.device)
-    ]
-    return torch.cat(found, 1).numpy()
-
-
-def _views(data: TrainingData, settings: StartSettings) -> Float[Tensor, "N D"] | None:
-    """One view of every item, the same for all partitions and apart from those of training.
-
-    None where no partition looks at views.
-    """
-    if data.views is None or (data.annotations is not None and settings.join != "both"):
-        return None
-    noise = torch_stream(data.seed, "partition/views", device=data.device)
-    return torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])

@@ -1,6 +1,5 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ SIZE = 12
 
 
 def strokes(number: int, rng: np.random.Generator) -> Dataset:
-    """A bar, a ring and a cross, each turned by up to 25 degrees: continuous kinds that K cells cut in pieces."""
+    """A bar, a ring and a cross, each turned by up to 25 degrees: communities cut these kinds."""
     y, x = np.mgrid[:SIZE, :SIZE] - (SIZE - 1) / 2
     radius = np.hypot(x, y)
     bar, ring = (np.abs(x) < 1) & (np.abs(y) < 5), np.abs(radius - 3.5) < 1
@@ -34,17 +33,19 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
 
 
 @pytest.mark.parametrize("kind", ["bayes", "scdc"])
-def test_kinds_are_found_where_cells_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kinds_are_found_where_communities_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
     data = strokes(1500, np.random.default_rng(0))
-    of_kind: dict[str, Any] = {"merge_every": 0, "step_size": 0.02} if kind == "bayes" else {}
+    epochs = 4 if kind == "bayes" else 40
+    of_kind: dict[str, Any] = {"merge_every": 4, "step_size": 0.02} if kind == "bayes" else {}
     fit = small_fit(
-        kind, data.features, None, epochs=4, batch_size=50, K=12, latent_dim=3, hidden=(60, 60), likelihood="bernoulli",
-        start={"epochs": 30, "candidates": 2, "teach_epochs": 4}, learning_rate=0.002,
-        views={"kind": "affine", "anew": 2}, image_shape=(SIZE, SIZE), **of_kind,
+        kind, data.features, None, epochs=epochs, batch_size=50, K=12, latent_dim=3, hidden=(60, 60),
+        likelihood="bernoulli", start={"kind": "communities", "epochs": 30, "teach_epochs": 4},
+        learning_rate=0.002, views={"kind": "affine"}, image_shape=(SIZE, SIZE), **of_kind,
     )  # fmt: skip
     fit.begin()
-    fit.train(4)
+    assert len(np.unique(fit.clusters())) > 3
+    fit.train(epochs)
     clusters = fit.clusters()
     assert data.labels is not None
     assert clustering_scores(data.labels, clusters)["acc"] > 0.95

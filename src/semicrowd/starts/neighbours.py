@@ -1,0 +1,77 @@
+"""The graph of nearest neighbours, and its communities: what hangs together is one kind."""
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+from sklearn.neighbors import NearestCentroid, NearestNeighbors
+from sknetwork.clustering import Louvain, get_modularity
+from threadpoolctl import threadpool_limits
+
+#: Neighbours of an item that communities look at.
+NUMBER = 15
+#: Starts of Louvain's method.
+_TRIES = 5
+#: Factor of the resolution where there are too many communities, and its least value.
+_COARSER, _COARSEST = 0.7, 0.05
+
+
+def neighbour_graph(
+    features: Float[np.ndarray, "N D"], number: int, views: Float[np.ndarray, "N D"] | None = None
+) -> sparse.csr_matrix:
+    """Symmetric [N, N]: how often one of two items is among the nearest ``number`` others of the other, or of its view.
+
+    Parameters
+    ----------
+    views : a row for each item that is known to be of its kind (models/views.py), or None
+    """
+    number = min(number, len(features) - 1)
+    with threadpool_limits(1):
+        search = NearestNeighbors(n_neighbors=number, algorithm="brute").fit(features)
+        graph = search.kneighbors_graph()
+        if views is not None:
+            graph = graph + search.kneighbors_graph(views)
+    graph = sparse.csr_matrix(graph + graph.T)
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    return graph
+
+
+def communities(
+    features: Float[np.ndarray, "N D"],
+    num_clusters: int,
+    rng: np.random.Generator,
+    views: Float[np.ndarray, "N D"] | None = None,
+    known: Int[np.ndarray, "N"] | None = None,
+) -> Int[np.ndarray, "N"]:
+    """Communities of the highest modularity found (Newman & Girvan 2004), the largest first, at most ``num_clusters``.
+
+    By Louvain's method (Blondel et al. 2008). Of too many the graph is asked for coarser ones; where it falls into more
+    pieces than that, items of the smallest go to the nearest mean of the rest.
+
+    Parameters
+    ----------
+    views : see :func:`neighbour_graph`
+    known : clusters that compete with those that are found, or None
+    """
+    graph = neighbour_graph(features, NUMBER, views)
+    resolution = 1.0
+    while True:
+        tried = [] if known is None else [known]
+        for _ in range(_TRIES):
+            method = Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
+            tried.append(method.fit_predict(graph))
+        found = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
+        resolution *= _COARSER
+        if len(np.unique(found)) <= num_clusters or resolution < _COARSEST:
+            break
+    return _at_most(num_clusters, features, found)
+
+
+def _at_most(num_clusters: int, features: Float[np.ndarray, "N D"], found: np.ndarray) -> Int[np.ndarray, "N"]:
+    """The largest clusters first; items of those beyond ``num_clusters`` go to the nearest mean of the rest."""
+    _, clusters, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    clusters = np.argsort(np.argsort(-sizes, kind="stable"))[clusters]
+    kept = clusters < num_clusters
+    if not kept.all():
+        clusters[~kept] = NearestCentroid().fit(features[kept], clusters[kept]).predict(features[~kept])
+    return clusters.astype(np.int64)

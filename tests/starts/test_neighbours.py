@@ -1,0 +1,71 @@
+"""The graph of neighbours against loops over all pairs; communities on data made to hold."""
+
+import networkx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.random import stream
+from semicrowd.starts.neighbours import NUMBER, communities, neighbour_graph
+
+
+@pytest.mark.parametrize("with_views", [False, True])
+def test_the_graph_counts_who_is_near_whom(with_views: bool) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(30, 3))
+    views = features + rng.normal(size=(30, 3)) if with_views else None
+    expected = np.zeros((30, 30))
+    apart = cdist(features, features)
+    np.fill_diagonal(apart, np.inf)
+    for i in range(30):
+        expected[i, np.argsort(apart[i])[:4]] += 1
+        if views is not None:
+            expected[i, np.argsort(cdist(views, features)[i])[:4]] += 1
+    np.fill_diagonal(expected, 0)  # an item's view may be nearest to the item
+    assert_array_equal(neighbour_graph(features, 4, views).toarray(), expected + expected.T)
+
+
+def test_communities_have_the_modularity_that_networkx_finds_too() -> None:
+    features, _ = make_blobs(300, 4, centers=6, cluster_std=2.5, random_state=1)
+    graph = networkx.from_scipy_sparse_array(neighbour_graph(features, NUMBER))
+    found = communities(features, 50, stream(0, "test"))
+    ours = networkx.community.modularity(graph, [set(np.flatnonzero(found == k)) for k in np.unique(found)])
+    theirs = max(
+        networkx.community.modularity(graph, networkx.community.louvain_communities(graph, seed=seed))
+        for seed in range(5)
+    )
+    assert ours > theirs - 0.005
+
+
+def test_views_hold_together_what_the_features_have_torn() -> None:
+    """Two pieces of a kind, far apart in the features; every item's view lies in the other piece."""
+    rng = np.random.default_rng(2)
+    pieces = np.repeat(np.arange(3), 60)
+    centers = np.array([[0.0, 0], [40, 0], [0, 40]])
+    features = centers[pieces] + rng.normal(size=(180, 2))
+    other = np.array([1, 0, 2])[pieces]
+    views = centers[other] + rng.normal(size=(180, 2))
+    assert len(np.unique(communities(features, 15, stream(0, "test")))) >= 3
+    found = communities(features, 15, stream(0, "test"), views)
+    assert set(found[pieces == 0]) == set(found[pieces == 1])
+    assert set(found[pieces == 2]).isdisjoint(found[pieces == 0])
+
+
+def test_a_community_is_of_one_moon() -> None:
+    features, labels = make_moons(600, noise=0.05, random_state=0)
+    found = communities(features, 15, stream(0, "test"))
+    assert min(np.bincount(labels[found == k]).max() / (found == k).sum() for k in range(found.max() + 1)) > 0.99
+
+
+def test_there_are_never_more_than_asked_for_even_where_the_graph_has_more_pieces() -> None:
+    centers = [(30.0 * k, 0.0) for k in range(8)]
+    features, labels = make_blobs([40, 40, 40, 40, 40, 20, 20, 20], 2, centers=centers, random_state=0)
+    found = communities(features, 5, stream(0, "test"))
+    assert sorted(np.unique(found)) == list(range(5))
+    large = labels < 5
+    assert adjusted_rand_score(labels[large], found[large]) == 1.0
+    # The others join the nearest, which is the last of the large ones.
+    assert set(found[labels > 4]) == {found[labels == 4][0]}
