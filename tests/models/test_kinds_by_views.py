@@ -1,6 +1,8 @@
 """Views without answers, end to end: how many kinds of images there are is found by what views may change."""
 
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
