@@ -115,9 +115,10 @@ def sweep(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"]) -
     density = densities(clusters)
     observed = samples.values[:, :0] if samples.observed is None else samples.observed
     given = (samples.values, observed, samples.block, log_theta, *density)
-    found = [gamma.new_zeros(shape) for shape in (gamma.shape, *[clusters.mean.shape] * 3)]
-    log_normaliser = add_up(*(part.contiguous().numpy() for part in given), *(part.numpy() for part in found))
-    return Sums(*found, torch.from_numpy(log_normaliser))
+    block, weight, first, second = (gamma.new_zeros(shape) for shape in (gamma.shape, *[clusters.mean.shape] * 3))
+    found = (part.numpy() for part in (block, weight, first, second))
+    log_normaliser = add_up(*(part.contiguous().numpy() for part in given), *found)
+    return Sums(block, weight, first, second, torch.from_numpy(log_normaliser))
 
 
 def bound(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"], sums: Sums, prior: Prior) -> Tensor:
