@@ -185,7 +185,7 @@ def test_gradients_are_zero_at_the_solution(prior: Prior) -> None:
     assert bound(samples, clusters, gamma, sums, prior)[0].item() == pytest.approx(value.item(), abs=1e-9)
 
 
-def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_and_rows_that_pad_change_nothing() -> None:
     samples, mean = random_problem(2)
     assert samples.observed is not None
     shorter = samples_of(samples.values[:, :20], samples.block[:, :20], samples.observed[:, :20] > 0)
@@ -200,7 +200,6 @@ def test_pieces_tables_and_rows_that_pad_change_nothing(monkeypatch: pytest.Monk
     ]
     for _ in range(60):
         together.step()
-    monkeypatch.setattr(slpd, "PIECE", 40)
     for one in alone:
         for _ in range(60):
             one.step()

@@ -5,7 +5,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.expfam import dirichlet
-from semicrowd.inference.slpd import PIECE, Clusters, Samples, densities
+from semicrowd.inference.slpd import Clusters, Samples, densities
+
+#: Values times draws that are in memory at once; they stay in a core's cache.
+_PIECE = 2**16
 
 
 def log_likelihood(
@@ -35,7 +38,7 @@ def _sample_logs(samples: Samples, clusters: Clusters, fit: int, theta: Float[Te
     quadratic, linear, constant = (part[fit] for part in densities(clusters))
     values = samples.values[fit]
     pieces = []
-    for piece, start in _pieces(values, max(PIECE // (values.shape[-1] * len(theta)), 1)):
+    for piece, start in _pieces(values, max(_PIECE // (values.shape[-1] * len(theta)), 1)):
         x = piece[:, None]
         density = (quadratic * x + linear) * x + constant  # [d, K, G]
         top = density.amax(1)

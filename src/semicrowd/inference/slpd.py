@@ -2,8 +2,8 @@
 
 A block c has proportions θ_c ~ Dir(α); every feature g of each of its samples d comes from a cluster of its own,
 Z_dg ~ θ_c, and is N(μ_gk, σ²_gk) there. q(θ) = Π Dir(γ_c) and q(Z) = Π Q_dg. Q is as large as all data times K, and is
-never kept: a sweep goes over pieces of the samples and adds up what the updates need. A value that is missing takes no
-part; a block without any value counts for nothing.
+never kept: a sweep adds up what the updates need. A value that is missing takes no part; a block without any value
+counts for nothing.
 
 Axes: T tables, F fits (restarts of one table or of many), D samples, G features, C blocks, K clusters.
 """
@@ -19,9 +19,8 @@ from torch.nn.functional import one_hot
 from semicrowd.expfam import dirichlet
 from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.expfam.divergence import kl_divergence
+from semicrowd.inference.slpd_sums import add_up
 
-#: Entries of Q that a sweep has in memory at once; they stay in a core's cache.
-PIECE = 2**16
 #: Expected number of values below which a cluster's Gaussian of a feature keeps what it was.
 _NOTHING = 1e-10
 #: Largest α_k: proportions that are all alike would draw it to infinity.
@@ -112,41 +111,14 @@ def sweep(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"]) -
 
     ``samples`` has one table for each fit.
     """
-    fits, num_samples, features = samples.values.shape
-    num_clusters = gamma.shape[-1]
     log_theta = dirichlet.expected_statistics(dirichlet.to_natural(gamma))
-    quadratic, linear, constant = densities(clusters)
-    weight, first, second = (torch.zeros_like(quadratic) for _ in range(3))
-    total = gamma.new_zeros(fits, num_samples, num_clusters)
-    log_normaliser = gamma.new_zeros(fits)
-    at_once = max(PIECE // (num_clusters * features), 1)
-    some_fits, some_samples = max(at_once // num_samples, 1), min(at_once, num_samples)
-    for low in range(0, fits, some_fits):
-        f = slice(low, low + some_fits)
-        for start in range(0, num_samples, some_samples):
-            d = slice(start, start + some_samples)
-            values = samples.values[f, d, None]
-            sample_theta = log_theta[f].gather(1, samples.block[f, d, None].expand(-1, -1, num_clusters))
-            # [f, d, K, G]: of Q's logarithm, then Q.
-            q = torch.addcmul(linear[f, None], quadratic[f, None], values).mul_(values).add_(constant[f, None])
-            q += sample_theta[..., None]
-            top = q.amax(2, keepdim=True)
-            norm = q.sub_(top).exp_().sum(2, keepdim=True)
-            logarithm = top + norm.log()
-            if samples.observed is None:
-                q /= norm
-            else:
-                there = samples.observed[f, d, None]
-                q *= there / norm
-                logarithm *= there
-            log_normaliser[f] += logarithm.sum((1, 2, 3))
-            total[f, d] = q.sum(-1)
-            weight[f] += q.sum(1)
-            q *= values
-            first[f] += q.sum(1)
-            second[f] += q.mul_(values).sum(1)
-    block = torch.zeros_like(gamma).scatter_add(1, samples.block[..., None].expand(-1, -1, num_clusters), total)
-    return Sums(block, weight, first, second, log_normaliser)
+    density = densities(clusters)
+    observed = samples.values[:, :0] if samples.observed is None else samples.observed
+    given = (samples.values, observed, samples.block, log_theta, *density)
+    block, weight, first, second = (gamma.new_zeros(shape) for shape in (gamma.shape, *[clusters.mean.shape] * 3))
+    found = (part.numpy() for part in (block, weight, first, second))
+    log_normaliser = add_up(*(part.contiguous().numpy() for part in given), *found)
+    return Sums(block, weight, first, second, torch.from_numpy(log_normaliser))
 
 
 def bound(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"], sums: Sums, prior: Prior) -> Tensor:

@@ -58,6 +58,17 @@ def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     assert any("model=slpd" in command and "seed=0-3" in command for command in result.commands)
 
 
+def test_of_a_stage_that_was_stopped_what_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = made_rows()
+    monkeypatch.setattr(tables, "read_rows", lambda _: rows[rows["share"] == 0])
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    cells = {cell.cell: cell for cell in TABLE_2.build(collected(), tmp_path).cells}
+    assert cells["wine, ULPD"].ours is not None
+    assert cells["wine, SLPD, 25% of the labels"].ours is None
+    assert "wine, SLPD less CKM, 0% of the labels" in cells
+    assert "wine, SLPD less CKM, 25% of the labels" not in cells
+
+
 def test_sizes_are_those_of_the_loaded_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = tmp_path / "tables" / "wine"
     place.mkdir(parents=True)

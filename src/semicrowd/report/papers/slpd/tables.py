@@ -65,7 +65,7 @@ def _cells(exhibit: Exhibit, name: str, rows: pd.DataFrame) -> list[Cell]:
         for column in COLUMNS
         for label in [cell_name(name, *column)]
     ]
-    for share in SHARES if found else ():
+    for share in (one for one in SHARES if ("slpd", one) in found):  # of a stage that was stopped perhaps not all
         cells.append(_paired(name, share, found["slpd", share], found["ckm", share]))
     for method in OTHERS:
         for share in SHARES:

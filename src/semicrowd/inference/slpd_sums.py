@@ -1,0 +1,134 @@
+"""The sums of SLPD's E-step in machine code: Q of eq. 6 is as large as all data times K, and only its sums are kept.
+
+Most of the work is exponentials. A compiler makes vector instructions of them where they are plain arithmetic, hence
+:func:`_exponentials`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semicrowd.inference.gibbs.compiled import compiled
+
+#: Entries of Q in memory at once; they stay in a core's first cache.
+_PIECE = 2**11
+_LOG2E, _HIGH, _LOW = 1 / math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10
+#: Coefficients of eˣ, enough for |x| ≤ ½ ln 2.
+_C = tuple(1 / math.factorial(n) for n in range(13))
+#: Where eˣ is next to the least normal number.
+_LEAST = -708.0
+
+
+@compiled
+def exponentials(x: Any, power: Any) -> None:
+    """eˣ in place for −708 < x ≤ 0, and e⁻⁷⁰⁸ below, as 2ⁿ e^r with |r| ≤ ½ ln 2; ``power``: int64, as long as x."""
+    for i in range(len(x)):
+        value = max(x[i], _LEAST)
+        n = math.floor(value * _LOG2E + 0.5)
+        r = (value - n * _HIGH) - n * _LOW
+        p = _C[12] * r + _C[11]
+        p = (p * r + _C[10]) * r + _C[9]
+        p = (p * r + _C[8]) * r + _C[7]
+        p = (p * r + _C[6]) * r + _C[5]
+        p = (p * r + _C[4]) * r + _C[3]
+        p = (p * r + _C[2]) * r + _C[1]
+        x[i] = p * r + _C[0]
+        power[i] = np.int64(np.int32(n) + 1023) << 52  # 2ⁿ, bit by bit
+    two = power.view(np.float64)
+    for i in range(len(x)):
+        x[i] *= two[i]
+
+
+@compiled
+def _sum(x: Any) -> Any:
+    """Σ x, by four sums that need not wait for one another."""
+    a = b = c = d = 0.0
+    whole = len(x) // 4 * 4
+    for i in range(0, whole, 4):
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+    for i in range(whole, len(x)):
+        a += x[i]
+    return (a + b) + (c + d)
+
+
+@compiled
+def _sum_of_logarithms(x: Any) -> Any:
+    """Σ ln x of numbers from 1 to K, one logarithm for eight of them."""
+    value = 0.0
+    for low in range(0, len(x), 8):
+        product = 1.0
+        for i in range(low, min(low + 8, len(x))):
+            product *= x[i]
+        value += math.log(product)
+    return value
+
+
+@compiled
+def add_up(
+    values: Any, observed: Any, block: Any, log_theta: Any, quadratic: Any, linear: Any, constant: Any,
+    total: Any, weight: Any, first: Any, second: Any,
+) -> Any:  # fmt: skip
+    """Add the sums of F fits' optimal Q to the last four; Σ_dg ln normaliser, [F].
+
+    Parameters
+    ----------
+    values : [F, D, G]
+    observed : [F, D, G], 1 or 0; [F, 0, G] where nothing is missing
+    block : [F, D]
+    log_theta : [F, C, K], E ln θ
+    quadratic, linear, constant : [F, K, G], of the logarithm of a value's density
+    total : [F, C, K], Σ_dg Q of a block
+    weight, first, second : [F, K, G], Σ_d Q (1, E, E²) of a feature
+    """
+    fits, samples, features = values.shape
+    clusters = log_theta.shape[2]
+    some = max(_PIECE // (clusters * features), 1)
+    q, power = np.empty((clusters, some * features)), np.empty(clusters * some * features, np.int64)
+    top, norm, there = np.empty(some * features), np.empty(some * features), np.ones(some * features)
+    log_normaliser = np.zeros(fits)
+    for f in range(fits):
+        for low in range(0, samples, some):
+            high = min(low + some, samples)
+            top[:] = -np.inf
+            for k in range(clusters):
+                a, b, c = quadratic[f, k], linear[f, k], constant[f, k]
+                for d in range(low, high):
+                    x, place = values[f, d], (d - low) * features
+                    row, largest, shift = q[k, place:], top[place:], log_theta[f, block[f, d], k]
+                    for g in range(features):
+                        row[g] = (a[g] * x[g] + b[g]) * x[g] + (c[g] + shift)
+                        largest[g] = max(largest[g], row[g])
+            size = (high - low) * features
+            norm[:] = 0.0
+            for k in range(clusters):
+                row = q[k, :size]
+                row -= top[:size]
+                exponentials(row, power[:size])
+                norm[:size] += row
+            norm[size:], top[size:] = 1.0, 0.0
+            if observed.shape[1]:
+                there[:size] = observed[f, low:high].ravel()
+                top *= there
+                log_normaliser[f] += _sum_of_logarithms(there * norm + (1.0 - there))
+            else:
+                log_normaliser[f] += _sum_of_logarithms(norm)
+            log_normaliser[f] += _sum(top)
+            for i in range(size):
+                norm[i] = there[i] / norm[i]
+            for k in range(clusters):
+                q[k, :size] *= norm[:size]
+                w, one, two = weight[f, k], first[f, k], second[f, k]
+                for d in range(low, high):
+                    x, place = values[f, d], (d - low) * features
+                    row = q[k, place : place + features]
+                    for g in range(features):
+                        moment = row[g] * x[g]
+                        w[g] += row[g]
+                        one[g] += moment
+                        two[g] += moment * x[g]
+                    total[f, block[f, d], k] += _sum(row)
+    return log_normaliser
