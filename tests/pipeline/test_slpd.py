@@ -59,10 +59,8 @@ def test_bounds_do_not_depend_on_what_is_fitted_beside() -> None:
 
 
 def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = tmp_path / "slpd" / "code.yaml"
-    code.parent.mkdir()
-    code.write_text("a: 1\n")
-    monkeypatch.setattr(tables, "CONFIGURATIONS", tmp_path)
+    code = {"a": "1"}
+    monkeypatch.setattr(tables, "fingerprints", lambda _: code)
     done: list[tuple[float, range]] = []
 
     def rows_of(_: str, share: float, trials: range, __: Path) -> list[list[object]]:
@@ -78,7 +76,7 @@ def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: 
     tables.run("wine", 12, place, ROOT)
     assert done == [(0.25, range(10))]
     assert len(tables.read_rows("wine", place)) == 36
-    code.write_text("a: 2\n")
+    code["a"] = "2"
     done.clear()
     tables.run("wine", 10, place, ROOT)
     assert len(done) == 3

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
@@ -33,8 +33,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
     (:func:`semicrowd.crowd.links.blocks_of`); without answers every item is its own, and the method is LPD (the paper's
     ULPD). Variational EM of all restarts at once; the one with the highest bound is kept
     (:func:`semicrowd.models.slpd.best_of`). Features are standardised
-    first; a NaN is a value that is missing and takes no part. Half of the starts are
-    drawn from the items, half are CKM's clusters (:func:`first_clusters`).
+    first; a NaN is a value that is missing and takes no part. A start is CKM's clusters (:func:`first_clusters`).
 
     With ``mean_variance`` and ``variance_scale`` the clusters are the paper's MAP estimates (eq. 9), else maximum
     likelihood (eq. 8); both are in units of the scaled features.
@@ -103,25 +102,22 @@ def table_of(values: np.ndarray, blocks: np.ndarray | None = None) -> Samples:
 def first_clusters(
     values: np.ndarray, blocks: np.ndarray | None, num_clusters: int, restarts: int, seed: int
 ) -> tuple[Tensor, Tensor]:
-    """Clusters to begin with: centres [R, K, G], and the cluster of every sample [R, D], −1 for all of them.
+    """Clusters to begin with, CKM's: centres [R, K, G] and the cluster of every sample [R, D].
 
-    Starts of even number are samples drawn as by k-means++, those of odd number CKM's: k-means of the blocks, or of
-    the samples where there are fewer blocks than clusters. What is missing is 0, the mean.
+    k-means of the blocks, each start from a stream of its own; of the samples where there are fewer blocks than
+    clusters. What is missing is 0, the mean.
     """
     known = np.nan_to_num(values)
     if blocks is None or blocks.max() + 1 < num_clusters:
         blocks = np.arange(len(values))
     means, size = block_means(known, blocks)
-    centres, first = [], np.full((restarts, len(values)), -1)
+    centres, first = [], []
     for restart in range(restarts):
         state = np.random.RandomState(stream(seed, "slpd", restart).integers(2**31))
-        if restart % 2:
-            found = KMeans(num_clusters, n_init=1, random_state=state).fit(means, sample_weight=size)
-            first[restart] = found.labels_[blocks]
-            centres.append(found.cluster_centers_)
-        else:
-            centres.append(kmeans_plusplus(known, num_clusters, random_state=state)[0])
-    return torch.from_numpy(np.array(centres)), torch.from_numpy(first)
+        found = KMeans(num_clusters, n_init=1, random_state=state).fit(means, sample_weight=size)
+        first.append(found.labels_[blocks])
+        centres.append(found.cluster_centers_)
+    return torch.from_numpy(np.array(centres)), torch.from_numpy(np.array(first)).long()
 
 
 def proportions(gamma: Tensor) -> Tensor:
@@ -142,7 +138,7 @@ class _Fit(Method):
         return Decomposition(self.samples, torch.zeros(len(mean), dtype=torch.long), mean, first, prior_of(self.model))
 
     def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
-        """Of both kinds."""
+        """CKM's clusters."""
         model = self.model
         self.fits = self._fits(
             *first_clusters(self.values, self.blocks, model.n_clusters, model.n_restarts, model.seed_)

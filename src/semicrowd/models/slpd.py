@@ -30,13 +30,9 @@ class Decomposition:
         self, samples: Samples, table: Int[Tensor, "F"], mean: Float[Tensor, "F K G"], first: Int[Tensor, "F D"],
         prior: Prior,
     ) -> None:  # fmt: skip
-        """Begin with σ² = 1.
-
-        Where ``first`` has clusters, all values of a sample are in its own and α = 1/K; where it has −1, they are
-        shared evenly and α = 1.
-        """
+        """Begin with σ² = 1, α = 1/K and all values of a sample in its cluster of ``first`` (−1: shared evenly)."""
         self.samples, self.table, self.prior = samples, table, prior
-        alpha = torch.where(first[:, :1] < 0, torch.ones_like(mean[..., 0]), 1 / mean.shape[1])
+        alpha = torch.full_like(mean[..., 0], 1 / mean.shape[1])
         self.clusters = Clusters(mean, torch.ones_like(mean), alpha)
         self.gamma = first_gamma(samples.of(table), self.clusters, first)
         self.bound = torch.full((len(table),), -torch.inf, dtype=mean.dtype)

@@ -18,6 +18,7 @@ from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modu
 from semicrowd.pipeline.experiment import arguments_of
 from semicrowd.pipeline.experiments import CONFIGURATIONS, Experiment, Job, load_plan
 from semicrowd.pipeline.features import MAKERS
+from semicrowd.pipeline.slpd.plan import CODE
 from semicrowd.run.commandline.mistakes import is_mistake
 from semicrowd.run.settings import resolve
 from semicrowd.settings.fields import described, plain
@@ -75,8 +76,7 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         swept = [e for e in (one, *others) if e.sweep is not None]
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
         _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
-    slpd = ["semicrowd.pipeline.slpd.tables", "semicrowd.pipeline.slpd.curve", *data_modules("benchmark")]
-    _write(folder / "slpd" / "code.yaml", partial(fingerprints, slpd), {})
+    _write(folder / "slpd" / "code.yaml", partial(fingerprints, CODE), {})
     for stage in ("autoencoder", "deep_spaces"):
         _write(folder / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
     for data in MAKERS:

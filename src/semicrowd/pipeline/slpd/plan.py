@@ -12,6 +12,7 @@ import yaml
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
+from semicrowd.pipeline.dependencies import data_modules
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges
 from semicrowd.pipeline.slpd.fits import Table
 from semicrowd.settings.baselines import SLPDParameters
@@ -19,6 +20,8 @@ from semicrowd.settings.sources import BenchmarkSettings
 
 #: Where the stages write.
 FOLDER = RESULTS / "slpd"
+#: Modules whose code, with all that they import, the stages' numbers depend on.
+CODE = ("semicrowd.pipeline.slpd.tables", "semicrowd.pipeline.slpd.curve", *data_modules("benchmark"))
 #: Share of the training labels that is known.
 SHARES = (0.0, 0.25, 0.5)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
@@ -21,9 +22,10 @@ from semicrowd.files import write_csv, write_json, write_text
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.inference.slpd import Prior
 from semicrowd.metrics.clustering import balanced_rand_index
-from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA
+from semicrowd.pipeline.dependencies import fingerprints
+from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.slpd.fits import decompose
-from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES, Split, num_trials_of, size_of, splits
+from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, num_trials_of, size_of, splits
 from semicrowd.settings.baselines import CKMParameters
 
 #: Trials between two looks at the disk.
@@ -46,8 +48,7 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
         main = "standardised" if of.standardize else "as they are"
         clusters = dict(_kmeans(split, of.num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
-        kinds = {"slpd": range(of.restarts), "slpd, starts from items": range(0, of.restarts, 2)}
-        kinds |= {"slpd, starts from CKM": range(1, of.restarts, 2), "slpd, one start": range(1)}
+        kinds = {"slpd": range(of.restarts), "slpd, one start": range(1)}
         clusters |= {name: fits.predict(fits.best(some)) for name, some in kinds.items()}
         rows += [
             [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels)]
@@ -85,7 +86,7 @@ def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path
 
 
 def _forget_other_code(place: Path) -> None:
-    code = (CONFIGURATIONS / "slpd" / "code.yaml").read_text(encoding="utf-8")
+    code = yaml.safe_dump(fingerprints(CODE))
     note = place / "code.yaml"
     if not note.is_file() or note.read_text(encoding="utf-8") != code:
         shutil.rmtree(place, ignore_errors=True)
