@@ -105,7 +105,7 @@ class _Fit(Method):
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
             features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
-            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
+            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers, splits=model.splits,
         )  # fmt: skip
         if model.n_start > 1:
             first = first_partition(model, features, 0)

@@ -66,13 +66,6 @@ class DPMParameters(SampledParameters):
         0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
     )
 
-    def check_parameters(self, group: str = "") -> None:
-        """As everywhere; splits need clusters whose parameters are integrated out."""
-        super().check_parameters(group)
-        if self.splits and self.family == "isotropic":
-            prefix = f"{group}." if group else ""
-            raise UserError(f"{prefix}splits={self.splits}: not with {prefix}family=isotropic, which draws parameters")
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IHMMParameters(SampledParameters):
@@ -133,6 +126,7 @@ class DeepDPMParameters(_Partitions):
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
     n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
+    splits: int = setting(0, "splits and merges of clusters that are proposed before a sweep", whole(0))
     n_steps: int | None = setting(
         10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
     )
