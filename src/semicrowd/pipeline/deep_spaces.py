@@ -16,7 +16,7 @@ from sklearn.manifold import TSNE
 
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError
+from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.deep_dpm import DeepDPM
 from semicrowd.estimators.gmeans import GMeans
@@ -131,17 +131,14 @@ def _finished(experiment: Experiment, job: Job, root: Path) -> tuple[DeepDPM, Da
     return model, load_dataset(settings["data"], root, job.seed, **options), options.get("which", "mnist")
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.deep_spaces <experiment>``."""
     parser = argparse.ArgumentParser(description="other methods in the spaces of an experiment of model=deep_dpm")
     parser.add_argument("experiment")
     options = parser.parse_args(arguments)
-    try:
-        with threads_of_a_fit():
-            run(load_plan().experiment(options.experiment), data_root())
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    with threads_of_a_fit():
+        run(load_plan().experiment(options.experiment), data_root())
     return 0
 
 
