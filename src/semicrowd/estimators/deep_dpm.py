@@ -105,7 +105,7 @@ class _Fit(Method):
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
             features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
-            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers, splits=model.splits,
+            alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:
             first = first_partition(model, features, 0)
@@ -119,8 +119,12 @@ class _Fit(Method):
         """An epoch."""
         model, mixture = self.model, self.mixture
         first = iteration * model.n_sweeps
-        mixture.expectation([stream(model.seed_, "gibbs", 0, first + sweep) for sweep in range(model.n_sweeps)])
-        if iteration >= model.n_warm:
+        learning = iteration >= model.n_warm
+        rngs = [stream(model.seed_, "gibbs", 0, first + sweep) for sweep in range(model.n_sweeps)]
+        mixture.expectation(rngs, 0 if learning else model.splits)
+        if learning:
+            if model.unions:
+                mixture.unite()
             order = torch_stream(model.seed_, "training/order", iteration)
             rng = stream(model.seed_, "gibbs/clusters", iteration)
             mixture.maximisation(self.steps, model.batch_size, order, rng)
@@ -129,7 +133,7 @@ class _Fit(Method):
             self.kept.append((done, {name: one.clone() for name, one in mixture.flow.state_dict().items()}))
         chain = mixture.chain
         found = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
-        return found if iteration < model.n_warm else found | {"log_likelihood/flow": mixture.log_likelihood}
+        return found | {"log_likelihood/flow": mixture.log_likelihood} if learning else found
 
     def state(self) -> dict[str, Any]:
         """Partition, flow, moments of Adam, and what has been kept."""

@@ -126,7 +126,12 @@ class DeepDPMParameters(_Partitions):
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
     n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
-    splits: int = setting(0, "splits and merges of clusters that are proposed before a sweep", whole(0))
+    splits: int = setting(
+        10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
+    )
+    unions: bool = setting(
+        True, "while the flow learns, clusters become one where items and partition are then likelier together", flag()
+    )
     n_steps: int | None = setting(
         10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
     )

@@ -47,12 +47,15 @@ class Isotropic(NamedTuple):
     def log_evidence(self) -> float:
         """ln p(x | partition) of all items, means and precisions integrated out, in nats."""
         used = self.number > 0
-        n, total, dim = self.number[used], self.total[used], self.x.shape[1]
-        kappa, shape = self.kappa + n, self.shape + n * dim / 2
-        rate = self.rate + (self.square[used] - np.square(total).sum(1) / kappa) / 2
+        return float(self.evidence(self.number[used], self.total[used], self.square[used]).sum())
+
+    def evidence(self, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """ln p(x) of clusters whose items, number [...], have these sums, [..., D] and [...]."""
+        dim = self.x.shape[1]
+        kappa, shape = self.kappa + number, self.shape + number * dim / 2
+        rate = self.rate + (square - np.square(total).sum(-1) / kappa) / 2
         found = gammaln(shape) - gammaln(self.shape) + self.shape * np.log(self.rate) - shape * np.log(rate)
-        found += dim / 2 * (np.log(self.kappa / kappa) - n * np.log(2 * np.pi))
-        return float(found.sum())
+        return np.asarray(found + dim / 2 * (np.log(self.kappa / kappa) - number * np.log(2 * np.pi)))
 
     def expected(self) -> "Isotropic":
         """The same clusters with the means and precisions expected of their items; of those without, of the base."""
