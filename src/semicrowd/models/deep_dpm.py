@@ -68,12 +68,11 @@ class DeepMixture:
         for rng in rngs:
             self.chain.sweep(rng)
 
-    def unite(self) -> None:
-        """Join clusters where that makes items and partition likelier together."""
-        chain, answers, family = self.chain, self.chain.model.answers, self.clusters()
+    def unions(self, family: Isotropic) -> Int[np.ndarray, "C"]:
+        """Cluster that each slot is part of, where those that are likelier as one are one."""
+        chain, answers = self.chain, self.chain.model.answers
         links = None if answers is None else answers.links(chain.z, chain.quality, chain.slots)
-        chain.z = united(family, chain.alpha, links)[chain.z]
-        chain.log_likelihood = self.clusters().log_evidence()
+        return united(family, chain.alpha, links)
 
     def clusters(self) -> Isotropic:
         """Statistics of the chain's partition in the space that the flow makes now; slots may be empty."""

@@ -84,12 +84,12 @@ def _within(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> dict[str, np.ndarray]:
-    """Decoded points around the largest cluster of each class, [classes, samples, D], the centre itself first.
+    """Decoded points around the largest Gaussian of each class, [classes, samples, D], the centre itself first.
 
-    Labels name the clusters here, as in the paper; a class without a cluster of its own has none.
+    Labels name the Gaussians here, as in the paper; a class without one of its own has none.
     """
     assert data.labels is not None
-    cluster = model.labels_
+    cluster = model.gaussian(data.features)
     sizes = np.bincount(cluster, minlength=len(model.means_))
     classes = np.array([
         np.bincount(data.labels[cluster == k]).argmax() if sizes[k] else -1 for k in range(len(sizes))

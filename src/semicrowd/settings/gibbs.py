@@ -117,9 +117,6 @@ class DIHParameters(_Discriminative, IHMMParameters):
 class DeepDPMParameters(_Partitions):
     """A Dirichlet process mixture behind a flow that keeps volumes (Li et al. 2022)."""
 
-    n_start: int = setting(
-        20, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
-    )
     start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
     scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
     variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
@@ -130,7 +127,7 @@ class DeepDPMParameters(_Partitions):
         10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
     )
     unions: bool = setting(
-        True, "while the flow learns, clusters become one where items and partition are then likelier together", flag()
+        True, "at the end, Gaussians are one cluster where items and partition are then likelier together", flag()
     )
     n_steps: int | None = setting(
         10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
