@@ -121,7 +121,7 @@ class DeepDPMParameters(_Partitions):
     scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
     variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
+    n_epochs: int = setting(300, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
     splits: int = setting(
         10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
