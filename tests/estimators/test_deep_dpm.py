@@ -33,7 +33,7 @@ def test_the_clusters_of_fig_1_are_found_and_counted(which: str) -> None:
 
 
 def test_the_warm_epochs_are_the_sweeps_of_dpm() -> None:
-    same = {"n_start": 6, "start": "kmeans", "scatter": 1.0, "variance_strength": 5.0}
+    same: dict[str, Any] = {"n_start": 6, "start": "kmeans", "scatter": 1.0, "variance_strength": 5.0, "splits": 0}
     standard = (POINTS - POINTS.mean(0)) / POINTS.std(0)
     monitor = Monitor()
     DeepDPM(n_warm=3, n_epochs=1, n_sweeps=2, n_steps=1, width=4, **same).fit(POINTS, monitor=monitor)
@@ -125,6 +125,23 @@ def test_cells_that_answers_say_are_one_kind_begin_as_one_cluster() -> None:
     assert len(np.unique(first)) == 2
     assert clustering_scores(LABELS == 2, first)["acc"] == 1
     assert len(np.unique(_Fit(model, POINTS, None).mixture.chain.z)) == 3
+
+
+def test_gaussians_that_are_likelier_as_one_are_one_cluster() -> None:
+    """Three clouds of so many points that the cells of k-means stay Gaussians; the flow is still."""
+    labels = np.repeat(np.arange(3), 400)
+    points = 8 * np.eye(3)[labels] + RNG.normal(size=(1200, 3))
+    options = {"n_warm": 1, "n_epochs": 1, "n_sweeps": 1, "n_steps": 0, "n_start": 12, "splits": 0, "width": 4}
+    apart, found = DeepDPM(**options, unions=False).fit(points), DeepDPM(**options).fit(points)
+    assert apart.cluster_.tolist() == list(range(len(apart.means_)))
+    assert len(found.means_) == len(apart.means_) > 3
+    assert found.n_clusters_ == 3
+    assert clustering_scores(labels, found.labels_)["acc"] == 1
+    share = apart.predict_proba(points)
+    assert np.array_equal(found.gaussian(points), share.argmax(1))
+    for cluster in range(3):
+        expected = share[:, found.cluster_ == cluster].sum(1)
+        assert found.predict_proba(points)[:, cluster] == pytest.approx(expected, abs=1e-12)
 
 
 def test_one_column_is_refused() -> None:

@@ -27,14 +27,15 @@ from semicrowd.settings.gibbs import DeepDPMParameters
 class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     """A Dirichlet process mixture of isotropic Gaussians behind a flow that keeps volumes (NICE).
 
-    The columns are standardised. Clusters begin as cells of k-means, more than there are expected: where the flow
-    brings them together the sampler makes one of them. The number of clusters is found; the sampler's last partition
-    and the flow after its last steps are kept. Answers are must- and cannot-links of annotators who may err; cells that
-    they say are one kind begin as one cluster.
+    The columns are standardised. The number of Gaussians is found, by splits and merges before the flow learns, and by
+    the sampler where the flow brings them together. The last partition and the flow after its last steps are kept.
+    Gaussians that are likelier as one are one cluster then, whose probability is the sum of theirs. Answers are must-
+    and cannot-links of annotators who may err; cells of k-means that they say are one kind begin as one.
 
     Attributes
     ----------
-    means_, precisions_, sizes_ : [K, D], [K] and [K] of the clusters, in the flow's space
+    means_, precisions_, sizes_ : [C, D], [C] and [C] of the Gaussians, in the flow's space
+    cluster_ : [C] cluster of each
     epochs_ : epochs whose flow is kept, the last one last
     scaler_ : the fitted StandardScaler
     """
@@ -53,8 +54,12 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         return np.asarray(self.scaler_.inverse_transform(pushed(self._flow(epoch), points, inverse=True)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities [N, K] of the clusters, with their expected means and precisions."""
-        return np.exp(log_softmax(self._scores(self.transform(X)), axis=-1))
+        """Probabilities [N, K] of the clusters, with the expected means and precisions of their Gaussians."""
+        return self._summed(self._scores(self.transform(X)))
+
+    def gaussian(self, X: Any) -> np.ndarray:
+        """The most probable Gaussian [N] of items."""
+        return self._scores(self.transform(X)).argmax(-1)
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
@@ -80,9 +85,13 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         return flow
 
     def _scores(self, z: np.ndarray) -> np.ndarray:
-        """ln of the clusters' sizes and densities [N, K] at points of the flow's space."""
+        """ln of the Gaussians' sizes and densities [N, C] at points of the flow's space."""
         square = np.square(z).sum(1)[:, None] - 2 * z @ self.means_.T + np.square(self.means_).sum(1)
         return np.log(self.sizes_) + z.shape[1] / 2 * np.log(self.precisions_) - self.precisions_ / 2 * square
+
+    def _summed(self, score: np.ndarray) -> np.ndarray:
+        """Probabilities [N, K] of the clusters, from scores [N, C]."""
+        return np.exp(log_softmax(score, axis=-1)) @ np.eye(self.cluster_.max() + 1)[self.cluster_]
 
 
 def new_flow(settings: DeepDPMParameters, dim: int) -> Any:
@@ -119,8 +128,10 @@ class _Fit(Method):
         """An epoch."""
         model, mixture = self.model, self.mixture
         first = iteration * model.n_sweeps
-        mixture.expectation([stream(model.seed_, "gibbs", 0, first + sweep) for sweep in range(model.n_sweeps)])
-        if iteration >= model.n_warm:
+        learning = iteration >= model.n_warm
+        rngs = [stream(model.seed_, "gibbs", 0, first + sweep) for sweep in range(model.n_sweeps)]
+        mixture.expectation(rngs, 0 if learning else model.splits)
+        if learning:
             order = torch_stream(model.seed_, "training/order", iteration)
             rng = stream(model.seed_, "gibbs/clusters", iteration)
             mixture.maximisation(self.steps, model.batch_size, order, rng)
@@ -129,7 +140,7 @@ class _Fit(Method):
             self.kept.append((done, {name: one.clone() for name, one in mixture.flow.state_dict().items()}))
         chain = mixture.chain
         found = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
-        return found if iteration < model.n_warm else found | {"log_likelihood/flow": mixture.log_likelihood}
+        return found | {"log_likelihood/flow": mixture.log_likelihood} if learning else found
 
     def state(self) -> dict[str, Any]:
         """Partition, flow, moments of Adam, and what has been kept."""
@@ -146,23 +157,21 @@ class _Fit(Method):
 
     def result(self) -> Result:
         """The last partition, and every item's most probable cluster."""
-        model, family = self.model, self.mixture.clusters()
+        model, family, chain = self.model, self.mixture.clusters(), self.mixture.chain
         used, found = family.number > 0, family.expected()
         model.means_, model.precisions_ = found.mean[used] + found.location, found.precision[used]
         model.sizes_ = family.number[used].astype(np.int64)
+        slots = self.mixture.unions(family) if model.unions else np.arange(len(used))
+        _, model.cluster_ = np.unique(slots[used], return_inverse=True)
         model.epochs_, model.flows_ = [done for done, _ in self.kept], [flow for _, flow in self.kept]
         z = family.x + family.location
-        score = model._scores(z)
-        final = features = _assigned(score)
+        share = model._summed(model._scores(z))
+        final = features = Assignment.of(share)
         workers = None
         if self.answers is not None:
-            chain = self.mixture.chain
-            labels = (np.cumsum(used) - 1)[chain.z]
+            labels = model.cluster_[(np.cumsum(used) - 1)[chain.z]]
             # Given the others as the chain has left them: they are where answers and features together put them.
-            final = _assigned(score + self.answers.evidence(labels, chain.quality, score.shape[1]))
+            evidence = self.answers.evidence(labels, chain.quality, share.shape[1])
+            final = Assignment.of(np.exp(log_softmax(np.log(share + 1e-300) + evidence, axis=-1)))
             workers = WorkerPosterior(*self.answers.shapes(labels)[:, None])
-        return Result(int(used.sum()), final, features, workers, latent_mean=z)
-
-
-def _assigned(score: np.ndarray) -> Assignment:
-    return Assignment.of(np.exp(log_softmax(score, axis=-1)))
+        return Result(share.shape[1], final, features, workers, latent_mean=z)

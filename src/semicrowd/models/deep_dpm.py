@@ -12,6 +12,7 @@ from torch import Tensor
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.isotropic import Isotropic, isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, seat
+from semicrowd.inference.gibbs.unions import united
 from semicrowd.nets.flow import NICE
 
 #: Items that go through the flow at once: their hidden units stay in the processor's cache.
@@ -58,11 +59,20 @@ class DeepMixture:
         self.log_likelihood = float("nan")
         self._made: Any = None
 
-    def expectation(self, rngs: list[np.random.Generator]) -> None:
-        """E-step: a sweep of the sampler for each generator, in the space that the flow makes now."""
-        self.chain.model = replace(self.chain.model, family=self._family())
+    def expectation(self, rngs: list[np.random.Generator], splits: int = 0) -> None:
+        """E-step: a sweep of the sampler for each generator, after so many splits and merges that are proposed.
+
+        The items are where the flow brings them now.
+        """
+        self.chain.model = replace(self.chain.model, family=self._family(), splits=splits)
         for rng in rngs:
             self.chain.sweep(rng)
+
+    def unions(self, family: Isotropic) -> Int[np.ndarray, "C"]:
+        """Cluster that each slot is part of, where those that are likelier as one are one."""
+        chain, answers = self.chain, self.chain.model.answers
+        links = None if answers is None else answers.links(chain.z, chain.quality, chain.slots)
+        return united(family, chain.alpha, links)
 
     def clusters(self) -> Isotropic:
         """Statistics of the chain's partition in the space that the flow makes now; slots may be empty."""
@@ -94,7 +104,9 @@ class DeepMixture:
             (loss * len(self.y)).backward()
             self.optimizer.step()
             total += float(scale[z[items]].mean()) - float(loss.detach())
-        self.log_likelihood, self._made = total / max(steps, 1), None
+        self.log_likelihood = total / max(steps, 1)
+        if steps:
+            self._made = None
 
     def state(self) -> dict[str, Any]:
         """What later steps depend on."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
 from semicrowd.pipeline.fetch import why_missing
@@ -45,19 +45,16 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
     return about
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.answers <experiment or shared set> [--seed <seed>]``."""
     parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
     parser.add_argument("name")
     parser.add_argument("--seed", type=int, help="for one run of an experiment that is no sweep")
     options = parser.parse_args(arguments)
-    try:
-        for experiment, job in _wanted(options.name, options.seed):
-            about = make_answers(experiment, job)
-            print(f"{job.folder}:", ", ".join(f"{key}: {value}" for key, value in about.items()))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    for experiment, job in _wanted(options.name, options.seed):
+        about = make_answers(experiment, job)
+        print(f"{job.folder}:", ", ".join(f"{key}: {value}" for key, value in about.items()))
     return 0
 
 

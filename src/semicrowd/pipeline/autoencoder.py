@@ -14,7 +14,7 @@ import yaml
 
 from semicrowd.data.encoded import FOLDER, keep_codes, to_encode, to_train
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import train
 from semicrowd.fitting.threads import threads_of_a_fit
@@ -77,17 +77,14 @@ def _codes(net: Autoencoder, items: torch.Tensor) -> np.ndarray:
         return torch.cat([net.encode(part) for part in items.split(4096)]).numpy().reshape(len(items), CODE)
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.autoencoder <data set>``."""
     parser = argparse.ArgumentParser(description="train an autoencoder on a data set and keep its codes")
     parser.add_argument("data", choices=ENCODED)
     options = parser.parse_args(arguments)
     lengths = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["autoencoder"][options.data]
-    try:
-        make(options.data, data_root(), lengths["pretraining"], lengths["steps"])
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    make(options.data, data_root(), lengths["pretraining"], lengths["steps"])
     return 0
 
 

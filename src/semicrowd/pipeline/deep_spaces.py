@@ -16,7 +16,7 @@ from sklearn.manifold import TSNE
 
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError
+from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.deep_dpm import DeepDPM
 from semicrowd.estimators.gmeans import GMeans
@@ -84,12 +84,12 @@ def _within(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> dict[str, np.ndarray]:
-    """Decoded points around the largest cluster of each class, [classes, samples, D], the centre itself first.
+    """Decoded points around the largest Gaussian of each class, [classes, samples, D], the centre itself first.
 
-    Labels name the clusters here, as in the paper; a class without a cluster of its own has none.
+    Labels name the Gaussians here, as in the paper; a class without one of its own has none.
     """
     assert data.labels is not None
-    cluster = model.labels_
+    cluster = model.gaussian(data.features)
     sizes = np.bincount(cluster, minlength=len(model.means_))
     classes = np.array([
         np.bincount(data.labels[cluster == k]).argmax() if sizes[k] else -1 for k in range(len(sizes))
@@ -131,17 +131,14 @@ def _finished(experiment: Experiment, job: Job, root: Path) -> tuple[DeepDPM, Da
     return model, load_dataset(settings["data"], root, job.seed, **options), options.get("which", "mnist")
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.deep_spaces <experiment>``."""
     parser = argparse.ArgumentParser(description="other methods in the spaces of an experiment of model=deep_dpm")
     parser.add_argument("experiment")
     options = parser.parse_args(arguments)
-    try:
-        with threads_of_a_fit():
-            run(load_plan().experiment(options.experiment), data_root())
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    with threads_of_a_fit():
+        run(load_plan().experiment(options.experiment), data_root())
     return 0
 
 

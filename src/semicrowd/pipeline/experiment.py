@@ -7,7 +7,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_status, write_json, write_text
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
@@ -124,6 +124,7 @@ def inputs_of(experiment: Experiment) -> str:
     return f"{digest.hexdigest()}\n"
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.experiment <name> [--seed <seed>]``."""
     parser = argparse.ArgumentParser(description="run an experiment of params.yaml: one seed, or a whole sweep")
@@ -131,14 +132,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="of an experiment that is no sweep")
     parser.add_argument("--params", type=Path, default=PARAMS)
     options = parser.parse_args(arguments)
-    try:
-        experiment = load_plan(options.params).experiment(options.name)
-        if (options.seed is None) != (experiment.sweep is not None):
-            raise UserError(f"{options.name}: expected --seed for one run, and none for a sweep")
-        return run(experiment, options.seed)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    experiment = load_plan(options.params).experiment(options.name)
+    if (options.seed is None) != (experiment.sweep is not None):
+        raise UserError(f"{options.name}: expected --seed for one run, and none for a sweep")
+    return run(experiment, options.seed)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dvc.lock import make_lock
 
-from semicrowd.errors import UserError
+from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
 from semicrowd.pipeline.parallel import run_ahead
 from semicrowd.pipeline.profile import drift, select_profile
@@ -63,6 +63,7 @@ def reproduce(root: Path) -> int:
     return 0 if done else 1
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -74,9 +75,6 @@ def main(arguments: list[str] | None = None) -> int:
         elif note := drift():
             print(f"note: {note}")
         code = reproduce(Path.cwd())
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("interrupted: make reproduce goes on from the last finished stage", file=sys.stderr)
         return 130

@@ -2,13 +2,12 @@
 
 import argparse
 import inspect
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_status, write_text
 
 _EPILOG = """\
@@ -39,14 +38,12 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
+@without_traceback
 def main(arguments: Sequence[str]) -> int:
     """Run ``src/predict.py`` with the arguments after its name; the exit code."""
     given = parser().parse_args(arguments)
     try:
         _predict(given.run, given.features, given.annotations, given.output)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         return 130
     return 0

@@ -66,13 +66,6 @@ class DPMParameters(SampledParameters):
         0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
     )
 
-    def check_parameters(self, group: str = "") -> None:
-        """As everywhere; splits need clusters whose parameters are integrated out."""
-        super().check_parameters(group)
-        if self.splits and self.family == "isotropic":
-            prefix = f"{group}." if group else ""
-            raise UserError(f"{prefix}splits={self.splits}: not with {prefix}family=isotropic, which draws parameters")
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IHMMParameters(SampledParameters):
@@ -124,15 +117,18 @@ class DIHParameters(_Discriminative, IHMMParameters):
 class DeepDPMParameters(_Partitions):
     """A Dirichlet process mixture behind a flow that keeps volumes (Li et al. 2022)."""
 
-    n_start: int = setting(
-        20, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
-    )
     start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
     scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
     variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
     n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(200, "epochs in which the flow learns, after the first", whole(1))
+    n_epochs: int = setting(300, "epochs in which the flow learns, after the first", whole(1))
     n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
+    splits: int = setting(
+        10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
+    )
+    unions: bool = setting(
+        True, "at the end, Gaussians are one cluster where items and partition are then likelier together", flag()
+    )
     n_steps: int | None = setting(
         10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
     )

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import IO
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.tracking.store import SQLITE, open_store
 from semicrowd.tracking.view import page
 
@@ -133,6 +133,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise KeyboardInterrupt
 
 
+@without_traceback
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; exit code 0 after Ctrl-C, 2 where the server cannot be had."""
     parser = argparse.ArgumentParser(prog="python -m semicrowd.tracking.ui", description="open the tracking UI")
@@ -142,13 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for number in _STOP_SIGNALS:
         signal.signal(number, _interrupt)
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         serve(_port(options.port), options.uri, options.experiment)
-    except KeyboardInterrupt:
-        pass
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     return 0
 
 

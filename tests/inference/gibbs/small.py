@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.franchise import neighbours
 from semicrowd.inference.gibbs.gaussian import gaussian
@@ -30,6 +31,11 @@ SHAPE, RATE = 2.0, 0.8
 VARIANCE = 8.0
 POINTS = np.array([[-1.4, 0.3], [-0.9, -0.4], [0.2, 0.1], [1.1, 0.8], [1.3, -0.5]])
 COUNTS = np.array([[3, 0, 1], [2, 0, 0], [0, 1, 4], [1, 1, 1], [0, 2, 3]])
+#: Two annotators; the first contradicts the points, the second himself.
+PAIRS = PairAnnotations.from_arrays(
+    np.array([0, 0, 1, 2, 0, 3]), np.array([3, 1, 4, 3, 2, 4]), np.array([0, 0, 0, 1, 1, 1]),
+    np.array([1, 0, 1, 1, 0, 1]), task=None, num_items=ITEMS, worker_names=["a", "b"], source="pairs",
+)  # fmt: skip
 #: What hyperplanes see: columns whose products are 0, as the samplers have them. Without a constant one, so that no
 #: side of a hyperplane has all items to itself, and two clusters or three are as likely as one.
 _LEFT, _LENGTH, _ = np.linalg.svd(POINTS - POINTS.mean(0), full_matrices=False)
@@ -163,8 +169,7 @@ def chain(kind: str, family: str, loss: str, new: str = "corrected") -> Chain:
     """A chain of the same model; splits and merges are proposed where they are."""
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     order = neighbours(np.zeros(ITEMS, int)) if kind == "franchise" else None
-    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new,
-                       splits=0 if family == "isotropic" else 3))  # fmt: skip
+    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=3))
 
 
 def frequencies(one: Chain, sweeps: int, seed: int = 0) -> dict[Partition, float]:

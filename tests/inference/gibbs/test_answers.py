@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.gibbs.answers import Answers
 from semicrowd.inference.gibbs.chain import Chain, Model
 
-from .small import ITEMS, Partition, distance, exact, families, frequencies, partitions
+from .small import ITEMS, PAIRS, Partition, distance, exact, families, frequencies, partitions
 
 PRIOR = (3.0, 1.0)
-#: Two annotators; the first contradicts the points, the second himself.
-PAIRS = PairAnnotations.from_arrays(
-    np.array([0, 0, 1, 2, 0, 3]), np.array([3, 1, 4, 3, 2, 4]), np.array([0, 0, 0, 1, 1, 1]),
-    np.array([1, 0, 1, 1, 0, 1]), task=None, num_items=ITEMS, worker_names=["a", "b"], source="pairs",
-)  # fmt: skip
 
 
 def log_answers(z: Partition) -> float:
@@ -40,7 +34,7 @@ def with_answers() -> dict[Partition, float]:
 
 
 def chain(sweeps: int) -> dict[Partition, float]:
-    model = Model(families("isotropic"), ITEMS, answers=Answers(PAIRS, PRIOR))
+    model = Model(families("isotropic"), ITEMS, answers=Answers(PAIRS, PRIOR), splits=3)
     return frequencies(Chain(model), sweeps)
 
 

@@ -15,11 +15,11 @@ def seated(family: str, labels: list[int], clusters: int = 4) -> tuple[object, n
     return made, size
 
 
-@pytest.mark.parametrize("family", ["gaussian", "multinomial"])
+@pytest.mark.parametrize("family", ["gaussian", "isotropic", "multinomial"])
 def test_predictive_densities_are_ratios_of_evidences(family: str) -> None:
     made, size = seated(family, [0, 2, 2, -1, -1])
     assert size.tolist() == [1, 0, 2, 0]
-    found = predictive(made, ITEMS, 4)
+    found = predictive(made.integrated(), ITEMS, 4)  # type: ignore[attr-defined]
     for cluster, before in ((0, [0]), (1, []), (2, [1, 2])):
         for item in (3, 4):
             alone = log_evidence(family, before) if before else 0.0

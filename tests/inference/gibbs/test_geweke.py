@@ -132,7 +132,7 @@ def from_the_sampler(kind: str, family: str, loss: str, draws: int, **options: s
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     x = draw_data(family, np.zeros(ITEMS, int), loss, rng)
     model = Model(families(family, x, **options), ITEMS, neighbours=ORDER if kind == "franchise" else None,
-                  planes=planes, splits=0 if family == "isotropic" else 3)  # fmt: skip
+                  planes=planes, splits=3)  # fmt: skip
     chain, rows = Chain(model), []
     for _ in range(draws + 100):
         chain.sweep(rng)

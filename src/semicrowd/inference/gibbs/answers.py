@@ -96,6 +96,12 @@ class Answers:
         np.add.at(found, (self.pairs.j, z[self.pairs.i]), weight)
         return found
 
+    def links(self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"], clusters: int) -> np.ndarray:
+        """What all answers say of one cluster for the items of two, in nats, [C, C]; the diagonal is nobody's."""
+        found = np.zeros((clusters, clusters))
+        np.add.at(found, (z[self.pairs.i], z[self.pairs.j]), self.weights(quality))
+        return found + found.T
+
 
 @overloads(meet, Answered)
 def _meet(prior: Any, z: Any, item: int) -> None:

@@ -154,8 +154,8 @@ class Chain:
             if seating is None or seating.size.min() > 0:
                 while self.clusters == self.slots:
                     self._grow()
-                family, _, seating = self._seated(False)
-            split_or_merge(family, seating, self.alpha, rng)
+                family, prior, seating = self._seated(False)
+            split_or_merge(prior, family.integrated(), seating, rng)
 
     def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""

@@ -46,6 +46,10 @@ class Gaussian(NamedTuple):
         constant = np.append(0, np.cumsum(self.log_constant))[n.astype(int)]
         return float((constant + self.degrees / 2 * empty - (self.degrees + n) / 2 * log_det).sum())
 
+    def integrated(self) -> "Gaussian":
+        """Itself."""
+        return self
+
     def of(self, x: np.ndarray) -> "Gaussian":
         """The same clusters with other items [N', D]."""
         return self._replace(x=np.ascontiguousarray(x, float))

@@ -47,12 +47,15 @@ class Isotropic(NamedTuple):
     def log_evidence(self) -> float:
         """ln p(x | partition) of all items, means and precisions integrated out, in nats."""
         used = self.number > 0
-        n, total, dim = self.number[used], self.total[used], self.x.shape[1]
-        kappa, shape = self.kappa + n, self.shape + n * dim / 2
-        rate = self.rate + (self.square[used] - np.square(total).sum(1) / kappa) / 2
+        return float(self.evidence(self.number[used], self.total[used], self.square[used]).sum())
+
+    def evidence(self, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """ln p(x) of clusters whose items, number [...], have these sums, [..., D] and [...]."""
+        dim = self.x.shape[1]
+        kappa, shape = self.kappa + number, self.shape + number * dim / 2
+        rate = self.rate + (square - np.square(total).sum(-1) / kappa) / 2
         found = gammaln(shape) - gammaln(self.shape) + self.shape * np.log(self.rate) - shape * np.log(rate)
-        found += dim / 2 * (np.log(self.kappa / kappa) - n * np.log(2 * np.pi))
-        return float(found.sum())
+        return np.asarray(found + dim / 2 * (np.log(self.kappa / kappa) - number * np.log(2 * np.pi)))
 
     def expected(self) -> "Isotropic":
         """The same clusters with the means and precisions expected of their items; of those without, of the base."""
@@ -62,10 +65,29 @@ class Isotropic(NamedTuple):
         log_scale = dim / 2 * np.log(precision / (2 * np.pi))
         return self._replace(mean=self.total / kappa[:, None], precision=precision, log_scale=log_scale)
 
+    def integrated(self) -> "Integrated":
+        """The same clusters, of which items that enter and leave are theirs, too; for moves of many items at once."""
+        return Integrated(
+            self.x, self.log_new, self.kappa, self.shape, self.rate, self.number, self.total, self.square
+        )  # fmt: skip
+
     def of(self, x: np.ndarray) -> "Isotropic":
         """The same clusters with other items [N', D]."""
         x = np.ascontiguousarray(x - self.location, float)
         return self._replace(x=x, log_new=log_marginal(x, self.kappa, self.shape, self.rate, self.eq19))
+
+
+class Integrated(NamedTuple):
+    """Clusters whose means and precisions are integrated out; attributes are those of :class:`Isotropic`."""
+
+    x: np.ndarray
+    log_new: np.ndarray
+    kappa: float
+    shape: float
+    rate: float
+    number: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
 
 
 def isotropic(
@@ -126,6 +148,26 @@ def _log_predictive(family: Any, item: int, cluster: int) -> float:
     return family.log_scale[cluster] - family.precision[cluster] / 2 * square
 
 
+@overloads(log_predictive, Integrated)
+def _log_predictive_integrated(family: Any, item: int, cluster: int) -> float:
+    # Eq. 19 with the posterior of the cluster's items in the place of the base.
+    dim, n = family.x.shape[1], family.number[cluster]
+    if n == 0:
+        return family.log_new[item]
+    kappa, shape = family.kappa + n, family.shape + n * dim / 2
+    length = square = 0.0
+    for d in range(dim):
+        mean = family.total[cluster, d] / kappa
+        rest = family.x[item, d] - mean
+        length += mean * mean
+        square += rest * rest
+    rate = family.rate + max(family.square[cluster] - kappa * length, 0.0) / 2
+    found = math.lgamma(shape + dim / 2) - math.lgamma(shape)
+    found += dim / 2 * math.log(kappa / ((kappa + 1) * rate * 2 * math.pi))
+    return found - (shape + dim / 2) * math.log1p(kappa / (kappa + 1) * square / (2 * rate))
+
+
+@overloads(add, Integrated)
 @overloads(add, Isotropic)
 def _add(family: Any, item: int, cluster: int) -> None:
     family.number[cluster] += 1
@@ -134,6 +176,7 @@ def _add(family: Any, item: int, cluster: int) -> None:
         family.square[cluster] += family.x[item, d] * family.x[item, d]
 
 
+@overloads(remove, Integrated)
 @overloads(remove, Isotropic)
 def _remove(family: Any, item: int, cluster: int) -> None:
     family.number[cluster] -= 1

@@ -43,6 +43,10 @@ class Multinomial(NamedTuple):
         columns = self.log_gammas.sum(-1) - self.counts.shape[1] * self.log_gamma[0]
         return float((columns + gammaln(self.mass) - gammaln(self.mass + self.totals)).sum())
 
+    def integrated(self) -> "Multinomial":
+        """Itself."""
+        return self
+
     def of(self, x: np.ndarray) -> "Multinomial":
         """The same clusters with other items, [N', D] whole numbers >= 0."""
         dim = self.counts.shape[1]

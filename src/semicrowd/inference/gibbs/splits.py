@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from semicrowd.inference.gibbs.compiled import compiled
-from semicrowd.inference.gibbs.parts import add, log_predictive, remove
+from semicrowd.inference.gibbs.parts import add, log_predictive, log_weight, meet, remove, weight_of_new
 
 
 @compiled
-def split_or_merge(family: Any, seating: Any, alpha: float, rng: Any) -> bool:
-    """Propose one, of a partition of all items with an empty slot and without hyperplanes; whether it was accepted."""
+def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
+    """Propose one, of a partition of all items with an empty slot and without hyperplanes; whether it was accepted.
+
+    The prior is of a kind whose weights, item after item, make that of the partition in any order.
+    """
     z, size = seating.z, seating.size
     one = int(rng.random() * len(z))
     other = int(rng.random() * (len(z) - 1))
@@ -41,14 +44,22 @@ def split_or_merge(family: Any, seating: Any, alpha: float, rng: Any) -> bool:
         gain -= log_predictive(family, item, z[item])
     found = z[items]
     found[count], found[count + 1] = first, second
+    z[items], size[first], size[second] = -1, 0, 0
+    weight, chance = math.log(weight_of_new(prior, z, other)), 0.0  # the prior's, of two clusters against one
     for place in (count, count + 1):
-        gain += log_predictive(family, items[place], found[place])
-        add(family, items[place], found[place])
-    in_first, in_second, chance = 1, 1, 0.0
+        item = items[place]
+        meet(prior, z, item)
+        if item == other:
+            weight -= log_weight(prior, z, size, item, first)
+        gain += log_predictive(family, item, found[place])
+        _take(family, z, size, item, found[place])
     for place in range(count):
         item = items[place]
+        meet(prior, z, item)
+        prior_of_first = log_weight(prior, z, size, item, first)
+        prior_of_second = log_weight(prior, z, size, item, second)
         to_first, to_second = log_predictive(family, item, first), log_predictive(family, item, second)
-        odds = math.log(in_second / in_first) + to_second - to_first
+        odds = prior_of_second + to_second - prior_of_first - to_first
         if splits:
             found[place] = second if rng.random() * (1 + math.exp(-abs(odds))) < (
                 1.0 if odds > 0 else math.exp(odds)
@@ -56,29 +67,34 @@ def split_or_merge(family: Any, seating: Any, alpha: float, rng: Any) -> bool:
         goes_second = found[place] == second
         chance -= _softplus(-odds if goes_second else odds)
         gain += to_second if goes_second else to_first
-        in_first, in_second = in_first + (not goes_second), in_second + goes_second
-        add(family, item, found[place])
-    prior = math.log(alpha) + math.lgamma(in_first) + math.lgamma(in_second) - math.lgamma(in_first + in_second)
+        # In one cluster: as many as in both, and what either has to say of the item.
+        in_first, in_second = size[first], size[second]
+        weight += math.log(in_first * in_second / (in_first + in_second))
+        weight -= prior_of_first if goes_second else prior_of_second
+        _take(family, z, size, item, found[place])
     if splits:
-        accepted = math.log(rng.random()) < gain + prior - chance
-        if accepted:
-            z[items] = found
-            size[first], size[second] = in_first, in_second
-        else:
+        accepted = math.log(rng.random()) < gain + weight - chance
+        if not accepted:
             _move(family, items, found, second, first)
-        return accepted
-    # All are back where they were; ``gain`` is 0 but for rounding.
-    joint = _move(family, items, found, second, first)
-    accepted = math.log(rng.random()) < joint - prior + chance
-    if accepted:
-        z[items] = first
-        size[first], size[second] = in_first + in_second, 0
     else:
-        for place in range(len(items)):
-            if found[place] == second:
-                remove(family, items[place], first)
-                add(family, items[place], second)
+        # All are back where they were; ``gain`` is 0 but for rounding.
+        joint = _move(family, items, found, second, first)
+        accepted = math.log(rng.random()) < joint - weight + chance
+        if not accepted:
+            for place in range(len(items)):
+                if found[place] == second:
+                    remove(family, items[place], first)
+                    add(family, items[place], second)
+    if accepted != splits:
+        z[items], size[first], size[second] = first, len(items), 0
     return accepted
+
+
+@compiled
+def _take(family: Any, z: Any, size: Any, item: int, cluster: int) -> None:
+    z[item] = cluster
+    size[cluster] += 1
+    add(family, item, cluster)
 
 
 @compiled

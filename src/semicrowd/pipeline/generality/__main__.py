@@ -12,7 +12,7 @@ from joblib import Parallel, delayed, parallel_config
 
 from semicrowd.data import load_dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.errors import UserError
+from semicrowd.errors import without_traceback
 from semicrowd.files import write_atomic
 from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.cell import finished, read_row, run_cell
@@ -26,6 +26,7 @@ _CELLS, _REPORTS = Path("results/generality"), Path("reports/generality")
 LOOKS = "locked_looks.csv"
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """Parse, run, write; exit code 2 for a mistake of the user, 1 where a fit failed."""
     options = _options(arguments)
@@ -36,9 +37,6 @@ def main(arguments: list[str] | None = None) -> int:
         rows = _rows(options)
         if not rows.empty:
             _write(rows, options)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
         return 130

@@ -24,8 +24,8 @@ FOUND, _DEVIATIONS = 0.95, 2.0
 TEXT = (
     "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no "
     "numbers of its points, priors and training. The panels show the run of the first seed: the points behind the "
-    "flow, coloured by what they are, and the clusters found, whose circles have a radius of two standard deviations. "
-    "DPM is the same sampler with the same prior, start and number of sweeps, without the flow."
+    "flow, coloured by what they are, and the clusters found; circles around their Gaussians have a radius of two "
+    "standard deviations. DPM is the same, prior, start, moves and number of sweeps, with a flow that takes no step."
 )
 
 
@@ -64,6 +64,6 @@ def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
     panels = [Panel(f"{name}: the points", model.scaler_.transform(x), data.labels)]
     panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), data.labels) for epoch in model.epochs_]
     circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
-    panels.append(Panel(f"{len(model.means_)} clusters found", model.transform(x), model.predict(x), circles))
+    panels.append(Panel(f"{model.n_clusters_} clusters found", model.transform(x), model.predict(x), circles))
     draw(f"{name}: the flow's space", panels, folder / path)
     return Image(path, f"{name}, seed {run.seed}: {'; '.join(panel.title for panel in panels)}.")

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.figures.style import look, new_figure, save
-from semicrowd.pipeline.deep_spaces import FOLDER
 from semicrowd.report.cells import Cell, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.papers.deep_dpm.spaces import read_picture
 from semicrowd.report.runs import Collected
 
-EXPERIMENT = "deep_mnist"
 IMAGE = Path("figures/deep-dpm-tsne.png")
 TEXT = (
     "5,000 images of the first run of Table 2, coloured by digit; each panel begins where the one before it has ended. "
@@ -21,12 +20,10 @@ TEXT = (
 
 def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - none are printed
     """The panels, once the stage ``deep_spaces`` has run."""
-    path = FOLDER / EXPERIMENT / "embedding.npz"
-    commands = (*collected.commands_of(EXPERIMENT), f"python -m semicrowd.pipeline.deep_spaces {EXPERIMENT}")
-    if not path.is_file():
+    arrays, seeds, commands = read_picture(collected, "embedding")
+    if arrays is None:
         return Result(text=TEXT, commands=commands)
-    with np.load(path, allow_pickle=False) as content:
-        points, labels, numbers, within = (content[name] for name in ("points", "labels", "epochs", "within"))
+    points, labels, numbers, within = (arrays[name] for name in ("points", "labels", "epochs", "within"))
     epochs = [int(number) for number in numbers]
     figure = new_figure(4.2 * len(points), 4.6, "MNIST: t-SNE while the flow learns")
     for axes, plane, epoch in zip(figure.subplots(1, len(points), squeeze=False)[0], points, epochs, strict=True):
@@ -41,7 +38,6 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
     save(figure, folder / IMAGE)
     shown = ", ".join(map(str, epochs[1:]))
     image = Image(IMAGE, f"MNIST, 5,000 images: t-SNE of the autoencoder's features and after epochs {shown}.")
-    seeds = [run.seed for run in collected.finished(EXPERIMENT)[:1]]
     cells = tuple(
         Cell(f"{_name(epoch)}: share of the variance within digits", "share", ours=summarise([float(share)], seeds))
         for epoch, share in zip(epochs, within, strict=True)

@@ -12,13 +12,13 @@ from semicrowd.report.runs import Collected
 
 TEXT = (
     "ARI, pairwise F1 and V (the mutual information over the mean of the entropies, NMI) of the training items, and "
-    "K, the clusters that have an item. DPM is the same sampler with the same prior and as many sweeps as deep DPM, "
-    "on the autoencoder's features; the paper's is not (docs/DEVIATIONS.md). Both are scored by every item's most "
-    "probable cluster. All runs of a data set have the same features; seeds are those of the clustering. Beside the "
-    "paper's methods stand k-means, told the K that deep DPM has found and, marked oracle, the true one, scikit- "
-    "learn's variational Dirichlet process mixture of at most 25 Gaussians and G-means, in the autoencoder's space "
-    "and in that of the trained flow. WISDM's activities and R8's four largest subjects are public and stand in the "
-    "place of HHAR and REU-10K: their numbers are not to be compared with the paper's, only their order."
+    "K, the clusters that have an item. DPM is the same with a flow that takes no step: prior, start, moves and "
+    "number of sweeps are those of deep DPM, unlike the paper's (docs/DEVIATIONS.md). Both are scored by every "
+    "item's most probable cluster. All runs of a data set have the same features; seeds are those of the clustering. "
+    "Beside the paper's methods stand k-means, told the K that deep DPM has found and, marked oracle, the true one, "
+    "scikit-learn's variational Dirichlet process mixture of at most 25 Gaussians and G-means, in the autoencoder's "
+    "space and in that of the trained flow. WISDM's activities and R8's four largest subjects are public and stand in "
+    "the place of HHAR and REU-10K: their numbers are not to be compared with the paper's, only their order."
 )
 
 

@@ -1,0 +1,49 @@
+"""Unions of clusters of a Dirichlet process mixture that make items and partition likelier together.
+
+A posterior of partitions takes a cluster that is not quite Gaussian for two that overlap, the more surely the more
+items there are. As a partition of the items such a pair is paid for: unless both lie apart, their union has the higher
+ln p(x, z), with means and precisions integrated out. This is the criterion of Biernacki, Celeux & Govaert 2000 (ICL),
+which counts clusters where a likelihood counts components.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.isotropic import Isotropic
+
+
+def united(family: Isotropic, alpha: float, links: Float[np.ndarray, "C C"] | None = None) -> Int[np.ndarray, "C"]:
+    """Cluster that each slot's items go to: the best union first, then the best of what it leaves, while one gains.
+
+    Parameters
+    ----------
+    family : all items in their clusters
+    alpha : the concentration
+    links : log-weight of the answers in favour of one cluster for both; None: there are none
+    """
+    into = np.arange(len(family.number))
+    used = np.flatnonzero(family.number > 0)
+    number, total, square = family.number[used], family.total[used], family.square[used]
+    links = np.zeros((len(used), len(used))) if links is None else links[np.ix_(used, used)]
+    while len(used) > 1:
+        own = _log_weight(family, number, total, square)
+        both = _log_weight(
+            family, number[:, None] + number, total[:, None] + total, square[:, None] + square
+        )  # fmt: skip
+        gain = both - own[:, None] - own - np.log(alpha) + links
+        np.fill_diagonal(gain, -np.inf)
+        kept, gone = np.unravel_index(gain.argmax(), gain.shape)
+        if gain[kept, gone] <= 0:
+            break
+        into[into == used[gone]] = used[kept]
+        for sums in (number, total, square, links, links.T):
+            sums[kept] += sums[gone]
+        used, number, total, square = (np.delete(one, gone, 0) for one in (used, number, total, square))
+        links = np.delete(np.delete(links, gone, 0), gone, 1)
+    return into
+
+
+def _log_weight(family: Isotropic, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """ln p(x of a cluster) + ln Γ(its items), of clusters with these sums."""
+    return family.evidence(number, total, square) + gammaln(number)

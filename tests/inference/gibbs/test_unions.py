@@ -1,0 +1,51 @@
+"""Unions of clusters against all partitions that they could lead to."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from semicrowd.inference.gibbs.answers import Answers
+from semicrowd.inference.gibbs.unions import united
+
+from .small import ITEMS, PAIRS, blocks, families, log_evidence, named
+from .test_families import seated
+
+QUALITY = np.array([[0.7, 0.8], [0.6, 0.9]])
+
+
+def log_joint(z: np.ndarray, alpha: float, answers: Answers | None) -> float:
+    found = sum(np.log(alpha) + gammaln(len(block)) + log_evidence("isotropic", block) for block in blocks(named(z)))
+    if answers is not None:
+        found += answers.weights(QUALITY)[z[PAIRS.i] == z[PAIRS.j]].sum()
+    return float(found)
+
+
+@pytest.mark.parametrize("answers", [None, Answers(PAIRS, (1.0, 1.0))])
+@pytest.mark.parametrize("alpha", [0.01, 0.3, 3.0])
+def test_each_is_the_best_of_all_and_none_is_left(alpha: float, answers: Answers | None) -> None:
+    z = np.array([0, 4, 2, 5, 2])
+    family, _ = seated("isotropic", z.tolist(), 6)
+    links = None if answers is None else answers.links(z, QUALITY, 6)
+    into = united(family, alpha, links)  # type: ignore[arg-type]
+    expected = z
+    while True:
+        pairs = list(combinations(np.unique(expected), 2))
+        others = [np.where(expected == gone, kept, expected) for kept, gone in pairs]
+        best = max(others, key=lambda one: log_joint(one, alpha, answers), default=expected)
+        if log_joint(best, alpha, answers) <= log_joint(expected, alpha, answers):
+            break
+        expected = best
+    assert named(into[z]) == named(expected)
+
+
+def test_clusters_far_apart_stay_two() -> None:
+    family = families("isotropic")(3)._replace(x=np.zeros((ITEMS, 2)))
+    family.number[:2] = 1000
+    family.total[:2] = [[-3000.0, 0], [3000.0, 0]]
+    family.square[:2] = 1000 * (9 + 2)
+    assert united(family, 1.0).tolist() == [0, 1, 2]
+    family.total[:2] /= 3  # now the points between them are as many as around them
+    family.square[:2] = 1000 * (1 + 2)
+    assert united(family, 1.0).tolist() == [0, 0, 2]
