@@ -169,7 +169,7 @@ def chain(kind: str, family: str, loss: str, new: str = "corrected") -> Chain:
     """A chain of the same model; splits and merges are proposed where they are."""
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     order = neighbours(np.zeros(ITEMS, int)) if kind == "franchise" else None
-    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=3))
+    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=1 if loss else 3))
 
 
 def frequencies(one: Chain, sweeps: int, seed: int = 0) -> dict[Partition, float]:
