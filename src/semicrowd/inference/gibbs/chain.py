@@ -256,5 +256,3 @@ class Chain:
                 new = planes.redraw(new, nobody, rng)
         self.free = np.concatenate([len(self.eta) + np.arange(number), self.free])
         self.eta = np.concatenate([self.eta, new])
-
-

@@ -1,11 +1,10 @@
 """Splits and merges of clusters that hyperplanes separate: partition and hyperplanes change in one step.
 
 A split takes the uppermost hyperplane of nobody, a merge puts one there; both that are concerned are drawn anew, each
-from a Gaussian like its posterior given the items that it is to separate: of the logistic loss that of Laplace, of the
-svm, whose density has edges, the one nearest by variational inference (Opper & Archambeau 2009). Those that they take
-the place of are weighed by the Gaussians that would propose them: Metropolis and Hastings need no more, however good
-these are. They decide in two stages (Christen & Fox 2005). The first takes any cluster for as costly as one that is
-simple to separate, and spares most proposals the Gaussians.
+from a Gaussian like its posterior given the items that it is to separate. Those that they take the place of are weighed
+by the Gaussians that would propose them: Metropolis and Hastings need no more, however good these are. They decide in
+two stages (Christen & Fox 2005). The first takes every cluster for as costly as one that is simple to separate, and
+spares most proposals the Gaussians.
 """
 
 import math
@@ -14,12 +13,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from semicrowd.inference.gibbs.compiled import compiled
-from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+from semicrowd.inference.gibbs.nearest import log_posterior, nearest
 from semicrowd.inference.gibbs.splits import propose, settle
-
-#: Most steps to a Gaussian, and the change of any item's f at which they end.
-_STEPS, _TOLERANCE = 50, 1e-2
 
 
 def split_or_merge_separated(
@@ -62,8 +58,8 @@ def price_of(planes: Hyperplanes) -> float:
         half[planes.items[:, 0] > np.median(planes.items[:, 0])] = 1
 
     def log_evidence(y: np.ndarray) -> float:
-        mean, root = around(planes, y)
-        return _log_posterior(planes, mean, y) - float(np.log(np.diag(root)).sum())
+        mean, root = nearest(planes, y)
+        return log_posterior(planes, mean, y) - float(np.log(np.diag(root)).sum())
 
     return log_evidence(nobody) - log_evidence(half)
 
@@ -80,69 +76,11 @@ def _exchange(
     """
     new, gain = np.empty_like(eta), 0.0
     for row, (old, of_old, of_new) in enumerate(zip(eta, before.T, after.T, strict=True)):
-        mean, root = around(planes, of_new)
+        mean, root = nearest(planes, of_new)
         noise = rng.standard_normal(len(mean))
         new[row] = mean + np.linalg.solve(root.T, noise)
-        gain += _log_posterior(planes, new[row], of_new) + noise @ noise / 2 - np.log(np.diag(root)).sum()
-        mean, root = around(planes, of_old)
+        gain += log_posterior(planes, new[row], of_new) + noise @ noise / 2 - np.log(np.diag(root)).sum()
+        mean, root = nearest(planes, of_old)
         noise = root.T @ (old - mean)
-        gain -= _log_posterior(planes, old, of_old) + noise @ noise / 2 - np.log(np.diag(root)).sum()
+        gain -= log_posterior(planes, old, of_old) + noise @ noise / 2 - np.log(np.diag(root)).sum()
     return new, float(gain)
-
-
-def around(
-    planes: Hyperplanes, y: Float[np.ndarray, "N"]
-) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:
-    """Mean of the Gaussian of a hyperplane with these sides, and the Cholesky factor of its precision."""
-    return _around(planes.items, np.ascontiguousarray(y), planes.variance, planes.loss == "svm")
-
-
-def _log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.ndarray, "N"]) -> float:
-    return float(log_likelihood(y * (planes.items @ eta), planes.loss).sum() - eta @ eta / (2 * planes.variance))
-
-
-@compiled
-def _around(x: Any, y: Any, variance: float, svm: bool) -> Any:
-    """Newton's method, after each of whose steps the spread of the items' f is what the precision says."""
-    mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
-    spread = np.sqrt(variance * (x * x).sum(1)) + 1e-9
-    bend = _losses(f, spread, svm)[2]
-    short, change, root = 1.0, np.inf, np.eye(x.shape[1])
-    for _ in range(_STEPS):
-        value, slope, now = _losses(y * f, spread, svm)
-        bend = (3 * bend + now) / 4 if svm else now  # a quarter of the way: the whole one overshoots
-        precision = x.T @ (bend.reshape(-1, 1) * x) + np.eye(x.shape[1]) / variance
-        root = np.linalg.cholesky(precision)
-        if change < _TOLERANCE:
-            break
-        step = np.linalg.solve(precision, x.T @ (y * slope) - mean / variance)
-        move, short = x @ step, 1.0
-        value += mean @ mean / (2 * variance)
-        while short > 1e-3:
-            new = mean + short * step
-            if _losses(y * (f + short * move), spread, svm)[0] + new @ new / (2 * variance) <= value:
-                break
-            short /= 2
-        mean, f, change = mean + short * step, f + short * move, np.abs(move).max()
-        if svm:
-            before, spread = spread, np.sqrt(np.square(np.linalg.solve(root, x.T)).sum(0)) + 1e-9
-            change = max(change, np.abs(spread - before).max())
-    return mean, root
-
-
-@compiled
-def _losses(signed: Any, spread: Any, svm: bool) -> Any:
-    """−ln p(y) of all items, its slope against y f, and how that bends; of the svm their means over a Gaussian of f."""
-    value, slope, bend = 0.0, np.empty_like(signed), np.empty_like(signed)
-    for item in range(len(signed)):
-        if svm:
-            short = (1 - signed[item]) / spread[item]
-            below = 0.5 * math.erfc(-short / math.sqrt(2.0))
-            density = math.exp(-short * short / 2) / math.sqrt(2 * math.pi)
-            value += 2 * spread[item] * (short * below + density)
-            slope[item], bend[item] = 2 * below, 2 * density / spread[item]
-        else:
-            below = 1 / (1 + math.exp(min(signed[item], 700.0)))
-            value += max(-signed[item], 0.0) + math.log1p(math.exp(-abs(signed[item])))
-            slope[item], bend[item] = below, below * (1 - below)
-    return value, slope, bend
