@@ -63,8 +63,9 @@ class DPMParameters(SampledParameters):
     """A Dirichlet process mixture (Antoniak 1974); answers are ignored."""
 
     splits: int = setting(
-        0, "splits and merges of clusters that are proposed before a sweep without hyperplanes", whole(0)
-    )
+        0, "splits and merges of clusters that are proposed before a sweep (mmgm, new=paper: one without hyperplanes)",
+        whole(0),
+    )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

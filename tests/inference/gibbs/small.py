@@ -99,13 +99,13 @@ def likelihood(loss: str, margin: np.ndarray) -> np.ndarray:
 
 
 @cache
-def log_separation(loss: str, block: Partition) -> float:
+def log_separation(loss: str, block: Partition, variance: float = VARIANCE) -> float:
     """ln of ∫ N(η | 0, w I) Π p(y_i | x_i, η) dη with y = 1 in the block, less that of no block at all."""
 
     def integral(y: np.ndarray) -> float:
-        grid = np.linspace(-7, 7, 561) * np.sqrt(VARIANCE)
+        grid = np.linspace(-7, 7, 561) * np.sqrt(variance)
         eta = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
-        weight = np.exp(-np.square(eta).sum(-1) / (2 * VARIANCE))
+        weight = np.exp(-np.square(eta).sum(-1) / (2 * variance))
         return float((weight * likelihood(loss, y * (eta @ SEEN.T)).prod(-1)).sum())
 
     y = np.full(ITEMS, -1.0)
@@ -169,7 +169,7 @@ def chain(kind: str, family: str, loss: str, new: str = "corrected") -> Chain:
     """A chain of the same model; splits and merges are proposed where they are."""
     planes = Hyperplanes(SEEN, loss, VARIANCE) if loss else None
     order = neighbours(np.zeros(ITEMS, int)) if kind == "franchise" else None
-    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=3))
+    return Chain(Model(families(family), ITEMS, neighbours=order, planes=planes, new=new, splits=1 if loss else 3))
 
 
 def frequencies(one: Chain, sweeps: int, seed: int = 0) -> dict[Partition, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from semicrowd.inference.gibbs.answers import Answered, Answers
 from semicrowd.inference.gibbs.concentrations import escobar_west
+from semicrowd.inference.gibbs.exchanges import price_of, split_or_merge_separated
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.restaurant import Restaurant
@@ -35,7 +36,8 @@ class Model:
     neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
     answers : about pairs of the items, in a Dirichlet process; None: nobody was asked
     planes : None of a model without hyperplanes
-    splits : splits and merges that are proposed before a sweep without hyperplanes; of a Dirichlet process
+    splits : splits and merges that are proposed before a sweep, of a Dirichlet process; before one with hyperplanes
+        where ``new`` is ``corrected``
     new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
         prior
     """
@@ -66,6 +68,7 @@ class Chain:
     eta : [H, r] hyperplanes, of clusters and free ones; none while they are left out
     plane, free : the cluster's, [C], and those of nobody
     log_likelihood : ln p(x | z), in nats
+    price : what splits and merges expect a cluster's hyperplane to cost; None: not known yet
     """
 
     model: Model
@@ -79,6 +82,7 @@ class Chain:
     plane: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
     free: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     log_likelihood: float = float("nan")
+    price: float | None = None
     quality: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,12 +122,12 @@ class Chain:
             setattr(self, name, state[name])
 
     def sweep(self, rng: np.random.Generator, discriminative: bool = True) -> None:
-        """Hyperplanes given the partition or else splits and merges, the partition item by item, concentrations."""
+        """Hyperplanes given the partition, splits and merges, the partition item by item, concentrations."""
         tilted = discriminative and self.model.planes is not None
         if tilted:
             self._move_planes(rng)
-        elif self.z.min() >= 0:
-            self._split(rng)
+        if self.z.min() >= 0:
+            self._split(rng, tilted)
         item = 0
         while True:
             family, prior, seating = self._seated(tilted)
@@ -146,8 +150,8 @@ class Chain:
         if self.model.answers is not None:
             self.quality = rng.beta(*np.moveaxis(self.model.answers.shapes(self.z), -1, 0))
 
-    def _split(self, rng: np.random.Generator) -> None:
-        if self.model.neighbours is not None or len(self.z) < 2:
+    def _split(self, rng: np.random.Generator, tilted: bool) -> None:
+        if self.model.neighbours is not None or len(self.z) < 2 or (tilted and self.model.new != "corrected"):
             return
         seating = None
         for _ in range(self.model.splits):
@@ -155,7 +159,21 @@ class Chain:
                 while self.clusters == self.slots:
                     self._grow()
                 family, prior, seating = self._seated(False)
-            split_or_merge(prior, family.integrated(), seating, rng)
+            if tilted:
+                self._split_separated(prior, family.integrated(), seating, rng)
+            else:
+                split_or_merge(prior, family.integrated(), seating, rng)
+
+    def _split_separated(self, prior: Any, family: Any, seating: Seating, rng: np.random.Generator) -> None:
+        planes = self.model.planes
+        assert planes is not None
+        if self.price is None:
+            self.price = price_of(planes)
+        if not len(self.free):
+            self._free_more(rng)
+        free = self.free.tolist()
+        split_or_merge_separated(prior, family, seating, planes, self.price, self.eta, free, rng)
+        self.free = np.array(free, np.int64)
 
     def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
         """Statistics of the partition as it is, made anew: they forget what rounding did to them."""
@@ -238,5 +256,3 @@ class Chain:
                 new = planes.redraw(new, nobody, rng)
         self.free = np.concatenate([len(self.eta) + np.arange(number), self.free])
         self.eta = np.concatenate([self.eta, new])
-
-

@@ -100,6 +100,11 @@ def log_ratio(f: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."
     return f if loss == "logistic" else 2 * (np.maximum(1 + f, 0) - np.maximum(1 - f, 0))
 
 
+def log_likelihood(signed: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
+    """ln p(y) at y f (eq. 2), that of the SVM up to a constant."""
+    return -np.logaddexp(0, -signed) if loss == "logistic" else -2 * np.maximum(1 - signed, 0)
+
+
 def augmented(
     y: Float[np.ndarray, "N H"], f: Float[np.ndarray, "N H"], loss: str, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "N H"], Float[np.ndarray, "N H"]]:

@@ -7,7 +7,7 @@ Metropolis and Hastings accept or not: the posterior stays as it is.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,38 @@ from semicrowd.inference.gibbs.compiled import compiled
 from semicrowd.inference.gibbs.parts import add, log_predictive, log_weight, meet, remove, weight_of_new
 
 
+class Proposal(NamedTuple):
+    """A split or a merge that the clusters' statistics show already; :func:`settle` takes it or leaves it.
+
+    Attributes
+    ----------
+    log_ratio : ln of what Metropolis and Hastings accept it with, hyperplanes left out
+    splits : whether the first cluster is cut in two; else it takes up the second
+    first, second : their slots
+    items : all items of both
+    found : the cluster of each while there are two
+    """
+
+    log_ratio: float
+    splits: bool
+    first: int
+    second: int
+    items: np.ndarray
+    found: np.ndarray
+
+
 @compiled
 def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
-    """Propose one, of a partition of all items with an empty slot and without hyperplanes; whether it was accepted.
+    """Propose one, of a partition of all items with an empty slot and without hyperplanes; whether it was accepted."""
+    proposal = propose(prior, family, seating, rng)
+    accepted = math.log(rng.random()) < proposal.log_ratio
+    settle(family, seating, proposal, accepted)
+    return accepted
+
+
+@compiled
+def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
+    """A :class:`Proposal`, of a partition of all items with an empty slot.
 
     The prior is of a kind whose weights, item after item, make that of the partition in any order.
     """
@@ -28,7 +57,7 @@ def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
     first, second = z[one], z[other]
     splits = first == second
     if splits:
-        second = int(np.argmin(size))
+        second = np.argmin(size)
     items, count = np.empty(size[first] + size[second], np.int64), 0
     for item in range(len(z)):
         if (z[item] == first or z[item] == second) and item != one and item != other:
@@ -73,21 +102,28 @@ def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
         weight -= prior_of_first if goes_second else prior_of_second
         _take(family, z, size, item, found[place])
     if splits:
-        accepted = math.log(rng.random()) < gain + weight - chance
-        if not accepted:
-            _move(family, items, found, second, first)
-    else:
-        # All are back where they were; ``gain`` is 0 but for rounding.
-        joint = _move(family, items, found, second, first)
-        accepted = math.log(rng.random()) < joint - weight + chance
-        if not accepted:
-            for place in range(len(items)):
-                if found[place] == second:
-                    remove(family, items[place], first)
-                    add(family, items[place], second)
-    if accepted != splits:
-        z[items], size[first], size[second] = first, len(items), 0
-    return accepted
+        return Proposal(gain + weight - chance, splits, first, second, items, found)
+    # All are back where they were; ``gain`` is 0 but for rounding.
+    joint = _move(family, items, found, second, first)
+    return Proposal(joint - weight + chance, splits, first, second, items, found)
+
+
+@compiled
+def settle(family: Any, seating: Any, proposal: Any, accepted: bool) -> None:
+    """Let the partition be as proposed, or the statistics as the partition."""
+    _, splits, first, second, items, found = proposal
+    if splits and not accepted:
+        _move(family, items, found, second, first)
+    if not (splits or accepted):
+        for place in range(len(items)):
+            if found[place] == second:
+                remove(family, items[place], first)
+                add(family, items[place], second)
+    apart = splits == accepted
+    for place in range(len(items)):
+        seating.z[items[place]] = found[place] if apart else first
+    seating.size[second] = (found == second).sum() if apart else 0
+    seating.size[first] = len(items) - seating.size[second]
 
 
 @compiled

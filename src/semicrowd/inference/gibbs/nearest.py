@@ -1,0 +1,75 @@
+"""A Gaussian like the posterior of a hyperplane whose sides are known, to propose hyperplanes from.
+
+Of the logistic loss the mean is the top of the posterior and the precision its curvature there (Laplace). That of the
+svm has edges, so that neither says much: it gets the Gaussian that is nearest by variational inference (Opper &
+Archambeau 2009), in which the loss is averaged over what f may be.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
+
+#: Most steps, and the change of any item's f at which they end.
+_STEPS, _TOLERANCE = 50, 0.05
+
+
+def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:
+    """Mean of the Gaussian of a hyperplane with these sides, and the Cholesky factor of its precision."""
+    return _nearest(planes.items, np.ascontiguousarray(y), planes.variance, planes.loss == "svm")
+
+
+def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.ndarray, "N"]) -> float:
+    """ln p(y, η) of a hyperplane, up to a constant."""
+    return float(log_likelihood(y * (planes.items @ eta), planes.loss).sum() - eta @ eta / (2 * planes.variance))
+
+
+@compiled
+def _nearest(x: Any, y: Any, variance: float, svm: bool) -> Any:
+    """Newton's method, after each of whose steps the spread of the items' f is what the precision says."""
+    mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
+    spread = np.sqrt(variance * (x * x).sum(1)) + 1e-9
+    bend = _losses(f, spread, svm)[2]
+    short, change, root = 1.0, np.inf, np.eye(x.shape[1])
+    for _ in range(_STEPS):
+        value, slope, now = _losses(y * f, spread, svm)
+        bend = (3 * bend + now) / 4 if svm else now  # a quarter of the way: the whole one overshoots
+        precision = x.T @ (bend.reshape(-1, 1) * x) + np.eye(x.shape[1]) / variance
+        root = np.linalg.cholesky(precision)
+        if change < _TOLERANCE:
+            break
+        step = np.linalg.solve(precision, x.T @ (y * slope) - mean / variance)
+        move, short = x @ step, 1.0
+        value += mean @ mean / (2 * variance)
+        while short > 1e-3:
+            new = mean + short * step
+            if _losses(y * (f + short * move), spread, svm)[0] + new @ new / (2 * variance) <= value:
+                break
+            short /= 2
+        mean, f, change = mean + short * step, f + short * move, np.abs(move).max()
+        if svm:
+            before, spread = spread, np.sqrt(np.square(np.linalg.solve(root, x.T)).sum(0)) + 1e-9
+            change = max(change, np.abs(spread - before).max())
+    return mean, root
+
+
+@compiled
+def _losses(signed: Any, spread: Any, svm: bool) -> Any:
+    """−ln p(y) of all items, its slope against y f, and how that bends; of the svm their means over a Gaussian of f."""
+    value, slope, bend = 0.0, np.empty_like(signed), np.empty_like(signed)
+    for item in range(len(signed)):
+        if svm:
+            short = (1 - signed[item]) / spread[item]
+            below = 0.5 * math.erfc(-short / math.sqrt(2.0))
+            density = math.exp(-short * short / 2) / math.sqrt(2 * math.pi)
+            value += 2 * spread[item] * (short * below + density)
+            slope[item], bend[item] = 2 * below, 2 * density / spread[item]
+        else:
+            below = 1 / (1 + math.exp(min(signed[item], 700.0)))
+            value += max(-signed[item], 0.0) + math.log1p(math.exp(-abs(signed[item])))
+            slope[item], bend[item] = below, below * (1 - below)
+    return value, slope, bend
