@@ -27,8 +27,8 @@ TEXT = (
     "in the microarrays each sample instead. SLPD starts from CKM's clusters; the last rows of a set have other "
     "choices. Differences between SLPD and CKM are paired by trial, with the p of a t test and the standard deviation "
     "over trials. Leukaemia: clusters that are fitted to three classes say nothing of the other three (BRI .50 for all "
-    "methods), so all 90 samples are clustered in six, with labels of three classes, and the samples of the other three "
-    "are scored."
+    "methods), so all 90 samples are clustered in six, with labels of three classes, and those of the other three are "
+    "scored."
 )
 
 
