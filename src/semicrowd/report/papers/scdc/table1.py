@@ -78,7 +78,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "Protocol paper trains as the paper says: random start, its step sizes, answers sampled pair by pair; the "
             "columns n and protocol say how far the runs, starts and epochs of this profile fall short of it. Protocol "
             "semicrowd fits the same models from a start that groups a VAE's latent means, and takes whole tasks of "
-            "answers. Without answers, and with convolutional networks, protocol semicrowd also uses views: the "
+            "answers. Without answers or with few, and with convolutional networks, protocol semicrowd uses views: the "
             "knowledge that an image moved a little still shows the same thing. BayesSCDC without answers and without "
             "views has a row of its own. "
             "The paper's NMI is adjusted mutual information with the 'max' average, so it stands beside ours of that "

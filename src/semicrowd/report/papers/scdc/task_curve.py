@@ -27,7 +27,8 @@ MEASURES: dict[str, Measure] = {
 IMAGE = Path("figures/mnist-tasks.png")
 TEXT = (
     "The last rows and the figure take 5, 10, 20 and 45 of the crowd's 91 tasks, drawn by the seed; 0 tasks is "
-    "BayesSCDC without answers but with views, 91 is BayesSCDC with all answers, all by protocol semicrowd."
+    "BayesSCDC without answers, 91 is BayesSCDC with all, all by protocol semicrowd; up to 31 tasks (20,000 answers) "
+    "with views."
 )
 #: Where the paper has a number: tasks → row of its table.
 _PAPER = {0: "BayesSCDC, without", 91: "BayesSCDC, with"}
