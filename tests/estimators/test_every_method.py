@@ -118,8 +118,8 @@ def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
     any_number = (None, 1.5, 10**30)
-    fits = {"lower": (), "shared": (True,), "bias": (True,), "standardize": (True,), "hidden": ([], [1]),
-            "preference": (None, -1, 1.5, 10**30), "n_steps": (None,),
+    fits = {"lower": (), "shared": (True,), "bias": (True,), "standardize": (True,), "unions": (True,),
+            "hidden": ([], [1]), "preference": (None, -1, 1.5, 10**30), "n_steps": (None,),
             **dict.fromkeys(("alpha", "gamma", "penalty", "mean_variance"), any_number)}  # fmt: skip
     for one in described(PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):
