@@ -1,7 +1,7 @@
 """The sums of SLPD's E-step in machine code: Q of eq. 6 is as large as all data times K, and only its sums are kept.
 
 Most of the work is exponentials. A compiler makes vector instructions of them where they are plain arithmetic, hence
-:func:`_exponentials`.
+:func:`exponentials`.
 """
 
 import math

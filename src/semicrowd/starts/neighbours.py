@@ -41,7 +41,6 @@ def communities(
     num_clusters: int,
     rng: np.random.Generator,
     views: Float[np.ndarray, "N D"] | None = None,
-    known: Int[np.ndarray, "N"] | None = None,
 ) -> Int[np.ndarray, "N"]:
     """Communities of the highest modularity found (Newman & Girvan 2004), the largest first, at most ``num_clusters``.
 
@@ -51,15 +50,15 @@ def communities(
     Parameters
     ----------
     views : see :func:`neighbour_graph`
-    known : clusters that compete with those that are found, or None
     """
     graph = neighbour_graph(features, NUMBER, views)
     resolution = 1.0
     while True:
-        tried = [] if known is None else [known]
-        for _ in range(_TRIES):
-            method = Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
-            tried.append(method.fit_predict(graph))
+        methods = [
+            Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
+            for _ in range(_TRIES)
+        ]
+        tried = [method.fit_predict(graph) for method in methods]
         found = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
         resolution *= _COARSER
         if len(np.unique(found)) <= num_clusters or resolution < _COARSEST:

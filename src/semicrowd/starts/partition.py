@@ -20,6 +20,7 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 from semicrowd.settings.training import StartSettings
+from semicrowd.starts.vae import latent_means
 
 #: Items that a clustering into cells looks at.
 MOST_ITEMS = 20_000
@@ -43,13 +44,9 @@ class Cells:
         """Of one candidate."""
         return stream(self.data.seed, "partition", restart, candidate)
 
-    def means(self, t_x: Float[Tensor, "N S"]) -> np.ndarray:
-        """Latent means [N, d]."""
-        return t_x[:, : self.model.settings.latent_dim].cpu().numpy()
-
     def sample(self, restart: int, rng: np.random.Generator) -> np.ndarray:
         """Latent means of at most :data:`MOST_ITEMS` items."""
-        latent = self.means(self.t_x[restart])
+        latent = latent_means(self.model, self.t_x[restart])
         return latent[rng.permutation(len(latent))[:MOST_ITEMS]]
 
     def posterior(self, restart: int, clusters: np.ndarray, rows: np.ndarray | None = None) -> Mixture:
@@ -81,7 +78,7 @@ def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
     subset, K = cells.sample(restart, rng), cells.model.num_clusters
     number = max(cells.settings.cells, K) if cells.data.annotations is not None else K
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31))).fit(subset)
-    return kmeans.predict(cells.means(cells.t_x[restart]))
+    return kmeans.predict(latent_means(cells.model, cells.t_x[restart]))
 
 
 def _join_by_answers(cells: Cells, restart: int, found: np.ndarray, answers: PairAnnotations) -> np.ndarray:

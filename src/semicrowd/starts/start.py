@@ -25,7 +25,7 @@ from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.portfolio import portfolio_start
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
-from semicrowd.starts.vae import latent_statistics, train_vae
+from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
 #: Starts that need answers.
 FROM_ANSWERS = ("answers", "portfolio")
@@ -62,11 +62,11 @@ def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
 
 def _communities(model: GenerativeModel, data: TrainingData, t_x: Tensor, say: Say) -> Int[Tensor, "R N"]:
     """Communities of neighbouring latent means, of the items and of a view of each where there are views."""
-    means, views = _means(model, t_x), None
+    means, views = latent_means(model, t_x), None
     if data.views is not None:
         noise = torch_stream(data.seed, "communities/views", device=data.device)
         moved = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
-        views = _means(model, latent_statistics(model, moved))
+        views = latent_means(model, latent_statistics(model, moved))
     clusters = []
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
@@ -76,10 +76,6 @@ def _communities(model: GenerativeModel, data: TrainingData, t_x: Tensor, say: S
             model.reverse_annotators(restart, reversed_annotators(found, data.annotations))
         clusters.append(torch.from_numpy(found))
     return torch.stack(clusters)
-
-
-def _means(model: GenerativeModel, t_x: Float[Tensor, "R N S"]) -> Float[np.ndarray, "R N d"]:
-    return t_x[..., : model.settings.latent_dim].float().cpu().numpy()
 
 
 def _from_answers(

@@ -1,5 +1,6 @@
 """The first epochs, as a plain VAE: networks whose latent means are worth looking at before there are clusters."""
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -49,6 +50,11 @@ def latent_statistics(model: GenerativeModel, features: Float[Tensor, "N D"]) ->
         for piece in pieces(features, model.num_restarts, model.device)
     ]
     return torch.cat(found, 1)
+
+
+def latent_means(model: GenerativeModel, t_x: Float[Tensor, "*batch S"]) -> Float[np.ndarray, "*batch d"]:
+    """E x of E t(x)."""
+    return t_x[..., : model.settings.latent_dim].cpu().numpy()
 
 
 def _kl_to_prior(eta_x: Float[Tensor, "R B S"]) -> Float[Tensor, "R B"]:
