@@ -87,7 +87,8 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
              for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
     drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
-    assert set(plan.experiments) - names == codes | drawn
+    linked = {experiment for experiment, _ in deep_dpm.crowd.ROWS.values()} - names
+    assert set(plan.experiments) - names == codes | drawn | linked
     assert drift(params, PROFILES) == ""
 
 
@@ -220,7 +221,9 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
                  "iris": (), "wine": (), "activities": ("activities", "texts"),
                  "data/fifteen_scenes": ("fifteen_scenes",),
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
-        assert experiment.needs == needs.get(data, (data,))
+        # Real answers that nothing stands in for are data too.
+        crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
+        assert experiment.needs == (*needs.get(data, (data,)), *crowd)
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]
             options = experiment.answers.options

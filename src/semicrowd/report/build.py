@@ -17,13 +17,13 @@ REPORTS = Path("reports")
 def find_papers() -> list[Paper]:
     """The papers that have a folder in ``papers/``: its package says ``TITLE`` and ``EXHIBITS``.
 
-    Those with the most filled tables and figures come first, then by name.
+    Those with the most tables and figures come first, then by name.
     """
     found = []
     for folder in iter_modules(papers.__path__):
         package = import_module(f"{papers.__name__}.{folder.name}")
         found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS))
-    return sorted(found, key=lambda paper: (-sum(one.fill is not None for one in paper.exhibits), paper.key))
+    return sorted(found, key=lambda paper: (-len(paper.exhibits), paper.key))
 
 
 def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[Exhibit, Result]]:

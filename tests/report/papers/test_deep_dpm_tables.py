@@ -85,6 +85,15 @@ def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
     assert value(result, "250,000 steps, DPM", "ari").remark == "not run in this profile"
 
 
+def test_the_crowds_table_has_test_images_and_annotators(tmp_path: Path) -> None:
+    metrics = {"test/acc": 0.9, "test/nmi": 0.8, "clusters/occupied": 12.0, "workers/sensitivity_mae": 0.02}
+    linked = Run(0, "x", "finished", metrics=metrics, config={"model": {"name": "deep_dpm"}})
+    result = build("crowd", tmp_path, deep_crowd=[linked], mnist_bayes_crowd=[linked])
+    assert value(result, "deep DPM", "accuracy").ours.mean == value(result, "BayesSCDC", "accuracy").ours.mean == 0.9
+    assert value(result, "deep DPM", "error of sensitivity").ours.mean == 0.02
+    assert value(result, "DPM, no answers", "accuracy").remark == "not run in this profile"
+
+
 def test_figures_are_drawn_from_what_the_stage_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runs = {"deep_mnist": [run("deep_dpm", s, 0.6 + s / 10) for s in (0, 1)],

@@ -2,6 +2,7 @@
 
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.papers.deep_dpm import (
+    crowd,
     figure1,
     figure2,
     figure3,
@@ -38,5 +39,8 @@ EXHIBITS = (
     Exhibit(
         "table-3", "Table 3", "MNIST: DPM and DDPM against the training length of the autoencoder",
         values=paper_values.TABLE_3, protocol=protocols.TABLE_2, fill=table3.build,
+    ),
+    Exhibit(
+        "crowd", "Beyond the paper", "MNIST: the crowd's answers as links, beside BayesSCDC", fill=crowd.build,
     ),
 )  # fmt: skip
