@@ -54,7 +54,7 @@ def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)  # some tables are read from results/, where there may be some
     before = site.progress(build(collected(), tmp_path))
     assert before == "0 of 24 tables and figures, of 0 of 4 papers, have numbers of our own"
-    after = site.progress(build(collected(mnist_bayes_crowd=[finished("mnist_bayes_crowd")]), tmp_path))
+    after = site.progress(build(collected(mnist_scdc_crowd=[finished("mnist_scdc_crowd")]), tmp_path))
     assert after == "1 of 24 tables and figures, of 1 of 4 papers, have numbers of our own"
     assert after in (tmp_path / "index.html").read_text()
     # What chose the settings is said where the numbers stand.
