@@ -11,9 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from polyagamma import random_polyagamma
+from scipy.linalg import cho_factor, cho_solve
 
-#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients.
-MOST_COLUMNS = 64
+#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients. For 4,500 items
+#: with 354 columns elimination takes a third of the others' time for the SVM, whose weights are far apart, and as long
+#: for the logistic loss.
+MOST_COLUMNS = 400
 #: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end.
 _TOLERANCE = 1e-10
 
@@ -60,10 +63,13 @@ class Hyperplanes:
         return self._by_gradients(weight, right, eta)
 
     def _eliminated(self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"]) -> np.ndarray:
-        x = self.items
-        precision = np.stack([x.T @ (one[:, None] * x) for one in weight.T])
-        precision += np.eye(x.shape[1]) / self.variance
-        return np.linalg.solve(precision, right.T[..., None])[..., 0]
+        found = np.empty_like(right.T)
+        for one, side, eta in zip(weight.T, right.T, found, strict=True):
+            scaled = np.sqrt(one)[:, None] * self.items
+            precision = scaled.T @ scaled  # of one array with itself: half of the work
+            precision.flat[:: len(precision) + 1] += 1 / self.variance
+            eta[:] = cho_solve(cho_factor(precision, overwrite_a=True, check_finite=False), side, check_finite=False)
+        return found
 
     def _by_gradients(
         self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"], eta: Float[np.ndarray, "H r"]
