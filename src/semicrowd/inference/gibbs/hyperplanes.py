@@ -17,8 +17,9 @@ from scipy.linalg import cho_factor, cho_solve
 #: with 354 columns elimination takes a third of the others' time for the SVM, whose weights are far apart, and as long
 #: for the logistic loss.
 MOST_COLUMNS = 400
-#: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end.
-_TOLERANCE = 1e-10
+#: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
+#: about a million times as long.
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Hyperplanes:
         scale = prior + np.square(x).sum(0)[:, None] * weight.mean(0)
         found = eta.T.copy()
         residual = right - x.T @ (weight * (x @ found)) - prior * found
-        enough = _TOLERANCE * np.linalg.norm(right, axis=0)
+        enough = TOLERANCE * np.linalg.norm(right, axis=0)
         step = residual / scale
         square, active = (residual * step).sum(0), np.arange(right.shape[1])
         for _ in range(10 * x.shape[1]):
