@@ -62,7 +62,7 @@ def test_conjugate_gradients_end_where_elimination_does(loss: str, monkeypatch: 
     planes = Hyperplanes(items, loss, 0.7)
     eta, y = RNG.normal(size=(6, 30)), np.sign(RNG.normal(size=(60, 6)))
     eliminated = planes.redraw(eta, y, np.random.default_rng(3))
-    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", {loss: 0})
     soon = planes.redraw(eta, y, np.random.default_rng(3))
     assert np.abs(soon - eliminated).max() < 1e-3 * np.std(eliminated)
     monkeypatch.setattr(hyperplanes, "TOLERANCE", 1e-10)

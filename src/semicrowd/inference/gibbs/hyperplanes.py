@@ -13,10 +13,9 @@ from jaxtyping import Float
 from polyagamma import random_polyagamma
 from scipy.linalg import cho_factor, cho_solve
 
-#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients. For 4,500 items
-#: with 354 columns elimination takes a third of the others' time for the SVM, whose weights are far apart, and as long
-#: for the logistic loss.
-MOST_COLUMNS = 400
+#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients, which need more
+#: steps where weights are as far apart as the SVM's.
+MOST_COLUMNS = {"svm": 400, "logistic": 200}
 #: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
 #: about a million times as long.
 TOLERANCE = 1e-6
@@ -59,17 +58,22 @@ class Hyperplanes:
         noise = rng.standard_normal(weight.shape)
         right = self.items.T @ (linear + np.sqrt(weight) * noise)
         right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
-        if self.items.shape[1] <= MOST_COLUMNS:
+        if self.items.shape[1] <= MOST_COLUMNS[self.loss]:
             return self._eliminated(weight, right)
         return self._by_gradients(weight, right, eta)
+
+    def precision(self, weight: Float[np.ndarray, "N"]) -> Float[np.ndarray, "r r"]:
+        """Q = Xᵀ Ω X + I / w of one hyperplane."""
+        scaled = np.sqrt(weight)[:, None] * self.items
+        precision = scaled.T @ scaled  # of one array with itself: half of the work
+        precision.flat[:: len(precision) + 1] += 1 / self.variance
+        return precision
 
     def _eliminated(self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"]) -> np.ndarray:
         found = np.empty_like(right.T)
         for one, side, eta in zip(weight.T, right.T, found, strict=True):
-            scaled = np.sqrt(one)[:, None] * self.items
-            precision = scaled.T @ scaled  # of one array with itself: half of the work
-            precision.flat[:: len(precision) + 1] += 1 / self.variance
-            eta[:] = cho_solve(cho_factor(precision, overwrite_a=True, check_finite=False), side, check_finite=False)
+            factor = cho_factor(self.precision(one), overwrite_a=True, check_finite=False)
+            eta[:] = cho_solve(factor, side, check_finite=False)
         return found
 
     def _by_gradients(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from semicrowd.inference.gibbs.compiled import compiled
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
@@ -19,30 +20,22 @@ _STEPS, _TOLERANCE = 50, 0.05
 
 
 def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:
-    """Mean of the Gaussian of a hyperplane with these sides, and the Cholesky factor of its precision."""
-    return _nearest(planes.items, np.ascontiguousarray(y), planes.variance, planes.loss == "svm")
+    """Mean of the Gaussian of a hyperplane with these sides, and the Cholesky factor of its precision.
 
-
-def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.ndarray, "N"]) -> float:
-    """ln p(y, η) of a hyperplane, up to a constant."""
-    return float(log_likelihood(y * (planes.items @ eta), planes.loss).sum() - eta @ eta / (2 * planes.variance))
-
-
-@compiled
-def _nearest(x: Any, y: Any, variance: float, svm: bool) -> Any:
-    """Newton's method, after each of whose steps the spread of the items' f is what the precision says."""
+    Newton's method, after each of whose steps the spread of the items' f is what the precision says.
+    """
+    x, variance, svm = planes.items, planes.variance, planes.loss == "svm"
     mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
-    spread = np.sqrt(variance * (x * x).sum(1)) + 1e-9
+    spread = np.sqrt(variance * np.square(x).sum(1)) + 1e-9
     bend = _losses(f, spread, svm)[2]
-    short, change, root = 1.0, np.inf, np.eye(x.shape[1])
+    change, root = np.inf, np.eye(x.shape[1])
     for _ in range(_STEPS):
         value, slope, now = _losses(y * f, spread, svm)
         bend = (3 * bend + now) / 4 if svm else now  # a quarter of the way: the whole one overshoots
-        precision = x.T @ (bend.reshape(-1, 1) * x) + np.eye(x.shape[1]) / variance
-        root = np.linalg.cholesky(precision)
+        root = cholesky(planes.precision(bend), lower=True, overwrite_a=True, check_finite=False)
         if change < _TOLERANCE:
             break
-        step = np.linalg.solve(precision, x.T @ (y * slope) - mean / variance)
+        step = cho_solve((root, True), x.T @ (y * slope) - mean / variance, check_finite=False)
         move, short = x @ step, 1.0
         value += mean @ mean / (2 * variance)
         while short > 1e-3:
@@ -52,9 +45,15 @@ def _nearest(x: Any, y: Any, variance: float, svm: bool) -> Any:
             short /= 2
         mean, f, change = mean + short * step, f + short * move, np.abs(move).max()
         if svm:
-            before, spread = spread, np.sqrt(np.square(np.linalg.solve(root, x.T)).sum(0)) + 1e-9
+            before = spread
+            spread = np.sqrt(np.square(solve_triangular(root, x.T, lower=True, check_finite=False)).sum(0)) + 1e-9
             change = max(change, np.abs(spread - before).max())
     return mean, root
+
+
+def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.ndarray, "N"]) -> float:
+    """ln p(y, η) of a hyperplane, up to a constant."""
+    return float(log_likelihood(y * (planes.items @ eta), planes.loss).sum() - eta @ eta / (2 * planes.variance))
 
 
 @compiled
