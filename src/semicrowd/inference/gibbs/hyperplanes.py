@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 #: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients, which need more
 #: steps where weights are as far apart as the SVM's.
-MOST_COLUMNS = {"svm": 400, "logistic": 200}
+MOST_COLUMNS = {"svm": 400, "margin": 400, "logistic": 200}
 #: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
 #: about a million times as long.
 TOLERANCE = 1e-6
