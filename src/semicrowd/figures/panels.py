@@ -27,7 +27,9 @@ def draw(title: str, panels: Sequence[Panel], path: Path) -> None:
     Groups of later panels take the colour of the group of the first panel that they share most items with.
     """
     rows = -(-len(panels) // 2)
-    figure = new_figure(9.6, 4.6 * rows, title)
+    width, height = np.ptp(np.concatenate([panel.points for panel in panels]), axis=0).tolist()
+    # A unit is as long on both axes; beyond the points a panel has its title and labels.
+    figure = new_figure(9.6, (0.8 + 4 * min(max(height / max(width, 1e-9), 0.4), 1)) * rows, title)
     axes = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
     reference = panels[0].groups
     for axis, panel in zip(axes, panels, strict=False):

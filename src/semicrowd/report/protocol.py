@@ -35,13 +35,13 @@ class Protocol:
 
     Attributes
     ----------
-    runs : how many runs stand behind a number
+    runs : how many runs stand behind a number; None of what is beyond the paper
     settings : of the models named in ``models``. Another method is held to the notes alone: the paper does not say how
         it ran
     notes : differences that no setting tells
     """
 
-    runs: int = 1
+    runs: int | None = 1
     settings: tuple[Setting, ...] = ()
     models: Collection[str] = ()
     notes: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Protocol:
             If the configuration lacks a setting: a renamed one must not pass for an equal one.
         """
         found = []
-        if runs != self.runs:
+        if self.runs is not None and runs != self.runs:
             found.append(f"{runs} run{'s' if runs != 1 else ''} (paper: {self.runs})")
         ours = dotted(config)
         model = ours["model.name"]

@@ -12,6 +12,7 @@ from semicrowd.report.papers.deep_dpm import (
     table2,
     table3,
 )
+from semicrowd.report.protocol import Protocol
 
 TITLE = "Li, Li, Jiang & Xia 2022: Deep Dirichlet process mixture models"
 EXHIBITS = (
@@ -41,6 +42,7 @@ EXHIBITS = (
         values=paper_values.TABLE_3, protocol=protocols.TABLE_2, fill=table3.build,
     ),
     Exhibit(
-        "crowd", "Beyond the paper", "MNIST: the crowd's answers as links, beside BayesSCDC", fill=crowd.build,
+        "crowd", "Beyond the paper", "MNIST: the crowd's answers as links, beside BayesSCDC",
+        protocol=Protocol(runs=None), fill=crowd.build,
     ),
 )  # fmt: skip

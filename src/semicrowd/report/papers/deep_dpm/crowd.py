@@ -17,9 +17,11 @@ ROWS = {
 }
 MEASURES: dict[str, Measure] = {
     "accuracy": metric("test/acc"), "nmi": metric("test/nmi"), "clusters": metric("clusters/occupied"),
+}  # fmt: skip
+OF_ANNOTATORS: dict[str, Measure] = {
     "error of sensitivity": metric("workers/sensitivity_mae"),
     "error of specificity": metric("workers/specificity_mae"),
-}  # fmt: skip
+}
 TEXT = (
     "MNIST, scores of the test images, with the 57,330 real answers of 48 annotators. Deep DPM and DPM (the same with "
     "a flow that stays as it is) see the codes of Table 2; an answer is a must- or cannot-link of the two-coin model, "
@@ -34,7 +36,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         cell
         for label, (experiment, answers) in ROWS.items()
         for cell in cells_of_experiment(
-            collected, experiment, exhibit, "", MEASURES, with_answers=answers, label=label
+            collected, experiment, exhibit, "", MEASURES | (OF_ANNOTATORS if answers else {}), with_answers=answers,
+            label=label,
         )
     ]  # fmt: skip
     experiments = (experiment for experiment, _ in ROWS.values())

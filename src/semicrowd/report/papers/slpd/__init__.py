@@ -4,6 +4,7 @@ from functools import partial
 
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.papers.slpd import crowd, figure2, paper_values, tables
+from semicrowd.report.protocol import Protocol
 
 TITLE = "Li, Ying & Campbell 2009: A variational approach to semi-supervised clustering"
 EXHIBITS = (
@@ -25,5 +26,8 @@ EXHIBITS = (
         "figure-2", "Fig. 2", "wine: held-out log-likelihood against the number of clusters; a dendrogram",
         values=figure2.PEAKS, fill=figure2.build,
     ),
-    Exhibit("crowd", "Beyond the paper", "must-links of noisy annotators: SLPD beside BayesSCDC", fill=crowd.build),
+    Exhibit(
+        "crowd", "Beyond the paper", "must-links of noisy annotators: SLPD beside BayesSCDC",
+        protocol=Protocol(runs=None), fill=crowd.build,
+    ),
 )  # fmt: skip
