@@ -11,7 +11,7 @@ import pytest
 from semicrowd.crowd import csv_file
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
-from semicrowd.pipeline import answers, experiment, fetch
+from semicrowd.pipeline import answers, experiment, features, fetch
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Answers, Experiment, Job
 
@@ -115,6 +115,16 @@ def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> N
     assert experiment.run(wanted, 0) == 0
     status = read_json(wanted.run_dir(Job(0)) / "status.json")
     assert (status["status"], status["error"]) == ("unavailable", "put the files into data/mnist")
+
+
+@pytest.mark.usefixtures("project")
+def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert features.main(["face"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: {fetch.STATUS}: not there; python -m semicrowd.pipeline.fetch makes it"
+    ]
+    with pytest.raises(UserError, match=r"pipeline\.fetch makes it"):
+        experiment.run(Experiment("some", {"data": "mnist"}, (0,), needs=("mnist",)), 0)
 
 
 def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

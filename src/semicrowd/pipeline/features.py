@@ -1,11 +1,13 @@
 """Stages ``face_features`` and ``cifar10_features``: principal components of images, once for all runs."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from semicrowd.data import cifar10, faces
 from semicrowd.data.components import SCALINGS, axes_place, kept_axes, kept_components, place
+from semicrowd.errors import without_traceback
 from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
@@ -42,13 +44,15 @@ def make_cifar10_features(root: Path) -> list[Path]:
 MAKERS: dict[str, Callable[[Path], list[Path]]] = {"face": make_face_features, "cifar10": make_cifar10_features}
 
 
-def main(arguments: list[str] | None = None) -> None:
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.features <data set>``."""
     parser = argparse.ArgumentParser(description="write the principal components of a data set's images")
     parser.add_argument("data", choices=MAKERS)
     for path in MAKERS[parser.parse_args(arguments).data](DATA):
         print(path)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

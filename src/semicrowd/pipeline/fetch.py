@@ -61,8 +61,17 @@ def fetch_all(root: Path) -> dict[str, Any]:
 
 
 def why_missing(name: str, path: Path = STATUS) -> str:
-    """How to get the data set called ``name``; empty where it is there."""
-    status = json.loads(path.read_text(encoding="utf-8"))[name]
+    """How to get the data set called ``name``; empty where it is there.
+
+    Raises
+    ------
+    UserError
+        Where nobody has looked yet.
+    """
+    try:
+        status = json.loads(path.read_text(encoding="utf-8"))[name]
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: not there; python -m semicrowd.pipeline.fetch makes it") from error
     return "" if status["available"] else str(status["message"])
 
 
