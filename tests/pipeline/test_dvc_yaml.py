@@ -115,6 +115,6 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
     assert set(experiments) == {
         "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist", "bnp_generated", "bnp_mnist", "bnp_nus",
         "bnp_scenes", "bnp_optdigits", "bnp_sequence",
-        "slpd_tables", "slpd_curve", "slpd_crowd", "deep_shapes", "deep_mnist", "deep_trained", "deep_standins",
-        "deep_own",
+        "slpd_tables", "slpd_curve", "slpd_crowd", "deep_shapes", "deep_mnist", "deep_trained", "deep_crowd",
+        "deep_standins", "deep_own",
     }  # fmt: skip
