@@ -29,7 +29,7 @@ class Hyperplanes:
     ----------
     items : [N, r] items in the basis of their singular vectors, of which :func:`rotated` makes them: the prior is the
         same in every basis, and the products of their columns are 0
-    loss : ``svm`` or ``logistic``
+    loss : ``svm``, ``logistic``, or ``margin`` of :mod:`semicrowd.inference.gibbs.margins`
     variance : w
     """
 

@@ -28,7 +28,7 @@ def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.nd
     mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
     spread = np.sqrt(variance * np.square(x).sum(1)) + 1e-9
     bend = _losses(f, spread, svm)[2]
-    change, root = np.inf, np.eye(x.shape[1])
+    change = np.inf
     for _ in range(_STEPS):
         value, slope, now = _losses(y * f, spread, svm)
         bend = (3 * bend + now) / 4 if svm else now  # a quarter of the way: the whole one overshoots

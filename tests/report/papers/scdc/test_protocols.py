@@ -22,7 +22,7 @@ WITH_SETTINGS = [one.key for one in EXHIBITS if one.protocol.settings]
 @pytest.mark.parametrize("key", WITH_SETTINGS)
 def test_the_paper_itself_deviates_in_nothing_but_the_notes(key: str, model: str) -> None:
     protocol = exhibit(key).protocol
-    found = protocol.deviations(paper_config(key, model), with_answers=True, runs=protocol.runs)
+    found = protocol.deviations(paper_config(key, model), with_answers=True, runs=protocol.runs or 1)
     assert found == list(protocol.notes)
 
 
