@@ -1,7 +1,7 @@
 """The answers as counts by annotator and answer: expected pairs of one cluster, and what pulls on every item.
 
-Axes: R restarts, G views (or any other second axis of networks), M annotators, A = 2 answers (0 different, 1 same),
-C = A · M cells, n annotated items, K clusters.
+Axes: R restarts, G views (or any other second axis of networks), H = R · G, M annotators, A = 2 answers (0 different,
+1 same), C = A · M cells, n annotated items, Z rows (the items that a cell has answers about), K clusters.
 """
 
 import numpy as np
@@ -39,25 +39,33 @@ class AnswerGraph:
         self.items = items
         n, num_cells = len(items), 2 * num_annotators
         cell = 2 * worker + label
-        rows = np.concatenate([cell * n + i, cell * n + j])
-        ones = np.ones(len(rows), np.float32)
-        shape = (num_cells * n, n)
-        self._adjacency = sparse.coo_array((ones, (rows, np.concatenate([j, i]))), shape=shape).tocsr()
+        # Of the n · C rows, an item each as a cell sees it, those that have an answer: an annotator sees few items.
+        rows, row = np.unique(np.concatenate([cell * n + i, cell * n + j]), return_inverse=True)
+        self._cell, self._item = np.divmod(rows, n)
+        self._adjacency = _counts(row, np.concatenate([j, i]), (len(rows), n))
+        each = np.arange(len(rows))
+        self._by_cell = _counts(self._cell, each, (num_cells, len(rows)))
+        self._by_item = _counts(self._item, each, (n, len(rows)))
         self.counts = torch.from_numpy(np.bincount(cell, minlength=num_cells).reshape(-1, 2).astype(np.float64))
 
-    def agreement(self, eta: Float[Tensor, "R G n K"]) -> tuple[Float[Tensor, "R G M 2"], Float[Tensor, "C n F"]]:
+    def agreement(self, eta: Float[Tensor, "R G n K"]) -> tuple[Float[Tensor, "R G M 2"], Float[Tensor, "Z H K"]]:
         """Expected pairs of one cluster, float64, and the sums of η over neighbours that :meth:`pull` wants."""
         restarts, views, n, k = eta.shape
         flat = eta.permute(2, 0, 1, 3).reshape(n, -1)
-        neighbours = torch.from_numpy(self._adjacency @ flat.numpy()).reshape(-1, n, flat.shape[1])
+        neighbours = torch.from_numpy(self._adjacency @ flat.numpy()).reshape(-1, restarts * views, k)
+        both = torch.linalg.vecdot(neighbours, flat[self._item].reshape_as(neighbours)).double()
         # Every answer is in the symmetric adjacency twice.
-        both = (neighbours * flat).sum(1).double().reshape(-1, 2, restarts, views, k).sum(-1)
-        return 0.5 * both.permute(2, 3, 0, 1), neighbours
+        of_cells = 0.5 * torch.from_numpy(self._by_cell @ both.numpy())
+        return of_cells.reshape(-1, 2, restarts, views).permute(2, 3, 0, 1), neighbours
 
-    def pull(self, neighbours: Float[Tensor, "C n F"], weight: Float[Tensor, "R G M 2"]) -> Float[Tensor, "R G n K"]:
+    def pull(self, neighbours: Float[Tensor, "Z H K"], weight: Float[Tensor, "R G M 2"]) -> Float[Tensor, "R G n K"]:
         """Derivative of Σ weight · agreement by η."""
         restarts, views = weight.shape[:2]
-        k = neighbours.shape[2] // (restarts * views)
-        columns = weight.permute(2, 3, 0, 1).reshape(len(neighbours), 1, -1).repeat_interleave(k, -1)
-        total = (neighbours * columns.to(neighbours.dtype)).sum(0)
-        return total.reshape(-1, restarts, views, k).permute(1, 2, 0, 3)
+        of_rows = weight.permute(2, 3, 0, 1).flatten(0, 1).flatten(1)[self._cell].to(neighbours.dtype)
+        total = torch.from_numpy(self._by_item @ (of_rows[..., None] * neighbours).flatten(1).numpy())
+        return total.reshape(len(total), restarts, views, -1).permute(1, 2, 0, 3)
+
+
+def _counts(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """How often each row meets each column, float32."""
+    return sparse.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()
