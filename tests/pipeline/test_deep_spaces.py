@@ -31,7 +31,7 @@ def test_a_row_is_what_a_run_of_train_finds(model: DeepDPM) -> None:
     data = blobs()
     rows = [dict(zip(deep_spaces.COLUMNS, row, strict=True)) for row in deep_spaces.rows_of(model, data, 7)]
     found = {(row["space"], row["method"]): row for row in rows}
-    assert len(found) == 8
+    assert len(found) == 7
     assert found["flow", "kmeans"]["told"] == model.n_clusters_
     assert found["flow", "kmeans, oracle"]["told"] == 3
     assert data.labels is not None
@@ -39,7 +39,7 @@ def test_a_row_is_what_a_run_of_train_finds(model: DeepDPM) -> None:
     for space, items in (("autoencoder", data.features), ("flow", flow)):
         expected = clustering_scores(data.labels, KMeansOnly(3, n_init=5, random_state=7).fit(items).labels_)
         assert found[space, "kmeans, oracle"]["ari"] == expected["ari"]
-        assert found[space, "gmeans"]["clusters"] == GMeans().fit(items).n_clusters_
+    assert found["flow", "gmeans"]["clusters"] == GMeans().fit(flow).n_clusters_
 
 
 def test_digits_are_decoded_from_the_largest_cluster_of_each_class(
@@ -87,5 +87,5 @@ def test_runs_that_have_not_finished_have_no_rows(
     write_json(directory / "status.json", {"status": "finished"})
     model.save(directory / MODEL)
     deep_spaces.run(one, tmp_path)
-    assert (place / "scores.csv").read_text().count("\nmnist,1,") == 8
+    assert (place / "scores.csv").read_text().count("\nmnist,1,") == 7
     assert not (place / "digits.npz").exists()  # of the first run alone
