@@ -55,18 +55,39 @@ def test_a_chain_of_hyperplanes_has_the_moments_of_equation_4(loss: str) -> None
     assert found.std() == pytest.approx(sd, rel=0.05)
 
 
+@pytest.mark.parametrize("most_columns", [0, 100])
 @pytest.mark.parametrize("loss", ["svm", "logistic"])
-def test_conjugate_gradients_end_where_elimination_does(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_solve_the_normal_equations(loss: str, most_columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By either preconditioner; the right-hand side is put together from the same draws."""
     items, _ = rotated(RNG.normal(size=(60, 30)) * np.geomspace(0.01, 3, 30))
     assert items.T @ items == pytest.approx(np.diag(np.square(items).sum(0)), abs=1e-9)
+    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", {loss: most_columns})
     planes = Hyperplanes(items, loss, 0.7)
     eta, y = RNG.normal(size=(6, 30)), np.sign(RNG.normal(size=(60, 6)))
-    eliminated = planes.redraw(eta, y, np.random.default_rng(3))
-    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", {loss: 0})
-    soon = planes.redraw(eta, y, np.random.default_rng(3))
-    assert np.abs(soon - eliminated).max() < 1e-3 * np.std(eliminated)
+    rng = np.random.default_rng(3)
+    weight, linear = augmented(y, items @ eta.T, loss, rng)
+    right = items.T @ (linear + np.sqrt(weight) * rng.standard_normal(weight.shape))
+    right += rng.standard_normal(right.shape) / np.sqrt(0.7)
+    solved = [
+        np.linalg.solve(items.T @ np.diag(one) @ items + np.eye(30) / 0.7, side)
+        for one, side in zip(weight.T, right.T, strict=True)
+    ]
+    found = planes.redraw(eta, y, np.random.default_rng(3))
+    assert np.abs(found - solved).max() < 1e-3 * np.std(solved)
     monkeypatch.setattr(hyperplanes, "TOLERANCE", 1e-10)
-    assert planes.redraw(eta, y, np.random.default_rng(3)) == pytest.approx(eliminated, rel=1e-6, abs=1e-7)
+    assert planes.redraw(eta, y, np.random.default_rng(3)) == pytest.approx(np.array(solved), rel=1e-6, abs=1e-7)
+
+
+def test_weights_too_far_apart_for_single_precision_are_solved_for_all_the_same() -> None:
+    items, _ = rotated(RNG.normal(size=(40, 12)))
+    weight = np.geomspace(1e-12, 1e12, 40)[RNG.permutation(40)][:, None]
+    planes, linear = Hyperplanes(items, "svm", 1e9), RNG.normal(size=(40, 1))
+    found = planes.drawn(weight, linear, np.zeros((1, 12)), np.random.default_rng(4))
+    rng = np.random.default_rng(4)
+    right = items.T @ (linear + np.sqrt(weight) * rng.standard_normal(weight.shape))
+    right += rng.standard_normal(right.shape) / np.sqrt(1e9)
+    residual = items.T @ (weight * (items @ found.T)) + found.T / 1e9 - right
+    assert np.linalg.norm(residual) < 1e-5 * np.linalg.norm(right)
 
 
 def test_the_basis_has_as_many_columns_as_the_items_need() -> None:

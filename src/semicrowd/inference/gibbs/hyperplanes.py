@@ -6,16 +6,18 @@ y = 1 where the item is in its cluster, −1 elsewhere. The likelihood of y is �
 Windle 2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (Polson & Scott 2011).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 from polyagamma import random_polyagamma
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-#: Up to so many columns the normal equations are solved by elimination, beyond by conjugate gradients, which need more
-#: steps where weights are as far apart as the SVM's.
-MOST_COLUMNS = {"svm": 400, "margin": 400, "logistic": 200}
+#: Up to so many columns conjugate gradients are preconditioned by elimination in single precision, which ends them
+#: after a step or two; beyond by the diagonal, which takes more steps where weights are as far apart as the SVM's.
+MOST_COLUMNS = {"svm": 1000, "margin": 1000, "logistic": 200}
 #: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
 #: about a million times as long.
 TOLERANCE = 1e-6
@@ -58,36 +60,32 @@ class Hyperplanes:
         noise = rng.standard_normal(weight.shape)
         right = self.items.T @ (linear + np.sqrt(weight) * noise)
         right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
-        if self.items.shape[1] <= MOST_COLUMNS[self.loss]:
-            return self._eliminated(weight, right)
-        return self._by_gradients(weight, right, eta)
+        return self._solved(weight, right, eta)
 
-    def precision(self, weight: Float[np.ndarray, "N"]) -> Float[np.ndarray, "r r"]:
-        """Q = Xᵀ Ω X + I / w of one hyperplane."""
-        scaled = np.sqrt(weight)[:, None] * self.items
+    def precision(self, weight: Float[np.ndarray, "N"], items: Float[np.ndarray, "N r"] | None = None) -> np.ndarray:
+        """Q = Xᵀ Ω X + I / w of one hyperplane, [r, r]; in single precision from items that are."""
+        items = self.items if items is None else items
+        scaled = np.sqrt(weight).astype(items.dtype)[:, None] * items
         precision = scaled.T @ scaled  # of one array with itself: half of the work
-        precision.flat[:: len(precision) + 1] += 1 / self.variance
+        precision.flat[:: len(precision) + 1] += items.dtype.type(1 / self.variance)
         return precision
 
-    def _eliminated(self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"]) -> np.ndarray:
-        found = np.empty_like(right.T)
-        for one, side, eta in zip(weight.T, right.T, found, strict=True):
-            factor = cho_factor(self.precision(one), overwrite_a=True, check_finite=False)
-            eta[:] = cho_solve(factor, side, check_finite=False)
-        return found
+    @cached_property
+    def _single(self) -> Float[np.ndarray, "N r"]:
+        return self.items.astype(np.float32)
 
-    def _by_gradients(
+    def _solved(
         self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"], eta: Float[np.ndarray, "H r"]
-    ) -> np.ndarray:
-        """All hyperplanes at once: a product with X and one with Xᵀ a step."""
+    ) -> Float[np.ndarray, "H r"]:
+        """Q η = right of all hyperplanes at once: a product with X and one with Xᵀ a step."""
         x, prior = self.items, 1 / self.variance
-        # XᵀX is diagonal in this basis: so is Q, where all weights of a hyperplane are alike.
-        scale = prior + np.square(x).sum(0)[:, None] * weight.mean(0)
+        near = self._preconditioner(weight)
         found = eta.T.copy()
         residual = right - x.T @ (weight * (x @ found)) - prior * found
         enough = TOLERANCE * np.linalg.norm(right, axis=0)
-        step = residual / scale
-        square, active = (residual * step).sum(0), np.arange(right.shape[1])
+        active = np.arange(right.shape[1])
+        step = near(residual, active)
+        square = (residual * step).sum(0)
         for _ in range(10 * x.shape[1]):
             active = active[np.linalg.norm(residual[:, active], axis=0) > enough[active]]
             if not len(active):
@@ -97,13 +95,38 @@ class Hyperplanes:
             length = square[active] / (now * image).sum(0)
             found[:, active] += length * now
             residual[:, active] -= length * image
-            scaled = residual[:, active] / scale[:, active]
+            scaled = near(residual[:, active], active)
             new = (residual[:, active] * scaled).sum(0)
             step[:, active] = scaled + new / square[active] * now
             square[active] = new
-        if len(active):  # those that did not settle
-            found[:, active] = self._eliminated(weight[:, active], right[:, active]).T
+        for one in active:  # those that did not settle
+            found[:, one] = cho_solve(cho_factor(self.precision(weight[:, one])), right[:, one])
         return found.T
+
+    def _preconditioner(self, weight: Float[np.ndarray, "N H"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Residuals [r, h] of hyperplanes [h] → about Q⁻¹ times each."""
+        # XᵀX is diagonal in this basis: so is Q, where all weights of a hyperplane are alike.
+        scale = 1 / self.variance + np.square(self.items).sum(0)[:, None] * weight.mean(0)
+        if self.items.shape[1] > MOST_COLUMNS[self.loss]:
+            return lambda residual, active: residual / scale[:, active]
+        factors = [self._factor(one) for one in weight.T]
+
+        def eliminated(residual: np.ndarray, active: np.ndarray) -> np.ndarray:
+            found = residual / scale[:, active]
+            for column, one in enumerate(active):
+                if factors[one] is not None:
+                    side = residual[:, column].astype(np.float32)
+                    found[:, column] = cho_solve(factors[one], side, overwrite_b=True, check_finite=False)
+            return found
+
+        return eliminated
+
+    def _factor(self, weight: Float[np.ndarray, "N"]) -> tuple[np.ndarray, bool] | None:
+        """Of Q in single precision; None where that is not positive definite."""
+        try:
+            return cho_factor(self.precision(weight, self._single), overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
 
 
 def log_ratio(f: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
