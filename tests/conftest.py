@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,9 @@ install_import_hook("semicrowd", "tests.type_checks.checked")
 # The same examples in every run, however slow the machine.
 settings.register_profile("semicrowd", deadline=None, derandomize=True)
 settings.load_profile("semicrowd")
+
+# A shell's background job ignores Ctrl-C, and so would the runs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from tests.small_fits import SmallFit, small_fit  # noqa: E402
 

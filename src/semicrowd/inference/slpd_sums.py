@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 
 #: Entries of Q in memory at once; they stay in a core's first cache.
 _PIECE = 2**11

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
 
 #: Most steps, and the change of any item's f at which they end.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import add, log_predictive, log_weight, meet, remove, weight_of_new
 
 

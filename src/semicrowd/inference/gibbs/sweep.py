@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semicrowd.inference.gibbs.compiled import compiled
+from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import (
     add,
     closed,

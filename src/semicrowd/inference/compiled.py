@@ -1,4 +1,4 @@
-"""How this folder compiles: without the interpreter's lock, and kept between processes."""
+"""How the loops of this folder and those in it compile: without the interpreter's lock, and kept between processes."""
 
 import hashlib
 import inspect
@@ -12,8 +12,8 @@ _HERE = Path(__file__).parent
 
 
 def _digest() -> str:
-    """Of all files of this folder: numba itself would miss that a function changed that another file's one calls."""
-    content = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))
+    """Of all files from here on: numba itself would miss that a function changed that another file's one calls."""
+    content = b"".join(path.read_bytes() for path in sorted(_HERE.rglob("*.py")))
     return hashlib.sha256(content).hexdigest()[:12]
 
 
