@@ -1,8 +1,7 @@
 """Threads of a fit: one by default, for one run and for sweeps.
 
 At the sizes of these models an operation takes microseconds, and threads that wait for each other at the end of each
-spin: beside one other busy process two threads take six times as long as one, and on an idle machine no less than one
-(docs/BENCHMARKS.md).
+spin: with one thread a fit takes as long beside a busy process as on an idle machine (docs/BENCHMARKS.md).
 """
 
 import contextlib
