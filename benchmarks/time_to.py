@@ -1,4 +1,4 @@
-"""Seconds from scratch until BayesSCDC with the crowd's answers names .84 of MNIST's test images right."""
+"""Seconds from scratch until a default fit with the crowd's answers names so many of MNIST's test images right."""
 
 import time
 
@@ -15,7 +15,8 @@ from semicrowd.starts.start import start
 from steps import train
 from table import at_most, print_table
 
-_ACCURACY = 0.84
+#: Model, accuracy on the test images and the seconds that it may take.
+_BARS = (("bayes", 0.84, 120.0), ("scdc", 0.95, 180.0))
 
 
 class Watch(Callback):
@@ -49,18 +50,24 @@ class Watch(Callback):
 
 def time_to(bench: Bench) -> None:
     """Wall time with the settings and threads of ``src/train.py``, seed 0."""
+    for method, enough, bar in _BARS:
+        _time_to(bench, method, enough, bar)
+
+
+def _time_to(bench: Bench, method: str, enough: float, bar: float) -> None:
     short = {"epochs": 1, "start.epochs": 1} if bench.quick else {}
-    chosen = bench.recipe("bayes", True, short)
+    chosen = bench.recipe(method, True, short)
     data, _ = bench.inputs
     with threads_of_a_fit():
-        watch = Watch(data, _ACCURACY)
-        module = bench.untrained("bayes", chosen, crowd=True)
+        watch = Watch(data, enough)
+        module = bench.untrained(method, chosen, crowd=True)
         start(module.model, module.data, chosen.start, lambda _: None)
         watch.look(module, "start")
-        if watch.accuracy < _ACCURACY:
+        if watch.accuracy < enough:
             train(module, [watch], epochs=chosen.training.epochs)
-    print_table(("MNIST, BayesSCDC, crowd", "s", "test ACC"), watch.rows)
-    reached = watch.accuracy >= _ACCURACY
-    verdict = at_most(watch.seconds, 120.0) if reached else f"MISSED: not within {chosen.training.epochs} epochs"
+    print_table((f"MNIST, {method}, crowd", "s", "test ACC"), watch.rows)
+    reached = watch.accuracy >= enough
+    verdict = at_most(watch.seconds, bar) if reached else f"MISSED: not within {chosen.training.epochs} epochs"
     print()
-    print_table((f"s until test ACC ≥ {_ACCURACY}", "bar"), [(f"{watch.seconds:.1f}" if reached else "–", verdict)])
+    print_table((f"s until test ACC ≥ {enough}", "bar"), [(f"{watch.seconds:.1f}" if reached else "–", verdict)])
+    print()

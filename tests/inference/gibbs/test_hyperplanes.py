@@ -61,7 +61,7 @@ def test_draws_solve_the_normal_equations(loss: str, most_columns: int, monkeypa
     """By either preconditioner; the right-hand side is put together from the same draws."""
     items, _ = rotated(RNG.normal(size=(60, 30)) * np.geomspace(0.01, 3, 30))
     assert items.T @ items == pytest.approx(np.diag(np.square(items).sum(0)), abs=1e-9)
-    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", {loss: most_columns})
+    monkeypatch.setattr(hyperplanes, "MOST_COLUMNS", most_columns)
     planes = Hyperplanes(items, loss, 0.7)
     eta, y = RNG.normal(size=(6, 30)), np.sign(RNG.normal(size=(60, 6)))
     rng = np.random.default_rng(3)

@@ -16,8 +16,8 @@ from polyagamma import random_polyagamma
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 #: Up to so many columns conjugate gradients are preconditioned by elimination in single precision, which ends them
-#: after a step or two; beyond by the diagonal, which takes more steps where weights are as far apart as the SVM's.
-MOST_COLUMNS = {"svm": 1000, "margin": 1000, "logistic": 200}
+#: after a step or two; beyond by the diagonal, which is cheaper there.
+MOST_COLUMNS = 400
 #: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
 #: about a million times as long.
 TOLERANCE = 1e-6
@@ -107,7 +107,7 @@ class Hyperplanes:
         """Residuals [r, h] of hyperplanes [h] → about Q⁻¹ times each."""
         # XᵀX is diagonal in this basis: so is Q, where all weights of a hyperplane are alike.
         scale = 1 / self.variance + np.square(self.items).sum(0)[:, None] * weight.mean(0)
-        if self.items.shape[1] > MOST_COLUMNS[self.loss]:
+        if self.items.shape[1] > MOST_COLUMNS:
             return lambda residual, active: residual / scale[:, active]
         factors = [self._factor(one) for one in weight.T]
 
