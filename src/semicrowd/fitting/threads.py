@@ -1,7 +1,7 @@
 """Threads of a fit: one by default, for one run and for sweeps.
 
 At the sizes of these models an operation takes microseconds, and threads that wait for each other at the end of each
-spin: with one thread a fit takes as long beside a busy process as on an idle machine (docs/BENCHMARKS.md).
+spin. `python benchmarks/run.py threads` times a fit beside another busy process (docs/BENCHMARKS.md).
 """
 
 import contextlib

@@ -71,6 +71,11 @@ class Hyperplanes:
         return precision
 
     @cached_property
+    def _squared(self) -> Float[np.ndarray, "r"]:
+        """Diagonal of XᵀX, which has nothing else in this basis."""
+        return np.square(self.items).sum(0)
+
+    @cached_property
     def _single(self) -> Float[np.ndarray, "N r"]:
         return self.items.astype(np.float32)
 
@@ -87,7 +92,8 @@ class Hyperplanes:
         step = near(residual, active)
         square = (residual * step).sum(0)
         for _ in range(10 * x.shape[1]):
-            active = active[np.linalg.norm(residual[:, active], axis=0) > enough[active]]
+            # Not "longer than": what is no number has not settled, either.
+            active = active[~(np.linalg.norm(residual[:, active], axis=0) <= enough[active])]
             if not len(active):
                 return found.T
             now = step[:, active]
@@ -105,8 +111,8 @@ class Hyperplanes:
 
     def _preconditioner(self, weight: Float[np.ndarray, "N H"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Residuals [r, h] of hyperplanes [h] → about Q⁻¹ times each."""
-        # XᵀX is diagonal in this basis: so is Q, where all weights of a hyperplane are alike.
-        scale = 1 / self.variance + np.square(self.items).sum(0)[:, None] * weight.mean(0)
+        # Q is diagonal, too, where all weights of a hyperplane are alike.
+        scale = 1 / self.variance + self._squared[:, None] * weight.mean(0)
         if self.items.shape[1] > MOST_COLUMNS:
             return lambda residual, active: residual / scale[:, active]
         factors = [self._factor(one) for one in weight.T]
@@ -122,11 +128,13 @@ class Hyperplanes:
         return eliminated
 
     def _factor(self, weight: Float[np.ndarray, "N"]) -> tuple[np.ndarray, bool] | None:
-        """Of Q in single precision; None where that is not positive definite."""
+        """Of Q in single precision; None where that is not positive definite or too large for it."""
         try:
-            return cho_factor(self.precision(weight, self._single), overwrite_a=True, check_finite=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                factor = cho_factor(self.precision(weight, self._single), overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
+        return factor if np.isfinite(factor[0].diagonal()).all() else None
 
 
 def log_ratio(f: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
