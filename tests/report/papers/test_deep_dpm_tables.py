@@ -68,8 +68,8 @@ def test_table_2_has_runs_spaces_and_what_cannot_be_had(tmp_path: Path, monkeypa
     assert [line for line in ours.deviations if "paper: 1" not in line and "runs are behind" not in line] == []
     assert value(result, "MNIST, DDPM", "clusters").ours.mean == 12
     assert value(result, "HHAR, DDPM", "ari").remark == "data not available here: put it there"
-    assert value(result, "R8 in its place, DDPM", "nmi").ours.mean == pytest.approx(0.4)
-    assert value(result, "WISDM in its place, DDPM", "ari").ours.mean == pytest.approx(0.2)
+    assert value(result, "R8 in REU-10K's place, DDPM", "nmi").ours.mean == pytest.approx(0.4)
+    assert value(result, "WISDM in HHAR's place, DDPM", "ari").ours.mean == pytest.approx(0.2)
     told = "MNIST, k-means told the K that deep DPM has found, flow's space"
     assert value(result, told, "ari").ours.mean == pytest.approx(0.605)
     assert "python -m semicrowd.pipeline.deep_spaces deep_mnist" in result.commands

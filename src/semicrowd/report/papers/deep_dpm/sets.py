@@ -41,8 +41,8 @@ class Row:
 ROWS = (
     Row("MNIST", "deep_mnist", "mnist"),
     Row("HHAR", "deep_har", "har"),
-    Row("WISDM in its place", "deep_standins", "activities", swept=True),
+    Row("WISDM in HHAR's place", "deep_standins", "activities", swept=True),
     Row("STL-10", "deep_stl10", "stl10"),
     Row("REU-10K", "deep_reuters10k", "reuters10k"),
-    Row("R8 in its place", "deep_standins", "texts", swept=True),
+    Row("R8 in REU-10K's place", "deep_standins", "texts", swept=True),
 )
