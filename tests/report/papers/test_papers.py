@@ -60,7 +60,7 @@ def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
     # What chose the settings is said where the numbers stand.
     text = (tmp_path / "REPORT.md").read_text()
     assert "found by looking at the test accuracy of seed 0" in text
-    assert "chosen while looking at the accuracy of seeds 0 to 6" in text
+    assert "on which the rule of protocol semicrowd was made, with their labels in sight" in text
 
 
 def test_values_are_fractions_counts_and_seconds() -> None:
