@@ -62,8 +62,10 @@ class Hyperplanes:
         right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
         return self._solved(weight, right, eta)
 
-    def precision(self, weight: Float[np.ndarray, "N"], items: Float[np.ndarray, "N r"] | None = None) -> np.ndarray:
-        """Q = Xᵀ Ω X + I / w of one hyperplane, [r, r]; in single precision from items that are."""
+    def precision(
+        self, weight: Float[np.ndarray, "N"], items: Float[np.ndarray, "N r"] | None = None
+    ) -> Float[np.ndarray, "r r"]:
+        """Q = Xᵀ Ω X + I / w of one hyperplane; in single precision from items that are."""
         items = self.items if items is None else items
         scaled = np.sqrt(weight).astype(items.dtype)[:, None] * items
         precision = scaled.T @ scaled  # of one array with itself: half of the work
