@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,10 @@ def test_growth_with_pairs_and_items_has_time_and_memory() -> None:
 @pytest.mark.slow
 def test_default_fits_of_tables_have_a_time_and_a_slope() -> None:
     bars, growth = tables("tables")
-    assert [row[0] for row in bars[1:]] == ["bayes", "scdc"]
-    assert [(row[0][0], row[1]) for row in growth[1:]] == [(axis, name) for axis in "PN" for name in ("bayes", "scdc")]
+    models, kinds = ("bayes", "scdc"), ("pairs", "tasks")
+    assert [(row[2].split()[-1], row[0]) for row in bars[1:]] == list(product(kinds, models))
+    axes = [f"{what}, {kind}" for kind, what in product(kinds, ("answers", "items"))]
+    assert [(row[0], row[1]) for row in growth[1:]] == list(product(axes, models))
     assert all(float(row[4]) > 0 and float(row[3]) > 0 for row in bars[1:])
     assert all(min(float(seconds) for seconds in row[3].split(",")) > 0 for row in growth[1:])
 
