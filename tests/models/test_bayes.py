@@ -15,7 +15,7 @@ from semicrowd.data import Dataset
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.fitting import climb
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.climb import refit
+from semicrowd.fitting.bayes_moves import BayesClimber, refit
 from semicrowd.fitting.merges import merge_moves
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
@@ -198,7 +198,7 @@ def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkey
             model.globals.eta[name].data[r, largest[r]] = half
             model.globals.eta[name].data[r, empty] = half
     cut = fit.elbo()["total"]
-    accepted = merge_moves(model, fit.data)
+    accepted = merge_moves(BayesClimber(model, fit.data))
     assert (accepted >= 1).all()
     assert (fit.elbo()["total"] > cut).all()
 
@@ -210,7 +210,7 @@ def test_a_round_that_accepts_nothing_changes_nothing(bayes: Build, monkeypatch:
     model = fit.model
     for _ in range(20):
         before = {name: value.detach().clone() for name, value in model.globals.eta.items()}
-        if not merge_moves(model, fit.data).any():
+        if not merge_moves(BayesClimber(model, fit.data)).any():
             break
     else:
         pytest.fail("every round accepted a merge")

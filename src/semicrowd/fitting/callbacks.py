@@ -5,11 +5,17 @@ from abc import abstractmethod
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
+from semicrowd.fitting.bayes_moves import BayesClimber
+from semicrowd.fitting.climb import Climber
 from semicrowd.fitting.merges import merge_moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.ranks import is_first, share
+from semicrowd.fitting.scdc_moves import SCDCClimber
 from semicrowd.fitting.splits import split_moves
 from semicrowd.models.bayes import BayesSCDC
+from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.scdc import SCDC
+from semicrowd.models.training_data import TrainingData
 
 
 class Move(Callback):
@@ -35,19 +41,19 @@ class Move(Callback):
 
 
 class Merges(Move):
-    """Rounds of merges and splits, of BayesSCDC."""
+    """Rounds of merges and splits."""
 
     def is_due(self, module: ClusteringModule, done: int, epochs: int) -> bool:  # noqa: ARG002
         """Every ``merge_every`` epochs."""
-        every = module.model.settings.merge_every if isinstance(module.model, BayesSCDC) else 0
+        every = module.settings.merge_every
         return bool(every) and done % every == 0
 
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:  # noqa: ARG002
         """One round."""
-        assert isinstance(module.model, BayesSCDC)
-        merge_moves(module.model, module.data)
-        if module.model.settings.splits and split_moves(module.model, module.data).any():
-            merge_moves(module.model, module.data)
+        climber = climber_of(module.model, module.data)
+        merge_moves(climber)
+        if module.settings.splits and split_moves(climber).any():
+            merge_moves(climber)
 
 
 class AnnotatorRefits(Move):
@@ -61,6 +67,14 @@ class AnnotatorRefits(Move):
         """``final_refits`` times: the annotators, then their priors."""
         for _ in range(module.settings.final_refits):
             module.model.refit_annotators(module.data)
+
+
+def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
+    """What moves need of this model."""
+    if isinstance(model, BayesSCDC):
+        return BayesClimber(model, data)
+    assert isinstance(model, SCDC)
+    return SCDCClimber(model, data)
 
 
 def moves() -> list[Callback]:

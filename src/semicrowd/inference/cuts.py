@@ -1,5 +1,7 @@
 """A cluster cut in two: which of its items go to which half, and what the mixture and the answers gain by it."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,6 +17,70 @@ LEAST_ITEMS = 2
 _STARTS = 3
 #: Of an eigenvalue of a cluster's covariance to the largest: a narrower direction counts as one of this width.
 _NARROW = 1e-3
+
+
+class Items(NamedTuple):
+    """What cuts look at.
+
+    Attributes
+    ----------
+    shares : [R, n, K], q(z)
+    statistics : [R, n, F], (E t(x), 1, 1) times the number of items that the item stands for
+    means : [R, n, d], E x
+    i, j : [P] places of the items that each answer compares
+    weight : [R, P], its log odds that they are of one kind
+    """
+
+    shares: Tensor
+    statistics: Tensor
+    means: np.ndarray
+    i: np.ndarray
+    j: np.ndarray
+    weight: np.ndarray
+
+
+class Cut(NamedTuple):
+    """A proposal: some of the items of ``cluster`` go.
+
+    Attributes
+    ----------
+    gain : nats, :func:`cut_gain`
+    rows : places of the items that go
+    kept, gone : [F] each, sums of (E t(x), 1, 1) over what stays and what goes
+    """
+
+    gain: float
+    cluster: int
+    rows: np.ndarray
+    kept: Tensor
+    gone: Tensor
+
+
+def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:
+    """Cuts of every cluster in use: by latent means in two ways, and by the answers."""
+    found = []
+    own = items.shares[restart].argmax(-1).cpu().numpy()
+    place = np.full(len(own), -1)
+    totals = items.shares[restart].mT @ items.statistics[restart]
+    for cluster in np.unique(own).tolist():
+        rows = np.flatnonzero(own == cluster)
+        if len(rows) < 2 * LEAST_ITEMS:
+            continue
+        place[:] = -1
+        place[rows] = np.arange(len(rows))
+        inside = (place[items.i] >= 0) & (place[items.j] >= 0)
+        ends, weight = (place[items.i[inside]], place[items.j[inside]]), items.weight[restart, inside]
+        means = items.means[restart, rows]
+        halves = [cut_by_means(means, whitened=False), cut_by_means(means, whitened=True),
+                  cut_by_answers(means, *ends, weight)]  # fmt: skip
+        index = torch.from_numpy(rows).to(items.statistics.device)
+        statistics = items.statistics[restart, index] * items.shares[restart, index, cluster, None]
+        for half in halves:
+            if half is not None and LEAST_ITEMS <= half.sum() <= len(half) - LEAST_ITEMS:
+                gone = statistics[torch.from_numpy(half).to(statistics.device)].sum(0)
+                gain = cut_gain(statistics, half, prior, ends, weight)
+                found.append(Cut(gain, cluster, rows[half], totals[cluster] - gone, gone))
+    return found
 
 
 def cut_by_means(means: Float[np.ndarray, "n d"], *, whitened: bool) -> Bool[np.ndarray, "n"]:

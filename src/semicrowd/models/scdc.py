@@ -43,6 +43,21 @@ class ItemTerms(NamedTuple):
     dropped: Tensor
 
 
+class ItemStatistics(NamedTuple):
+    """What q(z, x | o) expects of B items.
+
+    Attributes
+    ----------
+    shares : [R, B, K], q(z | o)
+    t_x : [R, B, S], E t(x) under the item's likeliest cluster
+    of_clusters : [R, K, S + 2], sums of (E t(x), 1, 1) over the items, by their shares in the cluster
+    """
+
+    shares: Tensor
+    t_x: Tensor
+    of_clusters: Tensor
+
+
 class SCDC(GenerativeModel):
     """The model of section 2; see :class:`GenerativeModel` for the arguments."""
 
@@ -154,7 +169,7 @@ class SCDC(GenerativeModel):
 
     # ---------------------------------------------------------------- evaluation
 
-    def _pieces(self, features: Tensor) -> list[Tensor]:
+    def pieces(self, features: Tensor) -> list[Tensor]:
         """Features in pieces small enough for all restarts and clusters at once."""
         size = max(CHUNK // (self.num_restarts * self.num_clusters), 16)
         return [piece.to(self.device) for piece in features.split(size)]
@@ -163,7 +178,7 @@ class SCDC(GenerativeModel):
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """q(z | o), and the mean of x under q."""
         probabilities, latent = [], []
-        for piece in self._pieces(features):
+        for piece in self.pieces(features):
             log_q = self.classifier(piece)
             pairs = self._kept_clusters(log_q)
             mean, _ = self.encoder(piece, pairs.item, pairs.cluster)
@@ -193,7 +208,7 @@ class SCDC(GenerativeModel):
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
         names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in (*names, "relational")}
-        for piece in self._pieces(data.features):
+        for piece in self.pieces(data.features):
             both = piece if data.views is None else torch.cat([piece, data.views.of(piece, moved)])
             for _ in range(samples):
                 terms = self.item_terms(both, generator)
@@ -248,13 +263,38 @@ class SCDC(GenerativeModel):
     def set_mixture(self, posterior: Mixture) -> None:
         """π, μ and Σ at their posterior means, W_z of the encoder at 0: the partition is of x without it."""
         location, _, scale, nu = normal_inverse_wishart.to_standard(posterior.components)
-        factor = torch.linalg.cholesky(scale / nu[..., None, None]).float()
-        diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
-        self.location.copy_(location)
         self.encoder.cluster.zero_()
-        self.raw_scale.copy_(factor.tril(-1) + diagonal.diag_embed())
+        self.location.copy_(location)
+        self.raw_scale.copy_(_raw_scale(scale / nu[..., None, None]))
         counts = posterior.pi + 1
         self.logits_pi.copy_((counts / counts.sum(-1, keepdim=True)).clamp(min=1e-6).log())
+
+    @torch.no_grad()
+    def refit_mixture(self, sums: Float[Tensor, "R K F"], least: float) -> None:
+        """The π, μ and Σ that L_local is highest at, given q(z, x | o), from :attr:`ItemStatistics.of_clusters`.
+
+        Clusters of fewer items than ``least`` keep their μ and Σ.
+        """
+        d = self.location.shape[-1]
+        counts = sums[..., -1:]
+        mean, second = (sums[..., : d + d * d] / counts.clamp(min=least)).split((d, d * d), -1)
+        covariance = second.unflatten(-1, (d, d)) - mean[..., None] * mean[..., None, :]
+        used = counts[..., 0] >= least
+        self.location[used] = mean[used].float()
+        self.raw_scale[used] = _raw_scale(covariance[used])
+        self.logits_pi.copy_((counts / counts.sum(1, keepdim=True)).clamp(min=1e-6).log()[..., 0])
+
+    @torch.no_grad()
+    def statistics(self, features: Float[Tensor, "B D"]) -> ItemStatistics:
+        """What q(z, x | o) expects of items."""
+        log_q = self.classifier(features)
+        pairs = self._kept_clusters(log_q)
+        mean, variance = self.encoder(features, pairs.item, pairs.cluster)
+        second = mean[..., None] * mean[..., None, :] + variance.diag_embed()
+        t_x = torch.cat([mean, second.flatten(-2)], -1).double()
+        of_clusters = pairs.share.mT.double() @ torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1)
+        B = len(features)
+        return ItemStatistics(log_q.exp().double(), t_x[:, :B], of_clusters)
 
     @torch.no_grad()
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
@@ -282,6 +322,13 @@ def _agreement_with_views(log_z: Float[Tensor, "R b K"], weight: Float[Tensor, "
 
 def _inverse_softplus(y: Tensor) -> Tensor:
     return y + torch.log(-torch.expm1(-y))
+
+
+def _raw_scale(covariance: Float[Tensor, "*batch d d"]) -> Float[Tensor, "*batch d d"]:
+    """Parameters of Σ, in float32."""
+    factor = torch.linalg.cholesky(covariance).float()
+    diagonal = _inverse_softplus((factor.diagonal(dim1=-2, dim2=-1) - 1e-3).clamp(min=1e-3))
+    return factor.tril(-1) + diagonal.diag_embed()
 
 
 def _initial_quality(kind: str, num_annotators: int, generator: torch.Generator) -> Float[Tensor, "2 M"]:

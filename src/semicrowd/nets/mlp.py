@@ -109,11 +109,15 @@ class MLP(nn.Module):
             draws = [torch.randn(in_features, heads[0], generator=g) for g in generators]
             self.skip = nn.Parameter(torch.stack([_partial_isometry(draw) for draw in draws]))
 
+    def units(self, x: Float[Tensor, "*#R B i"]) -> Float[Tensor, "*#R B w"]:
+        """Outputs of the last hidden layer for items [B, in] or [R, B, in]."""
+        for layer in self.hidden:
+            x = layer(x).relu()
+        return x
+
     def forward(self, x: Float[Tensor, "*#R B i"]) -> list[Float[Tensor, "R B o"]]:
         """The heads' outputs for items [B, in] or [R, B, in]."""
-        h = x
-        for layer in self.hidden:
-            h = layer(h).relu()
+        h = self.units(x)
         outputs = [head(h).to(self.heads[0].weight.dtype) for head in self.heads]
         if self.skip is not None:
             outputs[0] = outputs[0] + x @ self.skip

@@ -56,6 +56,8 @@ class GenerativeSettings(Settings):
         None, "how many of them; null: 3 tasks, 108 items, or answers in proportion to the items (App. B)", whole(1),
         optional=True,
     )
+    merge_every: int = setting(0, "epochs between rounds of merges, accepted by the ELBO; 0: none", whole(0))
+    splits: bool = setting(False, "a round of merges tries splits, too, then merges again", flag())
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,6 @@ class BayesSettings(GenerativeSettings):
     )
     max_sweeps: int = setting(10, "of message passing in a step (eqs. 12 and 14)", whole(1, 100_000))
     merge_every: int = setting(50, "epochs between rounds of merges, accepted by the ELBO; 0: none", whole(0))
-    splits: bool = setting(False, "a round of merges tries splits, too, then merges again", flag())
 
 
 @dataclass(frozen=True)

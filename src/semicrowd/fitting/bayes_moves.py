@@ -1,0 +1,101 @@
+"""Moves of BayesSCDC's clusters: the posteriors of united and of divided clusters are exact (SCDC paper, App. A)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.fitting.climb import Climber
+from semicrowd.inference.cuts import Cut, Items
+from semicrowd.inference.message_passing import Found
+from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
+from semicrowd.models.training_data import TrainingData
+
+#: Coordinate updates of q(Θ) before the comparison, and unannotated items that it looks at.
+REFITS, MOST_ITEMS = 3, 5000
+
+
+class BayesClimber(Climber):
+    """Moves set q(Θ); a refit is coordinate ascent of it."""
+
+    def __init__(self, model: BayesSCDC, data: TrainingData) -> None:
+        self.model: BayesSCDC = model
+        self.data = data
+        self._found: list[Found] = []  # of every part, by the last refit
+
+    def tensors(self) -> list[Tensor]:
+        """Natural parameters of q(Θ)."""
+        return list(self.model.globals.eta.values())
+
+    def bound(self) -> Float[Tensor, "R"]:
+        """The ELBO, of a subset of many items."""
+        return self.model.elbo(self.data, MOST_ITEMS)["total"]
+
+    def refitted_bound(self) -> Float[Tensor, "R"]:
+        """The same after :data:`REFITS` updates, from what these found."""
+        self._found = refit(self.model, self.data, REFITS, MOST_ITEMS)
+        return self.model.elbo(self.data, MOST_ITEMS, self._found)["total"]
+
+    def counts(self, restart: int) -> Float[Tensor, "K"]:
+        """By q(π)."""
+        return self.model.globals.eta["pi"].detach()[restart] - self.model.globals.prior("pi")[0]
+
+    def components(self, restart: int) -> Float[Tensor, "K F"]:
+        """Of q(μ, Σ)."""
+        return self.model.globals.eta["components"].detach()[restart]
+
+    def items(self) -> Items:
+        """Of the items that refits look at; views are not among them."""
+        model, data = self.model, self.data
+        shares, statistics, means = [], [], []
+        i = j = worker = label = torch.zeros(0, dtype=torch.long, device=data.device)
+        for part, start in zip(data.parts(model.num_restarts, MOST_ITEMS), self._found, strict=True):
+            local, _ = model.infer(part, REFIT_SWEEPS, start)
+            n = len(part.features)  # views follow
+            t_x = local.t_x[:, :n].double()
+            shares.append(local.probabilities[:, :n].double())
+            statistics.append(part.weight * torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1))
+            means.append(local.mean[:, :n])
+            if part.answers is not None:
+                i, j, worker, label = part.answers.i, part.answers.j, part.answers.worker, part.answers.label
+        weight = means[0].new_zeros(model.num_restarts, 0)
+        if len(i):
+            expected = model.globals.expected()
+            weight = pair_evidence(expected.sensitivity, expected.specificity, worker, label).weight
+        return Items(
+            torch.cat(shares, 1), torch.cat(statistics, 1), torch.cat(means, 1).cpu().numpy(),
+            i.cpu().numpy(), j.cpu().numpy(), weight.detach().cpu().double().numpy(),
+        )  # fmt: skip
+
+    def unite(self, restart: int, keep: int, gone: int) -> None:
+        """``keep`` gets the exact posterior of the union, ``gone`` the prior."""
+        self.model.globals.unite(restart, keep, gone)
+
+    def divide(self, restart: int, cut: Cut, free: int) -> None:
+        """Both halves get their exact posteriors."""
+        self.model.globals.divide(restart, cut.cluster, free, cut.kept, cut.gone)
+
+
+@torch.no_grad()
+def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Found]:
+    """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
+
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns what it
+    found of every part that was looked at.
+    """
+    found: list[Found] = []
+    for _ in range(iterations):
+        targets = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
+        starts, found = found, []
+        for number, part in enumerate(data.parts(model.num_restarts, max_items)):
+            local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)
+            found.append(local.found)
+            q = local.probabilities.double()
+            t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
+            targets["pi"] += part.weight * q.sum(1)
+            targets["components"] += part.weight * (q.mT @ t)
+            if part.answers is not None:
+                targets |= model.annotator_targets(part, local, graph)
+        for name, eta in targets.items():
+            model.globals.eta[name].copy_(eta)
+    return found

@@ -1,0 +1,122 @@
+"""Moves of SCDC's clusters: the head of q(z | o) learns the clusters that a move proposes, the mixture follows."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from semicrowd.crowd.two_coin import pair_evidence
+from semicrowd.fitting.climb import MIN_COUNT, Climber
+from semicrowd.inference.cuts import Cut, Items
+from semicrowd.models.scdc import SCDC
+from semicrowd.models.training_data import TrainingData
+from semicrowd.random import torch_stream
+
+#: Steps of the head's quasi-Newton method, and the logit of a cluster that has nothing any more.
+HEAD_STEPS, NOTHING = 100, -10.0
+
+
+class SCDCClimber(Climber):
+    """Moves set the head of q(z | o) and the clusters' part of q(x | z, o); a refit sets π, μ and Σ.
+
+    A refit is one step, and exact: with q(z | o) and q(x | z, o) as they are there are no better π, μ and Σ.
+    """
+
+    def __init__(self, model: SCDC, data: TrainingData) -> None:
+        self.model: SCDC = model
+        self.data = data
+        self._shares = self._t_x = torch.zeros(0)  # of the last refit
+        self._of_clusters = torch.zeros(0)
+
+    def tensors(self) -> list[Tensor]:
+        """Of the head, the encoder's clusters and the mixture."""
+        model = self.model
+        head = model.classifier.head
+        return [head.weight, head.bias, model.encoder.cluster, model.location, model.raw_scale, model.logits_pi]
+
+    def bound(self) -> Float[Tensor, "R"]:
+        """The ELBO of all items."""
+        return self.model.elbo(self.data)["total"]
+
+    def refitted_bound(self) -> Float[Tensor, "R"]:
+        """The same after π, μ and Σ have followed q(z, x | o) of the items, and of a view of each."""
+        model, views = self.model, self.data.views
+        noise = torch_stream(self.data.seed, "evaluation/views", device=model.device)
+        shares, t_x, total = [], [], torch.zeros((), device=model.device)
+        for piece in model.pieces(self.data.features):
+            found = model.statistics(piece)
+            shares.append(found.shares)
+            t_x.append(found.t_x)
+            total = total + found.of_clusters
+            if views is not None:
+                total = total + model.statistics(views.of(piece, noise)).of_clusters
+        self._shares, self._t_x = torch.cat(shares, 1), torch.cat(t_x, 1)
+        self._of_clusters = total
+        model.refit_mixture(total, MIN_COUNT)
+        return self.bound()
+
+    def counts(self, restart: int) -> Float[Tensor, "K"]:
+        """By q(z | o)."""
+        return self._shares[restart].sum(0)
+
+    def components(self, restart: int) -> Float[Tensor, "K F"]:
+        """What a conjugate mixture's would be, of q(z, x | o)."""
+        return self.prior + self._of_clusters[restart]
+
+    def items(self) -> Items:
+        """Of all items."""
+        statistics = torch.cat([self._t_x, self._t_x.new_ones(*self._t_x.shape[:2], 2)], -1)
+        means = self._t_x[..., : self.model.settings.latent_dim].float().cpu().numpy()
+        answers = self.data.answers
+        if answers is None:
+            none = torch.zeros(0, dtype=torch.long)
+            i, j, weight = none, none, torch.zeros(self.model.num_restarts, 0)
+        else:
+            i, j = answers.items[answers.i], answers.items[answers.j]
+            weight = pair_evidence(*self.model.annotator_statistics(), answers.worker, answers.label).weight
+        return Items(
+            self._shares, statistics, means, i.cpu().numpy(), j.cpu().numpy(), weight.detach().cpu().double().numpy()
+        )
+
+    def unite(self, restart: int, keep: int, gone: int) -> None:
+        """``keep`` has the q(z | o) of both, and of W_z the mean, each by its items."""
+        target = self._shares[restart].clone()
+        target[:, keep] += target[:, gone]
+        target[:, gone] = 0
+        both = [keep, gone]
+        counts = self.counts(restart)[both]
+        share = (counts / counts.sum()).float()
+        head, of_clusters = self.model.classifier.head, self.model.encoder.cluster
+        head.weight[restart, :, keep] = head.weight[restart][:, both] @ share
+        head.bias[restart, keep] = head.bias[restart, both] @ share
+        head.bias[restart, gone] = NOTHING
+        of_clusters[restart, keep] = share @ of_clusters[restart, both]
+        self._teach_head(restart, target)
+
+    def divide(self, restart: int, cut: Cut, free: int) -> None:
+        """``free`` has the cluster's q(z | o) of the items that go, and a copy of its W_z."""
+        target, rows = self._shares[restart].clone(), torch.from_numpy(cut.rows).to(self._shares.device)
+        target[:, free] = 0
+        target[rows, free] = target[rows, cut.cluster]
+        target[rows, cut.cluster] = 0
+        head, of_clusters = self.model.classifier.head, self.model.encoder.cluster
+        head.weight[restart, :, free] = head.weight[restart, :, cut.cluster]
+        head.bias[restart, free] = head.bias[restart, cut.cluster]
+        of_clusters[restart, free] = of_clusters[restart, cut.cluster]
+        self._teach_head(restart, target)
+
+    def _teach_head(self, restart: int, target: Float[Tensor, "N K"]) -> None:
+        """Multinomial logistic regression of q(z | o) on the units below its head, which stay."""
+        head, units = self.model.classifier.head, self.model.classifier.net.units
+        rows = torch.cat([units(piece)[restart].double() for piece in self.model.pieces(self.data.features)])
+        weight, bias = (value[restart].detach().double().clone().requires_grad_() for value in (head.weight, head.bias))
+        optimizer = torch.optim.LBFGS([weight, bias], max_iter=HEAD_STEPS, line_search_fn="strong_wolfe")
+
+        def loss() -> Tensor:
+            optimizer.zero_grad()
+            value = -(target * torch.addmm(bias, rows, weight).log_softmax(-1)).sum(-1).mean()
+            value.backward()
+            return value
+
+        with torch.enable_grad():
+            optimizer.step(loss)
+        head.weight[restart], head.bias[restart] = weight.detach().float(), bias.detach().float()
