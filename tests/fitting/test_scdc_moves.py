@@ -151,3 +151,41 @@ def test_answers_cut_what_looks_alike() -> None:
     gone = best.rows[(best.rows >= 100) & (best.rows < 160)]
     assert len(gone) == 10
     assert len(set(seen[gone].tolist())) == 1
+
+
+def test_a_move_after_a_rejected_one_begins_where_it_was_restored_to() -> None:
+    fit = blobs()
+    plant(fit, KIND)
+    climber = SCDCClimber(fit.model, fit.data)
+    climber.refitted_bound()
+    state = [tensor.detach().clone() for tensor in climber.tensors()]
+    used = climber.counts(0).argsort(descending=True)[:3].tolist()
+
+    def united(keep: int, gone: int) -> list[torch.Tensor]:
+        climber.unite(0, keep, gone)
+        climber.refitted_bound()
+        found = [tensor.detach().clone() for tensor in climber.tensors()]
+        for tensor, earlier in zip(climber.tensors(), state, strict=True):
+            tensor.copy_(earlier)
+        return found
+
+    with torch.no_grad():
+        alone = united(used[1], used[2])
+        united(used[0], used[1])
+        after = united(used[1], used[2])
+    for one, other in zip(alone, after, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_views_count_in_a_refit() -> None:
+    rng = np.random.default_rng(3)
+    features = np.clip(rng.random((3, 36))[np.arange(90) % 3] + 0.2 * rng.random((90, 36)) - 0.1, 0, 1)
+    fit = small_fit("scdc", features.astype(np.float32), image_shape=(6, 6), likelihood="bernoulli", K=4,
+                    views={"kind": "affine"}, drop_mass=0.05)  # fmt: skip
+    fit.begin()
+    fit.train(2)
+    climber = SCDCClimber(fit.model, fit.data)
+    first, refitted = climber.bound(), climber.refitted_bound()
+    assert float(refitted) >= float(first) - 0.05
+    again = climber.refitted_bound()
+    torch.testing.assert_close(again, refitted)

@@ -19,7 +19,7 @@ from semicrowd.models.training_data import TrainingData
 
 #: A round of a restart ends after so many moves in a row that are rejected.
 REJECTIONS = 4
-#: Clusters with fewer expected items are not in use.
+#: Clusters with fewer items are not in use.
 MIN_COUNT = 2.0
 
 #: Sets the parameters of one restart to what is proposed.
@@ -53,7 +53,7 @@ class Climber(ABC):
 
     @abstractmethod
     def counts(self, restart: int) -> Float[Tensor, "K"]:
-        """Expected number of items of each cluster."""
+        """Number of items of each cluster."""
 
     @abstractmethod
     def components(self, restart: int) -> Float[Tensor, "K F"]:
@@ -82,6 +82,7 @@ def climb(climber: Climber, propose: Proposals) -> Tensor:
     accepted = torch.zeros(climber.model.num_restarts, dtype=torch.long)
     rejected = accepted.clone()
     before, first = _state(climber), climber.bound()
+    rejected[~first.isfinite()] = REJECTIONS  # a restart that has diverged
     best = climber.refitted_bound()
     waiting = propose(climber)
     while True:

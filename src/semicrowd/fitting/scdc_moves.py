@@ -1,5 +1,7 @@
 """Moves of SCDC's clusters: the head of q(z | o) learns the clusters that a move proposes, the mixture follows."""
 
+from functools import cached_property
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -11,8 +13,9 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 
-#: Steps of the head's quasi-Newton method, and the logit of a cluster that has nothing any more.
-HEAD_STEPS, NOTHING = 100, -10.0
+#: Steps of the head's quasi-Newton method; weight of its squared change, without which a few items that can be told
+#: apart would get weights without end; the logit of a cluster that has nothing any more.
+HEAD_STEPS, NEAR, NOTHING = 100, 1e-5, -10.0
 
 
 class SCDCClimber(Climber):
@@ -55,8 +58,9 @@ class SCDCClimber(Climber):
         return self.bound()
 
     def counts(self, restart: int) -> Float[Tensor, "K"]:
-        """By q(z | o)."""
-        return self._shares[restart].sum(0)
+        """Items whose likeliest cluster it is: of many items, every cluster has a few in expectation."""
+        K = self._shares.shape[-1]
+        return torch.bincount(self._shares[restart].argmax(-1), minlength=K).double()
 
     def components(self, restart: int) -> Float[Tensor, "K F"]:
         """What a conjugate mixture's would be, of q(z, x | o)."""
@@ -79,22 +83,22 @@ class SCDCClimber(Climber):
 
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """``keep`` has the q(z | o) of both, and of W_z the mean, each by its items."""
-        target = self._shares[restart].clone()
+        target, both = self._present(restart), [keep, gone]
+        counts = target.sum(0)[both]
+        share = (counts / counts.sum()).float()
         target[:, keep] += target[:, gone]
         target[:, gone] = 0
-        both = [keep, gone]
-        counts = self.counts(restart)[both]
-        share = (counts / counts.sum()).float()
         head, of_clusters = self.model.classifier.head, self.model.encoder.cluster
         head.weight[restart, :, keep] = head.weight[restart][:, both] @ share
         head.bias[restart, keep] = head.bias[restart, both] @ share
-        head.bias[restart, gone] = NOTHING
+        head.weight[restart, :, gone], head.bias[restart, gone] = 0.0, NOTHING
         of_clusters[restart, keep] = share @ of_clusters[restart, both]
         self._teach_head(restart, target)
 
     def divide(self, restart: int, cut: Cut, free: int) -> None:
         """``free`` has the cluster's q(z | o) of the items that go, and a copy of its W_z."""
-        target, rows = self._shares[restart].clone(), torch.from_numpy(cut.rows).to(self._shares.device)
+        target = self._present(restart)
+        rows = torch.from_numpy(cut.rows).to(target.device)
         target[:, free] = 0
         target[rows, free] = target[rows, cut.cluster]
         target[rows, cut.cluster] = 0
@@ -104,19 +108,31 @@ class SCDCClimber(Climber):
         of_clusters[restart, free] = of_clusters[restart, cut.cluster]
         self._teach_head(restart, target)
 
+    @cached_property
+    def _units(self) -> Float[Tensor, "R N w"]:
+        """What the head sees: no move changes it."""
+        units = self.model.classifier.net.units
+        return torch.cat([units(piece) for piece in self.model.pieces(self.data.features)], 1).double()
+
+    def _present(self, restart: int) -> Float[Tensor, "N K"]:
+        """q(z | o) of the present head; what the last refit saw may have been rejected since."""
+        head = self.model.classifier.head
+        weight, bias = head.weight[restart].double(), head.bias[restart].double()
+        return torch.addmm(bias, self._units[restart], weight).softmax(-1)
+
     def _teach_head(self, restart: int, target: Float[Tensor, "N K"]) -> None:
-        """Multinomial logistic regression of q(z | o) on the units below its head, which stay."""
-        head, units = self.model.classifier.head, self.model.classifier.net.units
-        rows = torch.cat([units(piece)[restart].double() for piece in self.model.pieces(self.data.features)])
-        weight, bias = (value[restart].detach().double().clone().requires_grad_() for value in (head.weight, head.bias))
+        """Multinomial logistic regression of q(z | o) on the units below its head, near the present weights."""
+        head, units = self.model.classifier.head, self._units[restart]
+        first = [value[restart].detach().double() for value in (head.weight, head.bias)]
+        weight, bias = (value.clone().requires_grad_() for value in first)
         optimizer = torch.optim.LBFGS([weight, bias], max_iter=HEAD_STEPS, line_search_fn="strong_wolfe")
 
         def loss() -> Tensor:
             optimizer.zero_grad()
-            value = -(target * torch.addmm(bias, rows, weight).log_softmax(-1)).sum(-1).mean()
+            value = -(target * torch.addmm(bias, units, weight).log_softmax(-1)).sum(-1).mean()
+            value = value + NEAR * ((weight - first[0]).square().sum() + (bias - first[1]).square().sum())
             value.backward()
             return value
 
-        with torch.enable_grad():
-            optimizer.step(loss)
+        optimizer.step(loss)
         head.weight[restart], head.bias[restart] = weight.detach().float(), bias.detach().float()

@@ -134,8 +134,11 @@ class SCDC(GenerativeModel):
             quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()
 
-    def item_terms(self, features: Tensor, generator: torch.Generator) -> ItemTerms:
+    def item_terms(self, features: Tensor, generator: torch.Generator, *, shared: bool = False) -> ItemTerms:
         """L_local of items [B, D] with the sum over z inside; x by one reparameterised draw for each cluster.
+
+        ``shared``: all clusters of an item have the same noise, whichever are evaluated, so that bounds of models whose
+        clusters differ can be compared.
 
         Networks are evaluated at the fewest clusters of each item that hold all but ``drop_mass`` = δ of its
         q(z | o), at ``max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is that of the
@@ -148,7 +151,9 @@ class SCDC(GenerativeModel):
         log_q = self.classifier(features)
         pairs = self._kept_clusters(log_q)
         mean, variance = self.encoder(features, pairs.item, pairs.cluster)
-        x = mean + variance.sqrt() * torch.randn(mean.shape, generator=generator, device=mean.device)
+        shape = (len(mean), len(features), mean.shape[-1]) if shared else mean.shape
+        noise = torch.randn(shape, generator=generator, device=mean.device)
+        x = mean + variance.sqrt() * (noise.index_select(1, pairs.item) if shared else noise)
         log_likelihood = self.decoder.log_likelihood(x, features.index_select(0, pairs.item))
         kl_x = (pairs.share * kl_to_components(mean, variance, self.location, self._scale())).sum(-1)
         kl_z = (log_q.exp() * (log_q - self.logits_pi.log_softmax(-1)[:, None])).sum(-1)
@@ -211,7 +216,7 @@ class SCDC(GenerativeModel):
         for piece in self.pieces(data.features):
             both = piece if data.views is None else torch.cat([piece, data.views.of(piece, moved)])
             for _ in range(samples):
-                terms = self.item_terms(both, generator)
+                terms = self.item_terms(both, generator, shared=True)
                 for name in names:
                     totals[name] += getattr(terms, name).double().sum(1).cpu() / samples
             if data.views is not None:
@@ -273,13 +278,14 @@ class SCDC(GenerativeModel):
     def refit_mixture(self, sums: Float[Tensor, "R K F"], least: float) -> None:
         """The π, μ and Σ that L_local is highest at, given q(z, x | o), from :attr:`ItemStatistics.of_clusters`.
 
-        Clusters of fewer items than ``least`` keep their μ and Σ.
+        No π is below 10⁻⁶. Clusters of fewer items than ``least``, views counted, keep their μ and Σ, and so do those
+        of a restart that has diverged.
         """
         d = self.location.shape[-1]
         counts = sums[..., -1:]
         mean, second = (sums[..., : d + d * d] / counts.clamp(min=least)).split((d, d * d), -1)
         covariance = second.unflatten(-1, (d, d)) - mean[..., None] * mean[..., None, :]
-        used = counts[..., 0] >= least
+        used = (counts[..., 0] >= least) & covariance.isfinite().flatten(-2).all(-1)
         self.location[used] = mean[used].float()
         self.raw_scale[used] = _raw_scale(covariance[used])
         self.logits_pi.copy_((counts / counts.sum(1, keepdim=True)).clamp(min=1e-6).log()[..., 0])
@@ -289,9 +295,10 @@ class SCDC(GenerativeModel):
         """What q(z, x | o) expects of items."""
         log_q = self.classifier(features)
         pairs = self._kept_clusters(log_q)
-        mean, variance = self.encoder(features, pairs.item, pairs.cluster)
+        # In float64 from here: of tight clusters far from 0 a variance is a small difference.
+        mean, variance = (of_x.double() for of_x in self.encoder(features, pairs.item, pairs.cluster))
         second = mean[..., None] * mean[..., None, :] + variance.diag_embed()
-        t_x = torch.cat([mean, second.flatten(-2)], -1).double()
+        t_x = torch.cat([mean, second.flatten(-2)], -1)
         of_clusters = pairs.share.mT.double() @ torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1)
         B = len(features)
         return ItemStatistics(log_q.exp().double(), t_x[:, :B], of_clusters)

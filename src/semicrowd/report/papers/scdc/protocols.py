@@ -20,7 +20,7 @@ _COMMON = (
     Setting("model.optimizer", "optimiser of the networks", "momentum", said="steps with momentum .9", model="bayes"),
     Setting("model.natural_gradient", "natural gradient", "full", said="with both terms of eq. 17", model="bayes"),
     Setting("model.step_size", "step on the global posterior", 1e-4, model="bayes"),
-    Setting("model.merge_every", "epochs between rounds of merges (0: none)", 0, model="bayes"),
+    Setting("model.merge_every", "epochs between rounds of merges (0: none)", 0),
     Setting("model.amortisation", "weight of the recognition network's own objective", 0.0, model="bayes"),
     Setting("model.initial_quality", "first sensitivities and specificities", "paper", with_answers=True,
             said="each from Beta(1, 1)", model="scdc"),
