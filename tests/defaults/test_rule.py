@@ -76,7 +76,8 @@ def test_mnist_with_answers(facts: Facts) -> None:
     )  # fmt: skip
     assert recipe("scdc", {}, facts) == Recipe(
         SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
-        NetSettings(**given), StartSettings(**OF_START, teach_epochs=2), ViewSettings(), TrainingSettings(epochs=10),
+        NetSettings(**given), StartSettings(**OF_START | ALONE, teach_epochs=2), ViewSettings("affine"),
+        TrainingSettings(epochs=6),
     )  # fmt: skip
     conv = Recipe(
         BayesSettings(**PIXELS, **OF_BAYES | {"amortisation": 100.0}, sample_size=2 if facts.num_tasks else None),

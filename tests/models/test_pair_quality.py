@@ -79,19 +79,21 @@ def test_a_witness_is_the_number_of_answers_that_fail_together() -> None:
     assert witness(same, alone.index.whole, 1).tolist() == [1]
 
 
-def test_who_has_made_no_error_yet_may_still_make_one(
+def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(
     crowds: list[tuple[PairAnnotations, np.ndarray, np.ndarray]]
 ) -> None:
-    """Reported rates are those of the answers, and the interval of a rate of 1 begins below .999."""
-    answers, kinds, _ = crowds[0]
-    z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
-    believed = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-    found = judged(believed, True, z, answers.index.whole)
-    for mean, interval, true in zip(found.mean(), found.interval(), answers.empirical_quality(kinds), strict=True):
-        np.testing.assert_allclose(mean[0], true, atol=0.05)
-        assert (interval[..., 0] <= mean).all()
-        assert (interval[..., 1] >= mean).all()
-        assert interval[0, true == 1, 0].max() < 0.999
+    """Mean errors over 120 annotators; and the interval of who has made no error yet begins below .999."""
+    errors = np.zeros((2, 2))
+    for answers, kinds, truth in crowds:
+        z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
+        believed = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
+        found, of_answers = judged(believed, True, z, answers.index.whole), answers.empirical_quality(kinds)
+        for side, (mean, interval) in enumerate(zip(found.mean(), found.interval(), strict=True)):
+            errors[side] += np.abs(mean[0] - truth[side]).mean(), np.abs(of_answers[side] - truth[side]).mean()
+            assert (interval[..., 0] <= mean).all()
+            assert (interval[..., 1] >= mean).all()
+            assert interval[0, of_answers[side] == 1, 0].max() < 0.999
+    assert (errors[:, 0] < 0.8 * errors[:, 1]).all()
 
 
 def test_point_estimates_stand_with_intervals_of_the_counts() -> None:

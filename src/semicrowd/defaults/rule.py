@@ -142,11 +142,12 @@ def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
         if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
             yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
-    if facts.num_answers <= FEW_ANSWERS and facts.image_shape is not None and len(facts.image_shape) == 2:
+    grey, few = facts.image_shape is not None and len(facts.image_shape) == 2, facts.num_answers <= FEW_ANSWERS
+    if grey and (few or not bayes):
         views = {"views.kind": "affine", "batch_size": 128, "start.kind": "communities"}
-        yield views, "few answers or none: views say what may change within a kind"
-        yield {"start.epochs": 12}, "few answers or none: communities are of a longer VAE"
-        yield {"epochs": 8 if bayes else 6}, "few answers or none: accuracy has settled by then"
+        yield views, "views say what may change within a kind"
+        yield {"start.epochs": 12}, "communities are of a longer VAE"
+        yield {"epochs": 8 if bayes else 6}, "with views, accuracy has settled by then"
         if bayes:
             yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
 

@@ -34,7 +34,7 @@ def judged(
     for z in probabilities.double():
         of_sides = pair_counts((z[answers.i] * z[answers.j]).sum(-1), answers, num_annotators)
         shapes.append([witnessed(counts, unit) for counts, unit in of_sides])
-        rates.append([usual_rate(counts) for counts, _ in of_sides])
+        rates.append([usual_rate(counts / unit[:, None]) for counts, unit in of_sides])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -82,6 +82,10 @@ def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M"]) ->
 
 
 def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
-    """Posterior mean of a rate from right and wrong answers, under the prior that a crowd shares."""
+    """Posterior mean of a rate from right and wrong witnesses, under the prior that a crowd shares.
+
+    Witnesses are answers over their units: taken for independent, the answers of some tasks would make annotators who
+    are all alike look different, and the prior as wide.
+    """
     shape = counts + common_beta(counts, USUAL_QUALITY)
     return shape[:, 0] / shape.sum(-1)
