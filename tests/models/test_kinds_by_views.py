@@ -9,6 +9,7 @@ import torch
 from scipy.ndimage import gaussian_filter, rotate
 from tests.small_fits import SmallFit, small_fit
 
+from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.expfam import gaussian
 from semicrowd.metrics import clustering_scores
@@ -52,6 +53,30 @@ def test_kinds_are_found_where_communities_cut_them_in_pieces(kind: str, monkeyp
     assert data.labels is not None
     assert clustering_scores(data.labels, clusters)["acc"] > 0.95
     assert (np.bincount(clusters, minlength=12) > 15).sum() == 3
+
+
+@pytest.mark.parametrize("right", [0.9, 0.1])
+def test_answers_join_the_communities_of_a_kind(right: float) -> None:
+    """Right nine times of ten, or an annotator who says the opposite: three kinds at the start, before any training."""
+    data, rng = strokes(600, np.random.default_rng(0)), np.random.default_rng(1)
+    assert data.labels is not None
+    answers = two_coin(
+        data.labels, rng, num_annotators=2, pairs_per_annotator=2000, num_annotated=200,
+        sensitivity=[0.9, right], specificity=[0.9, right],
+    )  # fmt: skip
+    starts = {}
+    for name, given in (("without", None), ("with", answers)):
+        fit = small_fit(
+            "scdc", data.features, given, batch_size=50, K=12, latent_dim=3, hidden=(60, 60), likelihood="bernoulli",
+            start={"kind": "communities", "epochs": 30, "teach_epochs": 30, "learning_rate": 0.003},
+            image_shape=(SIZE, SIZE),
+        )  # fmt: skip
+        fit.begin()
+        starts[name] = fit.clusters()
+    assert len(np.unique(starts["without"])) > 3
+    assert len(np.unique(starts["with"])) == 3
+    accuracy = {name: clustering_scores(data.labels, found)["acc"] for name, found in starts.items()}
+    assert accuracy["with"] > max(0.9, accuracy["without"])
 
 
 def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytest.MonkeyPatch) -> None:

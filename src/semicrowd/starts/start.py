@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.mixture import partition_posterior
@@ -47,7 +48,7 @@ def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, s
         _begin_with(model, data, settings, t_x, _from_features(model, data, say), say, of_latent=False)
         return
     if settings.kind == "communities":
-        clusters = _communities(model, data, t_x, say)
+        clusters = _communities(Cells(model, data, settings, t_x), say)
     else:
         say("start: partitions of the latent means")
         clusters = _cells(model, data, settings, t_x)
@@ -60,9 +61,13 @@ def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
     return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
 
 
-def _communities(model: GenerativeModel, data: TrainingData, t_x: Tensor, say: Say) -> Int[Tensor, "R N"]:
-    """Communities of neighbouring latent means, of the items and of a view of each where there are views."""
-    means, views = latent_means(model, t_x), None
+def _communities(cells: Cells, say: Say) -> Int[Tensor, "R N"]:
+    """Communities of neighbouring latent means, of the items and of a view of each where there are views.
+
+    Those that the answers say are one kind are joined.
+    """
+    model, data = cells.model, cells.data
+    means, views = latent_means(model, cells.t_x), None
     if data.views is not None:
         noise = torch_stream(data.seed, "communities/views", device=data.device)
         moved = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
@@ -71,9 +76,13 @@ def _communities(model: GenerativeModel, data: TrainingData, t_x: Tensor, say: S
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
         found = communities(latent, model.num_clusters, rng, None if views is None else views[restart])
-        say(f"start: {found.max() + 1} communities of neighbours")
+        said = f"start: {found.max() + 1} communities of neighbours"
         if data.annotations is not None:
             model.reverse_annotators(restart, reversed_annotators(found, data.annotations))
+            weight = cells.answer_weights(restart, data.annotations)
+            found = join_cells(found, data.annotations, weight, model.num_clusters)
+            said += f", {found.max() + 1} when joined by the answers"
+        say(said)
         clusters.append(torch.from_numpy(found))
     return torch.stack(clusters)
 
