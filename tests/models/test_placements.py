@@ -147,7 +147,7 @@ def test_a_merge_keeps_the_counts_of_slips() -> None:
 
 
 def test_refits_find_misplacements_and_a_state_keeps_them(data: TrainingData, labels: np.ndarray) -> None:
-    """With the right clusters given, the reported rates are those of the answers, within their intervals."""
+    """With the right clusters given, the reported rates lie between the answers' and the crowd's."""
     model, answers = build(K=3), data.annotations
     assert answers is not None
     set_clusters(model, data, labels)
@@ -157,7 +157,9 @@ def test_refits_find_misplacements_and_a_state_keeps_them(data: TrainingData, la
     assert believed is not None
     truth = answers.empirical_quality(labels)
     for mean, interval, true in zip(found.mean(), found.interval(), truth, strict=True):
-        assert np.abs(mean - true).max() < 0.05
+        crowd = true.mean()
+        assert (np.minimum(true, crowd) - 0.02 <= mean).all()
+        assert (mean <= np.maximum(true, crowd) + 0.02).all()
         errs = true < 1
         assert ((interval[..., 0] <= true) & (true <= interval[..., 1]))[:, errs].mean() >= 0.8
     slips = beta.to_standard(model.globals.eta["slips"].detach()) - beta.to_standard(model.globals.prior("slips"))
