@@ -61,17 +61,21 @@ def test_the_gaussian_has_nearly_the_posteriors_moments(loss: str) -> None:
 
 @pytest.mark.parametrize("loss", ["svm", "logistic"])
 def test_what_was_cut_without_hyperplanes_is_joined(loss: str) -> None:
-    """Two chains, each cut in two halves: items one at a time do not get out of that."""
+    """Two chains, each cut in two halves: items one at a time do not get out of that in any of three runs.
+
+    With moves a run is soon at two or stays at three, by chance and by the machine's rounding: one of six is at two.
+    """
     x, truth = draw_chains()
     items, _ = rotated(np.column_stack([(x - x.mean(0)) / x.std(0) / np.sqrt(2), np.ones(len(x))]))
     clusters = gaussian(x, x.mean(0), 0.01, 4, 0.5 * np.diag(x.var(0)))
-    found = []
-    for splits in (0, 20):
+
+    def end(splits: int, seed: int) -> int:
         chain = Chain(Model(clusters, len(x), planes=Hyperplanes(items, loss, 1.0), splits=splits))
         chain.begin(2 * truth + (x[:, 0] > 0))
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(seed)
         for _ in range(8):
             chain.sweep(rng)
-        found.append(chain.clusters)
-    assert found[0] == 4
-    assert found[1] in ((2, 3) if loss == "svm" else (2,))  # by the machine's rounding an SVM's chain stays at three
+        return chain.clusters
+
+    assert [end(0, seed) for seed in range(3)] == [4, 4, 4]
+    assert any(end(20, seed) == 2 for seed in range(6))
