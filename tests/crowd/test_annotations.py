@@ -1,5 +1,6 @@
 """What answers are accepted, and what is worked out from them."""
 
+import itertools
 import math
 import re
 from typing import Any
@@ -72,3 +73,22 @@ def test_empirical_quality_counts_by_hand() -> None:
     assert sensitivity[0] == 0.5
     assert math.isnan(sensitivity[1])
     assert specificity.tolist() == [pytest.approx(2 / 3), 1.0]
+    for soft, hard in zip(answers.empirical_quality(np.eye(2)[labels]), (sensitivity, specificity), strict=True):
+        np.testing.assert_array_equal(soft, hard)
+
+
+def test_quality_by_probabilities_is_a_ratio_of_expected_counts() -> None:
+    """Against the sum over every way in which items of independent kinds can be."""
+    rng = np.random.default_rng(3)
+    q = rng.dirichlet(np.ones(3), size=4)
+    pairs = list(itertools.combinations(range(4), 2))
+    rows = [(i, j, worker, rng.integers(2)) for worker in range(2) for i, j in pairs]
+    answers = PairAnnotations.from_arrays(*np.array(rows).T, num_items=4)
+    right, seen = np.zeros((2, 2)), np.zeros((2, 2))
+    for kinds in itertools.product(range(3), repeat=4):
+        chance = np.prod([q[i, k] for i, k in enumerate(kinds)])
+        for i, j, worker, answer in rows:
+            same = kinds[i] == kinds[j]
+            seen[int(not same), worker] += chance
+            right[int(not same), worker] += chance * (answer == same)
+    np.testing.assert_allclose(answers.empirical_quality(q), right / seen, rtol=1e-12)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -47,6 +48,19 @@ def test_answers_about_new_items(quick: Callable[..., CrowdClusterer], problem: 
     strangers = [[0, 1, 7, 1]]
     with pytest.raises(UserError, match="annotator 7 is not among the 5 of the fit"):
         model.predict(features, np.array(strangers))
+
+
+def test_what_a_fit_asks_of_views_its_prediction_asks_too(quick: Callable[..., CrowdClusterer]) -> None:
+    i = np.arange(0, 20, 2)
+    pairs = PairAnnotations.from_arrays(i, i + 1, 0 * i, i // 2 % 2, num_items=60)
+    images = np.random.default_rng(4).random((60, 36)).astype(np.float32)
+    settings = {"start.epochs": 5, "start.teach_epochs": 5, "start.kind": "cells", "model.hidden": (8,),
+                "model.preparation": "none", "views.kind": "affine"}  # fmt: skip
+    model = quick("scdc", image_shape=(6, 6), settings=settings).fit(images, pairs)
+    known = model.result_.final.known[pairs.annotated]
+    np.testing.assert_allclose(model.predict_proba(images, pairs)[pairs.annotated], known, atol=1e-6)
+    unasked = model.model_.annotated_posterior(torch.from_numpy(images), pairs).probabilities[model.result_.best]
+    assert np.abs(unasked.numpy() - known).max() > 1e-3
 
 
 def test_clusters_generate_items_as_they_came(quick: Callable[..., CrowdClusterer], problem: Problem) -> None:

@@ -15,7 +15,8 @@ from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.errors import UserError
 from semicrowd.models import generative
-from semicrowd.models.scdc import QUALITY, SCDC, ItemTerms
+from semicrowd.models.scdc import ASKED_VIEWS, QUALITY, SCDC, ItemTerms
+from semicrowd.models.views import Views
 from semicrowd.settings.model import SCDCSettings
 
 Fit = SmallFit[SCDC]
@@ -295,3 +296,28 @@ def test_annotators_are_reversed_for_one_restart(scdc: Build) -> None:
     quality = model.logits_quality.detach().sigmoid()
     torch.testing.assert_close(quality[0], torch.full((2, 6), 0.9))
     torch.testing.assert_close(quality[1], torch.tensor(np.where(reverse, 0.1, 0.9)).float().expand(2, 6))
+
+
+def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None:
+    """Where the answers say nothing, the mean of q(z | o) of the item and of q(z | o') of its views, half each."""
+    fit = scdc(K=3, restarts=2)
+    model, annotated = fit.model, fit.annotations.annotated
+    with torch.no_grad():
+        model.logits_quality.zero_()
+    rng = np.random.default_rng(5)
+    moved = rng.normal(size=(ASKED_VIEWS, len(annotated), fit.features.shape[1])).astype(np.float32)
+    drawn = iter(torch.from_numpy(moved))
+
+    class Drawn(Views):
+        def __init__(self) -> None:
+            """Views as they were drawn above."""
+
+        def of(self, features: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002
+            return next(drawn)
+
+    found = model.annotated_posterior(fit.features, fit.annotations, Drawn()).probabilities
+    views = model.posterior(torch.from_numpy(moved).flatten(0, 1)).probabilities.unflatten(1, moved.shape[:2])
+    own = model.posterior(fit.features[annotated]).probabilities
+    torch.testing.assert_close(found, (own + views.mean(1)) / 2, rtol=1e-5, atol=1e-6)
+    again = model.annotated_posterior(fit.features, fit.annotations).probabilities
+    torch.testing.assert_close(again, own, rtol=1e-5, atol=1e-6)

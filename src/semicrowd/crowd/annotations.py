@@ -76,22 +76,25 @@ class PairAnnotations:
         """The answers alone: a copy makes its own index."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def empirical_quality(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sensitivity and specificity of each annotator against true labels.
+    def empirical_quality(self, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sensitivity and specificity of each annotator in the answers that there are, given what the items are.
 
         Parameters
         ----------
-        labels : [N] true classes
+        kinds : [N] classes, or [N, K] probabilities of them; expected counts are divided then
 
         Returns
         -------
         sensitivity, specificity : [M] each, NaN where the annotator saw no pair of that kind
         """
-        same = labels[self.i] == labels[self.j]
+        if kinds.ndim == 1:
+            same = (kinds[self.i] == kinds[self.j]).astype(np.float64)
+        else:
+            same = np.einsum("pk,pk->p", kinds[self.i], kinds[self.j], dtype=np.float64).clip(0, 1)
         rates = []
-        for relation, answer in ((same, 1), (~same, 0)):
-            seen = np.bincount(self.worker[relation], minlength=self.num_annotators)
-            right = np.bincount(self.worker[relation & (self.label == answer)], minlength=self.num_annotators)
+        for relation, answer in ((same, 1), (1 - same, 0)):
+            seen = np.bincount(self.worker, relation, self.num_annotators)
+            right = np.bincount(self.worker, relation * (self.label == answer), self.num_annotators)
             rates.append(np.divide(right, seen, out=np.full(len(seen), np.nan), where=seen > 0))
         return rates[0], rates[1]
 

@@ -48,11 +48,19 @@ def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndar
     return np.stack([np.minimum(low, mean), np.maximum(high, mean)], -1)
 
 
-def worker_frame(estimates: WorkerPosterior, best: int, answers: PairAnnotations) -> pd.DataFrame:
+def worker_frame(
+    estimates: WorkerPosterior, best: int, answers: PairAnnotations, kinds: np.ndarray
+) -> pd.DataFrame:
     """What is believed of the annotators under the restart ``best``, a row for each.
 
     Columns are annotator (the name), pairs (answers), sensitivity and specificity, each with the ends of its 90 %
-    interval, and weight: logit α + logit β in nats, what one "same" and one "different" of the annotator say together.
+    interval, weight: logit α + logit β in nats, what one "same" and one "different" of the annotator say together,
+    and observed_sensitivity and observed_specificity: not what is to be expected of the annotator's next answers but
+    the share of right ones in those that there are, going by ``kinds``.
+
+    Parameters
+    ----------
+    kinds : clusters [N] of the items or their probabilities [N, K], with all that is known of each
     """
     columns: dict[str, Any] = {
         "annotator": list(answers.worker_names),
@@ -65,4 +73,5 @@ def worker_frame(estimates: WorkerPosterior, best: int, answers: PairAnnotations
         columns |= {name: mean[best], f"{name}_low": low, f"{name}_high": high}
         rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
         weight = weight + np.log(rate / (1 - rate))
-    return pd.DataFrame(columns | {"weight": weight})
+    observed = zip(names, answers.empirical_quality(kinds), strict=True)
+    return pd.DataFrame(columns | {"weight": weight} | {f"observed_{name}": rate for name, rate in observed})

@@ -34,8 +34,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     labels_ : [N] clusters of the items of ``fit``, answers included
     n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
-        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats); None of a method that does
-        not judge them
+        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of right ones
+        among the answers that there are (observed_…); None of a method that does not judge them
     seed_ : the seed that ``random_state`` is or gave
     n_features_in_, feature_names_in_ : of X, the names where it is a data frame
     """
@@ -96,7 +96,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
         if answers is not None and self.result_.workers is not None:
-            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers)
+            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, self.result_.final.known)
         return self
 
     def fit_predict(self, X: Any, pairs: Any = None, **options: Any) -> np.ndarray:

@@ -20,6 +20,7 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.models.generative import GenerativeModel
+from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import choice, each, setting, whole
@@ -112,7 +113,8 @@ class _Generative(GenerativeParameters, CrowdClusterer):
             found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
             if answers is not None:
                 known = self._as_known(answers)
-                joint = self.model_.annotated_posterior(features, known).probabilities[best].numpy()
+                views = build_views(self.recipe_.views, self.image_shape)
+                joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
                 found = found.replace(known.annotated, Assignment.of(joint))
         assert found.memberships is not None
         return found.memberships

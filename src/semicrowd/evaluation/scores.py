@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
@@ -11,6 +12,8 @@ from semicrowd.data import Dataset
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.metrics import cluster_counts, clustering_scores, worker_rank, worker_recovery
 from semicrowd.metrics.chains import mixing
+
+_QUALITY = ("sensitivity", "specificity")
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,14 @@ def score(
         labels = None if data.labels is None else data.labels[items]
         scores |= _scores("annotated", labels, found.final.cluster[items])
         if found.workers is not None:
-            workers = worker_frame(found.workers, found.best, answers)
-            for name in ("true_sensitivity", "true_specificity"):
-                truth = getattr(answers, name)
-                workers[name] = np.nan if truth is None else truth
-            scores |= _recovery(workers)
+            workers = worker_frame(found.workers, found.best, answers, found.final.known)
+            for name in _QUALITY:
+                truth = getattr(answers, f"true_{name}")
+                workers[f"true_{name}"] = np.nan if truth is None else truth
+                scores |= _recovery(name, workers[name], workers[f"true_{name}"])
+            if data.labels is not None:
+                for name, in_truth in zip(_QUALITY, answers.empirical_quality(data.labels), strict=True):
+                    scores |= _recovery(f"observed_{name}", workers[f"observed_{name}"], in_truth)
     return Evaluation(found, test, workers, scores, restart_scores)
 
 
@@ -107,13 +113,12 @@ def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, flo
     return found | chains
 
 
-def _recovery(workers: pd.DataFrame) -> dict[str, float]:
+def _recovery(name: str, estimated: ArrayLike, true: ArrayLike) -> dict[str, float]:
+    estimated, true = np.asarray(estimated), np.asarray(true)
     scores = {}
-    for name in ("sensitivity", "specificity"):
-        estimated, true = (workers[column].to_numpy() for column in (name, f"true_{name}"))
-        if np.isfinite(true).any():
-            scores[f"workers/{name}_mae"] = worker_recovery(estimated, true)
-        rank = worker_rank(estimated, true)
-        if rank is not None:
-            scores[f"workers/{name}_rank"] = rank
+    if np.isfinite(true).any():
+        scores[f"workers/{name}_mae"] = worker_recovery(estimated, true)
+    rank = worker_rank(estimated, true)
+    if rank is not None:
+        scores[f"workers/{name}_rank"] = rank
     return scores

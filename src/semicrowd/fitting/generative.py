@@ -123,7 +123,7 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
     features = assignment(posterior.probabilities[best])
     final, workers = features, model.workers()
     if data.annotations is not None:
-        with_answers = model.annotated_posterior(data.features, data.annotations)
+        with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
         final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
         assert workers is not None
         workers = judged(workers, model.places, with_answers.probabilities, data.annotations.index.whole)

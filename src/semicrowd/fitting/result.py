@@ -35,6 +35,11 @@ class Assignment:
         """Clusters [N] of a method without probabilities."""
         return cls(np.asarray(cluster).astype(np.int64), np.full(len(cluster), np.nan))
 
+    @property
+    def known(self) -> np.ndarray:
+        """Memberships [N, K] where there are, else clusters [N]."""
+        return self.cluster if self.memberships is None else self.memberships
+
     def replace(self, items: np.ndarray, new: "Assignment") -> "Assignment":
         """This assignment with that of ``items`` taken from ``new``, one row for each of them."""
         cluster, probability = self.cluster.copy(), self.probability.copy()

@@ -215,7 +215,12 @@ class BayesSCDC(GenerativeModel):
         found = [self.infer(Part(piece, None, None, 1.0))[0] for piece in pieces(features, *self._where)]
         return _posterior(found)
 
-    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
+    def annotated_posterior(
+        self,
+        features: Float[Tensor, "N D"],
+        annotations: PairAnnotations,
+        views: Views | None = None,  # noqa: ARG002 - the bound has them as links, here messages come of answers alone
+    ) -> Posterior:
         """Posterior of the annotated items, message passing over the whole graph."""
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)].to(self.device)

@@ -165,8 +165,15 @@ class GenerativeModel(nn.Module, ABC):
         """Posterior of items from their features alone; deterministic."""
 
     @abstractmethod
-    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
-        """Posterior of ``annotations.annotated`` (rows of ``features``) with their answers; deterministic."""
+    def annotated_posterior(
+        self, features: Float[Tensor, "N D"], annotations: PairAnnotations, views: Views | None = None
+    ) -> Posterior:
+        """Posterior of ``annotations.annotated`` (rows of ``features``) with their answers; deterministic.
+
+        Parameters
+        ----------
+        views : the model may ask its network about views of these items, too
+        """
 
     @abstractmethod
     def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:

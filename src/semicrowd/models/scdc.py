@@ -29,6 +29,8 @@ from semicrowd.settings.model import SCDCSettings
 
 #: Least and largest α and β after a refit: their logits stay finite.
 QUALITY = (1e-3, 1 - 1e-3)
+#: Views of an annotated item whose q(z | o) is averaged.
+ASKED_VIEWS = 30
 #: Standard deviation of the initial μ_k, as BayesSCDC has it (App. B).
 INITIAL_LOCATION_SD = 3.0
 
@@ -192,13 +194,27 @@ class SCDC(GenerativeModel):
         return Posterior(torch.cat(probabilities, 1).cpu().float(), torch.cat(latent, 1).cpu().float())
 
     @torch.no_grad()
-    def annotated_posterior(self, features: Float[Tensor, "N D"], annotations: PairAnnotations) -> Posterior:
-        """q(z | o) updated by the answers."""
+    def annotated_posterior(
+        self, features: Float[Tensor, "N D"], annotations: PairAnnotations, views: Views | None = None
+    ) -> Posterior:
+        """q(z | o), half of it of the items' views where there are, updated by the answers."""
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)]
         alone = self.posterior(items)
-        log_z = self._with_answers(self.classifier(items.to(self.device)), answers)
-        return Posterior(log_z.exp().cpu().float(), alone.latent_mean)
+        unary = self.classifier(items.to(self.device))
+        if views is not None:
+            unary = self._with_views(unary, items.to(self.device), views)
+        return Posterior(self._with_answers(unary, answers).exp().cpu().float(), alone.latent_mean)
+
+    def _with_views(self, unary: Float[Tensor, "R n K"], items: Float[Tensor, "n D"], views: Views) -> Tensor:
+        """ln of the mean of q(z | o) and of q(z | o') of so many views o' of each item, from the same stream always.
+
+        The network has learned the answers about an item, the wrong ones too, and is sure of it; of its views it has
+        heard less.
+        """
+        noise = torch_stream(0, "evaluation/answered", device=self.device)
+        of_views = sum(self.classifier(views.of(items, noise)).exp() for _ in range(ASKED_VIEWS)) / ASKED_VIEWS
+        return (0.5 * (unary.exp() + of_views)).clamp(min=torch.finfo(unary.dtype).tiny).log()
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
         """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""

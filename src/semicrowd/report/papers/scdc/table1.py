@@ -47,10 +47,9 @@ MEASURES = {
     "clusters": metric("clusters/used"),
 }
 ANNOTATOR_MEASURES = {
-    "sensitivity error": metric("workers/sensitivity_mae"),
-    "specificity error": metric("workers/specificity_mae"),
-    "sensitivity rank": metric("workers/sensitivity_rank"),
-    "specificity rank": metric("workers/specificity_rank"),
+    f"{quality} {name}": metric(f"workers/{quality.replace(' ', '_')}_{key}")
+    for name, key in (("error", "mae"), ("rank", "rank"))
+    for quality in ("sensitivity", "specificity", "observed sensitivity", "observed specificity")
 }
 
 
@@ -83,7 +82,9 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "answers and without views has a row of its own. "
             "The paper's NMI is adjusted mutual information with the 'max' average, so it stands beside ours of that "
             "kind; NMI proper follows. Errors are mean absolute errors of the annotators' estimated sensitivity and "
-            "specificity, rank correlations are Spearman's over the annotators who err. Seconds an epoch hold "
+            "specificity, rank correlations are Spearman's over the annotators who err; where a quality is called "
+            "observed, the share of right ones in the answers that there are is compared with what the labels say of "
+            "it. Seconds an epoch hold "
             "the start too and were measured on other machines: the difference is given as a ratio. " + task_curve.TEXT
         ),
         images=task_curve.images(collected, exhibit, folder),
