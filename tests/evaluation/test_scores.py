@@ -114,6 +114,17 @@ def test_two_who_err_have_no_rank_but_an_error() -> None:
     }  # fmt: skip
 
 
+def test_clusters_without_a_pair_of_a_kind_say_nothing_of_it() -> None:
+    """All in one cluster, and hard: no annotator has seen a pair of two kinds."""
+    found = replace(five_annotators(), final=Assignment.hard(np.zeros(6)))
+    known = PairAnnotations.from_arrays([0, 0, 1, 1, 2], [1, 3, 2, 4, 5], range(5), [1] * 5, num_items=6)
+    result = score(found, data(), known)
+    assert result.workers is not None
+    assert result.workers["observed_specificity"].isna().all()
+    assert result.scores["workers/observed_sensitivity_mae"] == 0  # of the two who were asked about a pair of one kind
+    assert not any("observed_specificity" in name for name in result.scores)
+
+
 def test_answers_that_there_are_compare_with_what_is_right_in_them() -> None:
     """Three annotators of pairs of items 0, 1, 2, of one kind, and 3; by q item 2 is with item 3 at three quarters."""
     q = np.array([[1, 0], [1, 0], [0.25, 0.75], [0, 1], [0, 1], [0, 1]])
@@ -125,11 +136,12 @@ def test_answers_that_there_are_compare_with_what_is_right_in_them() -> None:
     labels = np.array([0, 0, 0, 1, 1, 1])
     result = score(replace(found, workers=WorkerPosterior(quality, quality)), data(labels), known)
     assert result.workers is not None
-    # Pairs of one kind: of the first (0, 1) right, (0, 2) wrong: 1 of 1.25; of the second .25 and .75 right; .25 right.
-    assert result.workers["observed_sensitivity"].tolist() == pytest.approx([1 / 1.25, 1.0, 1.0])
+    # Pairs of one kind: of the first (0, 1) right, (0, 2) wrong: 1 of 1.25; of the second .25 and .75 right; of the
+    # third .25 of a pair, which is less than half of one.
+    assert result.workers["observed_sensitivity"].tolist() == pytest.approx([1 / 1.25, 1.0, np.nan], nan_ok=True)
     # Of two kinds: (0, 2) right at .75; (1, 2) and (2, 3) wrong; (0, 2) wrong at .75, (0, 3) right, (1, 3) wrong.
     assert result.workers["observed_specificity"].tolist() == pytest.approx([1.0, 0.0, 1 / 2.75])
-    # In truth: (0, 1) right and (0, 2) wrong; (1, 2) right; (0, 2) right. And: none; (2, 3) wrong; one of two right.
-    assert result.scores["workers/observed_sensitivity_mae"] == pytest.approx(0.3 / 3)
+    # In truth: (0, 1) right and (0, 2) wrong; (1, 2) right. And: none; (2, 3) wrong; one of two right.
+    assert result.scores["workers/observed_sensitivity_mae"] == pytest.approx(0.3 / 2)
     assert result.scores["workers/observed_specificity_mae"] == pytest.approx((0.5 - 1 / 2.75) / 2)
     assert "workers/sensitivity_mae" not in result.scores  # what they are in the long run is not known

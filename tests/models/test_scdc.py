@@ -312,7 +312,9 @@ def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None
         def __init__(self) -> None:
             """Views as they were drawn above."""
 
-        def of(self, features: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002
+        def of(self, features: Tensor, generator: torch.Generator, *, shared: bool = False) -> Tensor:  # noqa: ARG002
+            assert shared
+            assert torch.equal(features, fit.features[annotated])
             return next(drawn)
 
     found = model.annotated_posterior(fit.features, fit.annotations, Drawn()).probabilities

@@ -83,3 +83,14 @@ def test_views_of_what_is_no_image_are_refused() -> None:
     with pytest.raises(UserError, match=r"views\.kind=other: expected none or affine"):
         ViewSettings(kind="other")
     assert build_views(ViewSettings(kind="none"), None) is None
+
+
+def test_images_that_share_a_draw_are_moved_alike() -> None:
+    """One image among others is moved as it is alone, and as a batch of one moves it by the same generator."""
+    features = images(12, 12)
+    views = Views(ViewSettings(kind="affine"), (12, 12))
+    together = views.of(features, torch.Generator().manual_seed(5), shared=True)
+    for image, moved in zip(features, together, strict=True):
+        alone = views.of(image[None], torch.Generator().manual_seed(5))[0]
+        torch.testing.assert_close(moved, alone)
+    assert (together - features).abs().max() > 0.02

@@ -50,7 +50,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
         "provenance.json", "status.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)
-    workers = ["workers/sensitivity_mae", "workers/specificity_mae"]
+    workers = [f"workers/{name}_mae" for name in ("sensitivity", "specificity")]
+    workers += [f"workers/observed_{name}_{of}" for of in ("mae", "rank") for name in ("sensitivity", "specificity")]
     assert list(metrics) == [*SCORES, *CLUSTERS, *workers, *ENDS]
     assert (metrics["epochs"], metrics["restart/best"]) == (1, 0)
     assert json.loads((run / "status.json").read_text())["status"] == "finished"
@@ -119,7 +120,9 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     metrics = metrics_of(run)
     assert metrics["annotated/acc"] == 1  # all answers are right
     assert metrics["train/acc"] == pytest.approx(26 / 40)  # the 28 others are in one cluster: 14 of them rightly
-    assert not any(name.startswith("workers/") for name in metrics)
+    # No true rates came with the answers; how many of them are right the labels say.
+    workers = {name: value for name, value in metrics.items() if name.startswith("workers/")}
+    assert workers == {"workers/observed_sensitivity_mae": 0, "workers/observed_specificity_mae": 0}
     assert [worker["annotator"] for worker in rows(run / "workers.csv")] == ["ann", "bob"]
     assert {path.name for path in (run / "figures").iterdir()} == {"clusters.png", "workers.png"}
     new = predict("run", "items.csv")

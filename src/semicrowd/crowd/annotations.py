@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from semicrowd.crowd.index import AnswerIndex
 from semicrowd.errors import UserError
 
+#: Answers whose items' probabilities are gathered at a time.
+_AT_ONCE = 100_000
+
 
 @dataclass(frozen=True)
 class PairAnnotations:
@@ -85,17 +88,21 @@ class PairAnnotations:
 
         Returns
         -------
-        sensitivity, specificity : [M] each, NaN where the annotator saw no pair of that kind
+        sensitivity, specificity : [M] each, NaN where the annotator saw no pair of that kind: less than half a one in
+            expectation
         """
         if kinds.ndim == 1:
             same = (kinds[self.i] == kinds[self.j]).astype(np.float64)
         else:
-            same = np.einsum("pk,pk->p", kinds[self.i], kinds[self.j], dtype=np.float64).clip(0, 1)
+            pieces = np.array_split(np.arange(self.num_pairs), self.num_pairs // _AT_ONCE + 1)
+            same = np.concatenate(
+                [np.einsum("pk,pk->p", kinds[self.i[p]], kinds[self.j[p]], dtype=np.float64) for p in pieces]
+            ).clip(0, 1)
         rates = []
         for relation, answer in ((same, 1), (1 - same, 0)):
             seen = np.bincount(self.worker, relation, self.num_annotators)
             right = np.bincount(self.worker, relation * (self.label == answer), self.num_annotators)
-            rates.append(np.divide(right, seen, out=np.full(len(seen), np.nan), where=seen > 0))
+            rates.append(np.divide(right, seen, out=np.full(len(seen), np.nan), where=seen >= 0.5))
         return rates[0], rates[1]
 
     @classmethod

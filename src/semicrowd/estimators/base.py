@@ -96,7 +96,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
         if answers is not None and self.result_.workers is not None:
-            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, self.result_.final.known)
+            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, self.result_.final.kinds)
         return self
 
     def fit_predict(self, X: Any, pairs: Any = None, **options: Any) -> np.ndarray:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
@@ -72,14 +71,16 @@ def score(
         labels = None if data.labels is None else data.labels[items]
         scores |= _scores("annotated", labels, found.final.cluster[items])
         if found.workers is not None:
-            workers = worker_frame(found.workers, found.best, answers, found.final.known)
+            workers = worker_frame(found.workers, found.best, answers, found.final.kinds)
             for name in _QUALITY:
                 truth = getattr(answers, f"true_{name}")
                 workers[f"true_{name}"] = np.nan if truth is None else truth
-                scores |= _recovery(name, workers[name], workers[f"true_{name}"])
+                scores |= _recovery(name, workers[name].to_numpy(), workers[f"true_{name}"].to_numpy(float))
             if data.labels is not None:
                 for name, in_truth in zip(_QUALITY, answers.empirical_quality(data.labels), strict=True):
-                    scores |= _recovery(f"observed_{name}", workers[f"observed_{name}"], in_truth)
+                    observed = workers[f"observed_{name}"].to_numpy()
+                    # Nobody's answers are about pairs of a kind that the clusters have no pair of.
+                    scores |= _recovery(f"observed_{name}", observed, np.where(np.isnan(observed), np.nan, in_truth))
     return Evaluation(found, test, workers, scores, restart_scores)
 
 
@@ -113,8 +114,7 @@ def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, flo
     return found | chains
 
 
-def _recovery(name: str, estimated: ArrayLike, true: ArrayLike) -> dict[str, float]:
-    estimated, true = np.asarray(estimated), np.asarray(true)
+def _recovery(name: str, estimated: np.ndarray, true: np.ndarray) -> dict[str, float]:
     scores = {}
     if np.isfinite(true).any():
         scores[f"workers/{name}_mae"] = worker_recovery(estimated, true)

@@ -36,7 +36,7 @@ class Assignment:
         return cls(np.asarray(cluster).astype(np.int64), np.full(len(cluster), np.nan))
 
     @property
-    def known(self) -> np.ndarray:
+    def kinds(self) -> np.ndarray:
         """Memberships [N, K] where there are, else clusters [N]."""
         return self.cluster if self.memberships is None else self.memberships
 

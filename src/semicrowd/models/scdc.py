@@ -201,20 +201,22 @@ class SCDC(GenerativeModel):
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)]
         alone = self.posterior(items)
-        unary = self.classifier(items.to(self.device))
-        if views is not None:
-            unary = self._with_views(unary, items.to(self.device), views)
+        unary = self.classifier(items.to(self.device)) if views is None else self._with_views(items, views)
         return Posterior(self._with_answers(unary, answers).exp().cpu().float(), alone.latent_mean)
 
-    def _with_views(self, unary: Float[Tensor, "R n K"], items: Float[Tensor, "n D"], views: Views) -> Tensor:
-        """ln of the mean of q(z | o) and of q(z | o') of so many views o' of each item, from the same stream always.
+    def _with_views(self, features: Float[Tensor, "n D"], views: Views) -> Float[Tensor, "R n K"]:
+        """ln of the mean of q(z | o) and of q(z | o') of so many views o' of each item.
 
         The network has learned the answers about an item, the wrong ones too, and is sure of it; of its views it has
-        heard less.
+        heard less. Items are moved alike and by the same draws always, so that what is said of one depends on no other.
         """
-        noise = torch_stream(0, "evaluation/answered", device=self.device)
-        of_views = sum(self.classifier(views.of(items, noise)).exp() for _ in range(ASKED_VIEWS)) / ASKED_VIEWS
-        return (0.5 * (unary.exp() + of_views)).clamp(min=torch.finfo(unary.dtype).tiny).log()
+        found = []
+        for items in self.pieces(features):
+            noise = torch_stream(0, "evaluation/answered")
+            moved = (views.of(items, noise, shared=True) for _ in range(ASKED_VIEWS))
+            of_views = torch.stack([self.classifier(one).exp() for one in moved]).mean(0)
+            found.append(0.5 * (self.classifier(items).exp() + of_views))
+        return torch.cat(found, 1).clamp(min=1e-30).log()
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
         """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""

@@ -39,14 +39,21 @@ class Views:
             raise UserError(f"views={settings.kind}: these data are no grey images; use views=none")
         self.settings, self.image_shape = settings, image_shape
 
-    def of(self, features: Float[Tensor, "B D"], generator: torch.Generator) -> Float[Tensor, "B D"]:
-        """Each image turned, sheared, scaled and moved by amounts of its own; zero outside.
+    def of(
+        self, features: Float[Tensor, "B D"], generator: torch.Generator, *, shared: bool = False
+    ) -> Float[Tensor, "B D"]:
+        """Each image turned, sheared, scaled and moved; zero outside.
 
         torchvision's transforms move all images of a batch by one draw, or one image after the other.
+
+        Parameters
+        ----------
+        shared : by the same amounts for all images, in place of amounts of its own for each
         """
         height, width = self.image_shape
         settings = self.settings
-        draws = 2 * torch.rand(len(features), 6, generator=generator, device=features.device) - 1
+        drawn = torch.rand(1 if shared else len(features), 6, generator=generator, device=generator.device)
+        draws = (2 * drawn - 1).to(features.device).expand(len(features), 6)
         angle, shear = math.radians(settings.rotate) * draws[:, 0], math.radians(settings.shear) * draws[:, 1]
         zoom_x, zoom_y = (1 + settings.scale * draws[:, i] for i in (2, 3))
         cos, sin, slope = angle.cos(), angle.sin(), shear.tan()

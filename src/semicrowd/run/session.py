@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -28,10 +29,10 @@ METRICS = (
     "clusters/used",
     "clusters/effective",
     "elbo/train",
-    "workers/sensitivity_mae",
-    "workers/specificity_mae",
-    "workers/sensitivity_rank",
-    "workers/specificity_rank",
+    *(
+        f"workers/{rate}{name}_{error}"
+        for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
+    ),
     "seconds/fit",
     "epochs",
     "restart/best",

@@ -84,7 +84,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "kind; NMI proper follows. Errors are mean absolute errors of the annotators' estimated sensitivity and "
             "specificity, rank correlations are Spearman's over the annotators who err; where a quality is called "
             "observed, the share of right ones in the answers that there are is compared with what the labels say of "
-            "it. Seconds an epoch hold "
+            "it, else what is to be expected of further answers with the true rate. Seconds an epoch hold "
             "the start too and were measured on other machines: the difference is given as a ratio. " + task_curve.TEXT
         ),
         images=task_curve.images(collected, exhibit, folder),
