@@ -45,7 +45,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     metrics = json.loads((run / "metrics.json").read_text())
     splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
               for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")]  # fmt: skip
-    others = ["clusters/occupied", "clusters/used", "clusters/effective", "elbo/train", "seconds/fit", "epochs",
+    others = ["clusters/occupied", "clusters/used", "clusters/effective", "elbo/train",
+              "workers/observed_sensitivity_mae", "workers/observed_specificity_mae", "seconds/fit", "epochs",
               "restart/best", "restart/oracle_acc"]  # fmt: skip
     assert list(metrics) == splits + others
     assert metrics["epochs"] == 3
@@ -73,6 +74,9 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
         assert float(worker["sensitivity_low"]) < float(worker["sensitivity"]) < float(worker["sensitivity_high"])
         odds = [float(worker[name]) / (1 - float(worker[name])) for name in ("sensitivity", "specificity")]
         assert float(worker["weight"]) == pytest.approx(np.log(odds).sum(), abs=1e-3)
+    for name in ("sensitivity", "specificity"):  # all answers are right
+        error = np.mean([1 - float(worker[f"observed_{name}"]) for worker in workers])
+        assert metrics[f"workers/observed_{name}_mae"] == pytest.approx(error, abs=1e-5)
 
     restarts = rows(run / "restarts.csv")
     elbo = [float(restart["elbo"]) for restart in restarts]
