@@ -62,7 +62,8 @@ def _git(*arguments: str) -> str | None:
 
 
 def _dirty() -> bool | None:
-    status = _git("status", "--porcelain")
+    """Whether code or configurations differ from the commit; reports and a user's own tables say nothing."""
+    status = _git("status", "--porcelain", "--", ":/src", ":/conf")
     return None if status is None else bool(status)
 
 
