@@ -23,7 +23,9 @@ _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
     "dpm": _SWEEPS, "ihmm": _SWEEPS,
-    **{name: _SWEEPS | {"n_warm": 1} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
+    "mmgm": _SWEEPS | {"n_warm": 1},
+    # A new cluster's hyperplane "given that no item is in it" takes a chain of its own: ten times the rest.
+    **{name: _SWEEPS | {"n_warm": 1, "new": "paper"} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
     "deep_dpm": {"n_warm": 1, "n_epochs": 2, "n_steps": 2, "width": 8},
     "slpd": {"n_restarts": 2, "n_iter": 20, "n_draws": 20},
 }  # fmt: skip
