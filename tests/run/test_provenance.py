@@ -1,14 +1,11 @@
 """Which changes make a result one of no commit."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from semicrowd.run.files import provenance
-
-git = shutil.which("git")
 
 
 @pytest.fixture
@@ -17,9 +14,9 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     source = tmp_path / "src" / "package" / "module.py"
     source.parent.mkdir(parents=True)
     source.write_text("one = 1\n")
-    who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+    who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "commit.gpgsign=false"]
     for words in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "first"]):
-        subprocess.run([git or "git", *words], cwd=tmp_path, check=True)
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
     monkeypatch.setattr(provenance, "__file__", str(source))
     return tmp_path
 
@@ -48,5 +45,6 @@ def test_dirty_is_said_of_code_and_configurations_alone(clone: Path, changed: st
 def test_outside_a_repository_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setattr(provenance, "__file__", str(tmp_path / "module.py"))
-    assert provenance.revision()["commit"] is None
-    assert provenance.revision()["dirty"] is None
+    made = provenance.revision()
+    assert made["commit"] is None
+    assert made["dirty"] is None
