@@ -31,6 +31,10 @@ reproduce: setup  ## run the pipeline and write reports/index.html and reports/R
 generality: setup  ## measure every method on many data sets and regimes of answers, hours (ARGS="--data iris --seeds 0")
 	@$(PY) -m semicrowd.pipeline.generality $(ARGS); code=$$?; $(PY) src/report.py && exit $$code
 
+.PHONY: claims
+claims: setup  ## print the figures that recorded/ gives, and compare those of the README (ARGS=--write puts them in)
+	@$(PY) -m semicrowd.pipeline.generality.claims $(ARGS)
+
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
 	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
 

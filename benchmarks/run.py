@@ -12,6 +12,7 @@ from curves import curves
 from epochs import epochs, precision
 from floor import floor
 from gibbs import gibbs
+from growth import growth
 from mpckmeans import mpckmeans
 from pairs import pairs
 from scdc import scdc
@@ -33,6 +34,7 @@ SUBJECTS = {
     "pairs": "seconds an epoch and memory against numbers of pairs and items",
     "time_to": "seconds until a test accuracy, a default fit from scratch",
     "tables": "a default fit of a table with answers, both models, and its growth with items and answers",
+    "growth": "time and memory of what starts are made of, up to a million items",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -62,6 +64,7 @@ def main() -> None:
         "pairs": partial(pairs, arguments.quick),
         "time_to": partial(time_to, bench),
         "tables": partial(tables, arguments.quick),
+        "growth": partial(growth, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),

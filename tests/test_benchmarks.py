@@ -76,3 +76,11 @@ def test_mpckmeans_stands_against_the_published_implementation() -> None:
     (rows,) = tables("mpckmeans")
     for _, theirs, ours, ratio, _ in rows[1:]:
         assert min(float(theirs), float(ours), float(ratio)) > 0
+
+
+def test_what_starts_are_made_of_is_measured_at_every_size() -> None:
+    (rows,) = tables("growth")
+    of = {row[0]: row for row in rows[1:]}
+    assert len(of) == 13
+    assert all(len(row[1].split(", ")) == 2 for row in rows[1:])
+    assert of["search of 15 neighbours"][-1] == "1.000, 1.000"  # so few are compared with all

@@ -13,8 +13,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _ESTIMATORS = (
     "CKM", "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "SLPD", "UKM",
-    "AffinityPropagation", "BayesSCDC", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepDPM", "DeepMCVC",
-    "GMeans", "KMeansOnly", "MPCKMeans", "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral",
+    "AffinityPropagation", "BayesSCDC", "CoTraining", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepDPM",
+    "DeepMCVC", "GMeans", "KMeansOnly", "MPCKMeans", "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral",
     "VariationalMixture",
 )  # fmt: skip
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}

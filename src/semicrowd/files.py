@@ -25,6 +25,8 @@ RUN_FILES = {
     "test_assignments.csv": True,
     "workers.csv": True,
     "restarts.csv": True,
+    "candidates.csv": True,
+    "warnings.json": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
     "chains.csv": True,

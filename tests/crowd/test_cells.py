@@ -1,8 +1,10 @@
 """Cells joined and torn apart by answers, against loops over the items."""
 
+import itertools
 import math
 
 import numpy as np
+import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells, mixed_cells
@@ -52,10 +54,59 @@ def test_a_join_that_k_forces_loses_the_least_log_odds() -> None:
     assert len(set(joined[(cells == a) | (cells == b)])) == 1
 
 
+@pytest.mark.parametrize("weight", [-1.0, 0.5, 1.5, 1.7, 3.0])
+def test_cells_are_joined_where_the_answers_outweigh_the_prior_odds(weight: float) -> None:
+    """Two answers between two of five cells against ln 5 = 1.61, the prior odds against any two being one kind."""
+    pairs = PairAnnotations.from_arrays([0, 6], [1, 5], [0, 0], [1, 1], num_items=10)
+    joined = join_cells(np.arange(10) % 5, pairs, np.full(2, weight / 2), num_clusters=5)
+    assert (joined[0] == joined[1]) == (weight > math.log(5))
+    assert len(set(joined)) == (4 if weight > math.log(5) else 5)
+
+
+def test_cells_are_joined_one_by_one_as_the_items_say() -> None:
+    """The greedy agglomeration with all odds added up anew from the answers before each join."""
+    sizes = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        cells, (i, j) = np.r_[np.arange(7), rng.integers(7, size=13)], rng.integers(20, size=(2, 60))
+        i, j = i[i != j], j[i != j]
+        weight = rng.normal(scale=1.5, size=len(i))
+        pairs = PairAnnotations.from_arrays(i, j, 0 * i, (weight > 0).astype(int), num_items=20)
+        joined = cells.copy()
+        while True:
+            odds = {
+                (a, b): sum(weight[((joined[i] == a) & (joined[j] == b)) | ((joined[i] == b) & (joined[j] == a))])
+                for a, b in itertools.combinations(np.unique(joined), 2)
+            }
+            keep, gone = max(odds, key=lambda pair: odds[pair])
+            if odds[keep, gone] <= math.log(5) and len(np.unique(joined)) <= 5:
+                break
+            joined[joined == gone] = keep
+        found = join_cells(cells, pairs, weight, num_clusters=5)
+        assert (np.equal.outer(found, found) == np.equal.outer(joined, joined)).all()
+        sizes.append(len(set(found)))
+    assert len(set(sizes)) > 2, "some by the answers, some by force"
+
+
 def test_cells_without_answers_between_them_stay_apart() -> None:
     pairs = PairAnnotations.from_arrays([0], [1], [0], [0], num_items=6)
     cells = np.array([0, 1, 2, 0, 1, 2])
     assert join_cells(cells, pairs, np.array([-2.0]), num_clusters=5).tolist() == cells.tolist()
+
+
+def mixed_by_loops(cells: np.ndarray, pairs: PairAnnotations, weight: np.ndarray, num_clusters: int) -> list[bool]:
+    mixed, num_cells = [], cells.max() + 1
+    for cell in range(num_cells):
+        leaving = []
+        for item in set(np.flatnonzero(cells == cell)) & {*pairs.i, *pairs.j}:
+            odds = np.zeros(num_cells)
+            for i, j, w in zip(pairs.i, pairs.j, weight, strict=True):
+                if item in (i, j):
+                    odds[cells[j if item == i else i]] += w
+            elsewhere = np.delete(odds, cell).max()
+            leaving.append(elsewhere > odds[cell] + math.log(num_clusters))
+        mixed.append(2 * sum(leaving) > len(leaving))
+    return mixed
 
 
 def test_a_mixed_cell_is_one_that_most_of_its_annotated_items_would_leave() -> None:
@@ -65,18 +116,22 @@ def test_a_mixed_cell_is_one_that_most_of_its_annotated_items_would_leave() -> N
     cells[[0, 1, 2, 30, 31, 32, 60, 61]] = 3  # pieces of all kinds
     pairs = answers(kinds, rng, 1500, right=0.9)
     weight = weights(pairs, 0.9)
-    expected = []
-    for cell in range(4):
-        leaving = []
-        for item in np.flatnonzero(cells == cell):
-            odds = np.zeros(4)
-            for i, j, w in zip(pairs.i, pairs.j, weight, strict=True):
-                if item in (i, j):
-                    odds[cells[j if item == i else i]] += w
-            elsewhere = np.delete(odds, cell).max()
-            leaving.append(elsewhere > odds[cell] + math.log(10))
-        expected.append(2 * sum(leaving) > len(leaving))
+    expected = mixed_by_loops(cells, pairs, weight, num_clusters=10)
     assert mixed_cells(cells, pairs, weight, num_clusters=10).tolist() == expected == [False, False, False, True]
+
+
+def test_cells_of_few_items_are_mixed_as_loops_say() -> None:
+    """Four cells of random answers, where an item and an answer more or less decide; half of an even number too."""
+    seen: list[bool] = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        cells = np.r_[np.arange(4), rng.integers(4, size=12)]
+        pairs = answers(rng.integers(3, size=16), rng, 40, right=0.9)
+        weight = rng.normal(scale=1.5, size=40)
+        expected = mixed_by_loops(cells, pairs, weight, num_clusters=4)
+        assert mixed_cells(cells, pairs, weight, num_clusters=4).tolist() == expected
+        seen += expected
+    assert 0.1 < np.mean(seen) < 0.9
 
 
 def test_a_cell_without_answers_is_not_mixed() -> None:

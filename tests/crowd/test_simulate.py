@@ -9,7 +9,8 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import grouping
 from semicrowd.crowd.links import blocks_of
-from semicrowd.crowd.simulate import _pair_of_number, flip_annotators, labels_of_some, quota, tasks, two_coin
+from semicrowd.crowd.questions import pair_of_number
+from semicrowd.crowd.simulate import flip_annotators, labels_of_some, quota, tasks, two_coin
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))
@@ -21,12 +22,12 @@ def _pairs(answers: PairAnnotations, worker: int) -> set[frozenset[int]]:
 
 
 def test_pairs_are_numbered_without_gaps() -> None:
-    a, b = _pair_of_number(np.arange(45))
+    a, b = pair_of_number(np.arange(45))
     assert set(zip(a.tolist(), b.tolist(), strict=True)) == set(combinations(range(10), 2))
     # Where floating point would be off by one: both ends of a row far out.
     for row in (94_906_267, 3_000_000_000):
         start = row * (row - 1) // 2
-        a, b = _pair_of_number(np.array([start - 1, start, start + row - 1]))
+        a, b = pair_of_number(np.array([start - 1, start, start + row - 1]))
         assert b.tolist() == [row - 1, row, row]
         assert a.tolist() == [row - 2, 0, row - 1]
 

@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from scipy.special import digamma
 
-from semicrowd.crowd.two_coin import pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import agreement_by_annotator, pair_evidence, quality_posterior
 from semicrowd.expfam import beta
 
 #: Beta shapes of two restarts and three annotators, [R, M, 2].
@@ -65,3 +65,18 @@ def test_quality_posterior_counts_hits_and_misses() -> None:
     sensitivity, specificity = quality_posterior(torch.tensor([10.0, 1.0]), torch.tensor([2.0, 3.0]), same, counts)
     assert sensitivity.tolist() == [[[12.0, 2.0], [10.5, 1.0]]]
     assert specificity.tolist() == [[[5.0, 4.0], [7.0, 8.5]]]
+
+
+def test_agreement_is_added_up_by_annotator_and_answer() -> None:
+    """By a loop: 40 answers of four annotators, so that each gives each answer several times; the fifth gives none."""
+    rng = np.random.default_rng(0)
+    worker, label, same = rng.integers(4, size=40), rng.integers(2, size=40), rng.random((3, 40))
+    expected = np.zeros((3, 5, 2))
+    for r in range(3):
+        for p in range(40):
+            expected[r, worker[p], label[p]] += same[r, p]
+    for precision in (torch.float64, torch.float32):
+        tensor = torch.from_numpy(same).to(precision)
+        found = agreement_by_annotator(tensor, torch.from_numpy(worker), torch.from_numpy(label), 5)
+        assert found.dtype == torch.float64
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12 if precision == torch.float64 else 1e-6)

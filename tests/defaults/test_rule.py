@@ -124,12 +124,29 @@ def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, fa
         assert method == "bayes" or (steps >= 1000 and found.start.hold)
 
 
-@pytest.mark.parametrize("facts", [CIFAR, MNIST, LARGE, without_answers(LARGE)])
-def test_many_items_get_few_passes_and_more_clusters(facts: Facts) -> None:
+@pytest.mark.parametrize("facts", [CIFAR, MNIST])
+def test_many_images_get_few_passes_and_more_clusters(facts: Facts) -> None:
     assert facts.num_items > MANY_ITEMS
     found = recipe("bayes", {}, facts)
     assert (found.model.K, found.training.epochs, found.start.epochs, found.start.cells) == (50, 8, 8, 100)
     assert recipe("bayes", {}, replace(facts, num_items=MANY_ITEMS)).model.K == 15
+
+
+@pytest.mark.parametrize("method", ["bayes", "scdc"])
+@pytest.mark.parametrize("facts", [LARGE, without_answers(LARGE)])
+def test_no_number_of_items_changes_the_settings_of_a_table_at_once(method: str, facts: Facts) -> None:
+    before = recipe(method, {}, replace(facts, num_items=100))
+    for num_items in np.geomspace(101, 1_000_000, 200).astype(int).tolist():
+        found = recipe(method, {}, replace(facts, num_items=num_items))
+        assert (found.start.kind, found.model.preparation) == (before.start.kind, before.model.preparation)
+        for now, then in (
+            (found.model.K, before.model.K),
+            (found.training.epochs, before.training.epochs),
+            (found.start.epochs, before.start.epochs),
+        ):
+            assert abs(now - then) <= max(1, 0.1 * then)
+        before = found
+    assert before.training.epochs * 1_000_000 <= 1_000_000
 
 
 def test_pixels_stay_pixels_where_there_are_many_images_with_values_from_0_to_1() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import TAUGHT, statements
+from semicrowd.defaults.rule import MANY_ITEMS, TAUGHT, statements
 from semicrowd.settings.fields import shown
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
@@ -35,9 +35,28 @@ def told() -> Iterator[tuple[str, str]]:
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
-            if size == 300 and values.get("start.teach_epochs") == math.ceil(TAUGHT * 100 / size):
-                values |= {"start.teach_epochs": "max(50, 100000 / N)"}
+            if size <= MANY_ITEMS or not shape:
+                values = _of_tables(method, size, values)
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
+
+
+def _of_tables(method: str, size: int, values: dict[str, Any]) -> dict[str, Any]:
+    """The same with what follows from the number of items written as the page has it, where it is that number."""
+    formulas = {"model.K": ("15 √(N / 10000)", max(15, round(15 * math.sqrt(size / MANY_ITEMS))))}
+    formulas["epochs"] = "passes(20)", _passes(20, size)
+    if method == "bayes":
+        formulas["start.epochs"] = "passes(20)", _passes(20, size)
+        formulas["start.teach_epochs"] = "passes(50)", _passes(50, size)
+    else:
+        formulas["start.epochs"] = "passes(50)", _passes(50, size)
+        enough = max(_passes(50, size), math.ceil(TAUGHT * 100 / size))
+        formulas["start.teach_epochs"] = "max(passes(50), 100000 / N)", enough
+    written = {name: text for name, (text, value) in formulas.items() if values.get(name) == value}
+    return values | written
+
+
+def _passes(most: int, size: int) -> int:
+    return max(1, min(most, round(most * MANY_ITEMS / size)))
 
 
 @pytest.mark.parametrize("row", sorted(set(told())))

@@ -98,6 +98,16 @@ def test_annotated_items_keep_the_cluster_of_their_answers() -> None:
     assert model.labels_[known].tolist() == SignedSpectral(3).fit(features, pairs).labels_[known].tolist()
 
 
+def test_the_regression_standardises_unless_that_is_switched_off() -> None:
+    features, _, pairs = _simulated(3, 200, num_annotated=40)
+    features = features * 10.0 ** np.arange(features.shape[1])
+    scaled = (features - features[pairs.annotated].mean(0)) / features[pairs.annotated].std(0)
+    alone = CrowdLogistic(3, standardize=False)
+    assert alone.fit(scaled, pairs).labels_.tolist() == CrowdLogistic(3).fit(features, pairs).labels_.tolist()
+    raw, standardised = (model.fit(features, pairs).classifier_[-1].coef_ for model in (alone, CrowdLogistic(3)))
+    assert not np.allclose(raw, standardised, rtol=0.1)
+
+
 def test_cluster_of_one_item() -> None:
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     i, j, weight = _complete(labels)

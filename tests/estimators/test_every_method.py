@@ -89,7 +89,7 @@ def test_answers_are_needed_or_not(estimator: CrowdClusterer, problem: Problem) 
         with_answers = clone(estimator).fit(features, pairs)
         name = NAMES[type(estimator).__name__]
         # These listen to answers, which may agree with the features.
-        if name not in ("bayes", "scdc", "ckm", "slpd", "deep_dpm"):
+        if name not in ("bayes", "scdc", "cotrain", "ckm", "slpd", "deep_dpm"):
             assert np.array_equal(with_answers.result_.features.cluster, alone)
 
 
@@ -119,7 +119,7 @@ def test_parameters_of_numpy_are_numbers_too(quick: Callable[..., CrowdClusterer
 def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object, problem: Problem) -> None:
     any_number = (None, 1.5, 10**30)
     fits = {"lower": (), "shared": (True,), "bias": (True,), "standardize": (True,), "unions": (True,),
-            "hidden": ([], [1]), "preference": (None, -1, 1.5, 10**30), "n_steps": (None,),
+            "hidden": ([], [1]), "preference": (None, -1, 1.5, 10**30), "n_steps": (None,), "max_clusters": (None,),
             **dict.fromkeys(("alpha", "gamma", "penalty", "mean_variance"), any_number)}  # fmt: skip
     for one in described(PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):

@@ -62,6 +62,20 @@ def test_prediction_is_what_was_fitted(fitted: tuple[MCVC, np.ndarray, PairAnnot
     assert pickle.loads(pickle.dumps(model)).predict(centers).tolist() == model.predict(centers).tolist()
 
 
+def test_features_are_standardised_unless_that_is_switched_off(
+    fitted: tuple[MCVC, np.ndarray, PairAnnotations, np.ndarray],
+) -> None:
+    model, features, pairs, _ = fitted
+    scaled = (features - features.mean(0)) / features.std(0)
+    done = MCVC(3, n_restarts=4, standardize=False).fit(scaled, pairs)
+    assert done.labels_.tolist() == model.labels_.tolist()
+    assert done.bound_ == pytest.approx(model.bound_, rel=1e-3)
+    # Blobs whose first column is a hundredth of the last one.
+    raw = MCVC(3, n_restarts=4, standardize=False).fit(features, pairs)
+    assert raw.bound_ != pytest.approx(model.bound_, rel=1e-3)
+    assert raw.predict(features).tolist() == raw.labels_.tolist()
+
+
 def test_two_groups_of_annotators_see_two_clusterings() -> None:
     rng = stream(2, "test")
     horizontal, vertical = rng.integers(2, size=(2, 120))

@@ -8,11 +8,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
-from sklearn.utils import check_array
+from sklearn.utils import check_array, estimator_checks
+from sklearn.utils._testing import assert_allclose_dense_sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 
 #: Short fits of the slow ones.
@@ -29,16 +32,16 @@ QUICK: dict[str, dict[str, Any]] = {
     "deep_dpm": {"n_warm": 1, "n_epochs": 2, "n_steps": 2, "width": 8},
     "slpd": {"n_restarts": 2, "n_iter": 20, "n_draws": 20},
 }  # fmt: skip
-#: Checks that no method can pass as they are.
-ONE = "it asks for one cluster, which is no clustering: n_clusters=1 is refused"
-EXPECTED = {
-    **dict.fromkeys(
-        ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
-         "check_methods_subset_invariance"), ONE,
-    ),
-    "check_methods_sample_order_invariance": "the networks compute in float32: probabilities are 2e-7 apart",
-    "check_fit_score_takes_y": "the second argument is called pairs: answers, where scikit-learn has labels",
-}
+#: Checks that ask for one cluster, of the methods that are told how many there are.
+ONE = dict.fromkeys(
+    ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
+     "check_methods_subset_invariance"), "it asks for one cluster, which is no clustering: n_clusters=1 is refused",
+)  # fmt: skip
+#: The check that no method can pass as it is.
+SECOND = {"check_fit_score_takes_y": "the second argument is called pairs: answers, where scikit-learn has labels"}
+#: The check that compares probabilities to 1e-7 after a permutation that it draws anew in every run, and what those in
+#: float32 may differ by: rounding, which depends on where in a batch an item stands.
+ORDER, ROUNDING = "check_methods_sample_order_invariance", 1e-5
 
 
 def _answers(X: Any) -> np.ndarray | None:
@@ -74,8 +77,32 @@ def _answered(name: str) -> BaseEstimator:
     return kind(**options)
 
 
-@parametrize_with_checks(
-    [_answered(name) for name in ESTIMATORS], expected_failed_checks=lambda _: EXPECTED
-)
-def test_scikit_learn(estimator: BaseEstimator, check: Any) -> None:
+def _counted(estimator: BaseEstimator) -> bool:
+    """Whether the method is told the number of clusters."""
+    return "n_clusters" in estimator.get_params()
+
+
+def _expected(estimator: BaseEstimator) -> dict[str, str]:
+    """Checks that this method fails, and why."""
+    return SECOND | (ONE if _counted(estimator) else {})
+
+
+def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **options: Any) -> None:
+    single = np.asarray(actual).dtype == np.float32
+    assert_allclose_dense_sparse(actual, desired, rtol=max(rtol, ROUNDING) if single else rtol, **options)
+
+
+# Strict: a check that a method has come to pass is expected to fail no longer.
+@parametrize_with_checks([_answered(name) for name in ESTIMATORS], expected_failed_checks=_expected, xfail_strict=True)
+def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if check.func.__name__ == ORDER:
+        monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", _as_close_as_float32)
     check(estimator)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if _counted(ESTIMATORS[name]())])
+def test_one_cluster_is_refused(name: str) -> None:
+    """The reason for the expected failures of :data:`ONE`."""
+    estimator = _answered(name).set_params(n_clusters=1)
+    with pytest.raises(UserError, match=r"n_clusters=1\b"):
+        estimator.fit(np.random.default_rng(0).random((20, 3)))

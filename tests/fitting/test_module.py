@@ -4,9 +4,11 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tests.small_fits import SmallFit, small_fit
@@ -18,6 +20,7 @@ from semicrowd.fitting.generative import fit_generative
 from semicrowd.models.scdc import SCDC
 from semicrowd.settings.model import BayesSettings
 from semicrowd.settings.training import TrainingSettings
+from semicrowd.starts.portfolio import Verdict
 
 Build = Callable[..., SmallFit[Any]]
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
@@ -134,3 +137,18 @@ def test_settings_that_do_not_fit_the_data_are_named(
 def test_no_restarts_are_refused() -> None:
     with pytest.raises(UserError, match="restarts=0: expected a whole number from 1"):
         TrainingSettings(restarts=0)
+
+
+def test_a_checkpoint_has_what_the_start_has_chosen_among(build: Build, tmp_path: Path) -> None:
+    table = pd.DataFrame({"candidate": ["one", "two"], "clusters": [3, 4], "score": [-0.5, -0.6]})
+    written, read = build("scdc").module(), build("scdc").module()
+    written.verdicts = [Verdict("one", table, 0.2, 0.01)]
+    content: dict[str, Any] = {}
+    written.on_save_checkpoint(content)
+    torch.save(content, tmp_path / "last.ckpt")
+    read.on_load_checkpoint(torch.load(tmp_path / "last.ckpt", weights_only=True))
+    found = read.verdicts[0]
+    pd.testing.assert_frame_equal(found.table, table)
+    assert vars(found) | {"table": None} == vars(written.verdicts[0]) | {"table": None}
+    read.on_load_checkpoint({})  # of an earlier version
+    assert read.verdicts == []

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from tests.inference.test_placements import placed
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.inference.confusions import RIGHT, WRONG, Confusions, place
+from semicrowd.expfam import beta
+from semicrowd.inference.confusions import RIGHT, WRONG, Confusions, Placed, place
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.placements import PlacementGraph, SlipStatistics, belief, belief_bound
@@ -57,6 +59,14 @@ def test_of_equal_rows_beside_the_diagonal_it_is_the_model_of_slips() -> None:
     torch.testing.assert_close(confusions.hearing(heard).kind(own), slips.hearing(heard).kind(own))
 
 
+def test_who_never_confuses_perceives_what_there_is() -> None:
+    rng = np.random.default_rng(2)
+    heard, own = torch.from_numpy(rng.normal(size=(1, 3, K))), torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
+    found = Confusions(table(rng), torch.tensor([0, 1, 1])).never().hearing(heard)
+    torch.testing.assert_close(found.message, heard)
+    torch.testing.assert_close(found.kind(own), own)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_bound_is_below_the_sum_over_all_kinds_seen_and_true(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -95,10 +105,11 @@ def tasks_of(groups: list[list[int]], items: list[list[int]], worker: list[int])
 
 
 def test_the_evidence_is_near_the_sum_over_everything() -> None:
-    """Exact: z and y enumerated, C a Dirichlet-multinomial, α and β Beta-binomials."""
+    """Exact: z and y enumerated, C a Dirichlet-multinomial, α and β Beta-binomials; the last item's kind stays open
+    where its features say one and the answers the other."""
     answers = tasks_of([[0, 0, 1]], [[0, 1, 2]], [0])
-    for chance in (0.9, 0.99):
-        p = np.array([[chance, 1 - chance], [chance, 1 - chance], [1 - chance, chance]])
+    for first, last in ((0.9, 0.1), (0.99, 0.01), (0.99, 0.8)):
+        p = np.array([[first, 1 - first], [first, 1 - first], [last, 1 - last]])
         found = place(torch.from_numpy(np.log(p))[None], answers, AT_FIRST[:, :1], AT_FIRST[:, :1])
         prior = np.full((K, K + 1), WRONG / K) + (RIGHT - WRONG / K) * np.eye(K, K + 1)
         total = -np.inf
@@ -116,6 +127,62 @@ def test_the_evidence_is_near_the_sum_over_everything() -> None:
                 total = np.logaddexp(total, np.log(p[range(3), z]).sum() + rows.sum() + quality)
         assert float(found.evidence.sum()) == pytest.approx(total, abs=0.5)
         assert float(found.evidence.sum()) < total
+
+
+def dirichlet_multinomial(prior: np.ndarray, counts: np.ndarray) -> float:
+    """ln of the chance of draws with these counts, in their order; the last axis is that of the values."""
+    total = gammaln(prior + counts).sum(-1) - gammaln((prior + counts).sum(-1))
+    return float((total - gammaln(prior).sum(-1) + gammaln(prior.sum(-1))).sum())
+
+
+def test_of_certain_items_it_is_the_textbook_posterior_of_counts() -> None:
+    """Items of known kinds in tasks that are right but for two answers: what is perceived is certain, counts are whole
+    numbers, and the evidence is that of Dirichlet-multinomials and Beta-binomials. Annotators 0 and 1 have one task and
+    two, of six items, annotator 2 three of eight."""
+    labels = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])
+    worker = [0, 1, 1, 2, 2, 2]
+    items = [list(range(6 if annotator < 2 else 8)) for annotator in worker]
+    items[1] = list(range(4, 10))
+    answers = tasks_of([labels[members].tolist() for members in items], items, worker)
+    wrong = ((answers.i == 4) & (answers.j == 6)) | ((answers.i == 4) & (answers.j == 5))
+    last = torch.arange(len(answers.label)) >= len(answers.label) - 28
+    answers = replace(answers, label=torch.where(wrong & last, 1 - answers.label, answers.label))
+    chance = np.full((10, 2), 1e-9)
+    chance[range(10), labels] = 1 - 1e-9
+    # Natural parameters, that of p(z) plus any number: it is normalised.
+    found = place(torch.from_numpy(np.log(chance))[None] + 3, answers, AT_FIRST[:, :3], AT_FIRST[:, :3])
+    rows, total = np.full((K, K + 1), WRONG / K) + (RIGHT - WRONG / K) * np.eye(K, K + 1), 0.0
+    for m in range(3):
+        counts = np.zeros((K, K + 1))
+        given = np.zeros((2, 2))  # right and wrong answers about pairs of one kind, then of two
+        for members, annotator in zip(items, worker, strict=True):
+            if annotator == m:
+                for item in members:
+                    counts[labels[item], labels[item]] += 1
+                for a, b in itertools.combinations(members, 2):
+                    given[0 if labels[a] == labels[b] else 1, 0] += 1
+        if m == 2:
+            given += [[-1, 1], [-1, 1]]
+        mean = (rows + counts) / (rows + counts).sum(1, keepdims=True)
+        np.testing.assert_allclose(found.confusions[0, m], mean, rtol=0.02, atol=2e-3)
+        for eta, side in zip(found.quality, given, strict=True):
+            np.testing.assert_allclose(beta.to_standard(eta)[0, m], np.array([10, 1]) + side, atol=0.05)
+            total += dirichlet_multinomial(np.array([10.0, 1.0]), side)
+        total += dirichlet_multinomial(rows, counts)
+    assert float(found.evidence.sum()) == pytest.approx(total, abs=0.05)
+    # Items that stand in the same tasks have the same part of it.
+    for same in ([0, 2], [1, 3], [7], [8]):
+        assert found.evidence[0, same].tolist() == pytest.approx(found.evidence[0, same[:1]].tolist() * len(same))
+
+
+def test_kinds_that_are_taken_for_one_by_loops() -> None:
+    rng = np.random.default_rng(3)
+    rows = torch.from_numpy(rng.dirichlet(np.ones(4), (2, 3, 3)))
+    nothing = torch.zeros(0)
+    found = Placed(nothing, (), rows, nothing).same()
+    for r, m, a, b in np.ndindex(2, 3, 3, 3):  # "alone", the fourth, is equal to no other item's
+        expected = sum(float(rows[r, m, a, k] * rows[r, m, b, k]) for k in range(3))
+        assert float(found[r, m, a, b]) == pytest.approx(expected)
 
 
 def crowd(merging: bool, misplaced: bool) -> tuple[RelationalBatch, np.ndarray]:
@@ -148,6 +215,21 @@ def test_merged_kinds_and_misplaced_items_are_seen_through(merging: bool, mispla
         assert same[:3].min() > same[3:].max() + 0.1  # a merged group is called by either name
     else:
         assert same.max() < 0.2
+
+
+def test_rows_hold_every_placement_once_however_many_turns_there_were() -> None:
+    """What an annotator never makes of a kind keeps the prior's share of the row, whose counts are his placements."""
+    answers, labels = crowd(merging=True, misplaced=False)
+    kinds = torch.from_numpy(labels[answers.items])
+    unary = torch.full((1, len(kinds), 3), 0.25, dtype=torch.float64)  # four turns
+    unary[0, torch.arange(len(kinds)), kinds] = 0.5
+    found = place(unary.log(), answers, AT_FIRST[:, :6], AT_FIRST[:, :6])
+    placements = answers.placements
+    assert placements is not None
+    for m, kind in np.ndindex(6, 3):
+        number = int(((placements.worker == m) & (kinds[placements.item] == kind)).sum())
+        never = (WRONG / 3) / (RIGHT + WRONG + number)
+        assert float(found.confusions[0, m, kind].min()) == pytest.approx(never, rel=0.01)
 
 
 def test_two_kinds_that_half_of_the_crowd_merge_have_more_evidence_apart() -> None:

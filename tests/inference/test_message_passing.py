@@ -1,6 +1,7 @@
 """Message passing against brute-force enumeration, coordinate ascent, and the 2-cycle under cannot-links."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term, surrogate_bound
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import Found, infer_local, update_x
+from semicrowd.inference.message_passing import Found, _relational_bound, infer_local, update_x
 from semicrowd.inference.statistics import ExpectedGlobals
 
 
@@ -150,6 +151,32 @@ def cases() -> list[tuple[str, torch.Tensor]]:
     mixed = 4 * normal(1, 6, seed=2)
     return [("cannot-links", torch.full((1, 6), -4.0).double()), ("must-links", torch.full((1, 6), 4.0).double()),
             ("mixed", mixed), ("strong", 30 * mixed)]
+
+
+@pytest.mark.parametrize("dense_nodes", [0, 512])
+def test_the_bound_that_a_step_is_judged_by_sums_over_all_assignments_of_a_component(
+    dense_nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E [Σ_i unary + Σ_pairs w 1[z_i = z_j] − ln q(z)] by enumeration, for a component of three items with two answers
+    on one pair, one of two items, and one item without answers. A pair counts once, though both ends hear of it."""
+    monkeypatch.setattr("semicrowd.inference.graph.DENSE_NODES", dense_nodes)
+    pairs, members = [(0, 2), (2, 4), (4, 2), (3, 1)], [(0, 2, 4), (1, 3), (5,)]
+    component = torch.tensor([0, 1, 0, 1, 0, 2])
+    weight, unary, log_z = 3 * normal(2, 4), normal(2, 6, 3, seed=1), normal(2, 6, 3, seed=2).log_softmax(-1)
+    i, j = torch.tensor(pairs).T
+    graph = PairGraph(6, i, j, weight, component, 3)
+    found = _relational_bound(log_z, log_z.exp(), unary, graph.messages(log_z.exp()), graph)
+    for r, (c, items) in itertools.product(range(2), enumerate(members)):
+        total = 0.0
+        for z in itertools.product(range(3), repeat=len(items)):
+            kind = dict(zip(items, z, strict=True))
+            log_q = sum(float(log_z[r, item, k]) for item, k in kind.items())
+            value = sum(float(unary[r, item, k]) for item, k in kind.items()) - log_q
+            value += sum(
+                float(w) for (a, b), w in zip(pairs, weight[r], strict=True) if a in kind and kind[a] == kind[b]
+            )
+            total += math.exp(log_q) * value
+        assert float(found[r, c]) == pytest.approx(total)
 
 
 @pytest.mark.parametrize(("name", "weight"), cases(), ids=[name for name, _ in cases()])

@@ -73,6 +73,39 @@ def test_natural_gradient_is_the_inverse_fisher_matrix_times_the_gradient() -> N
     torch.testing.assert_close(natural, torch.linalg.solve(fisher, ordinary))
 
 
+@pytest.mark.parametrize("step_size", [0.01, 0.3, 1.0])
+def test_a_step_follows_the_natural_gradient_of_both_terms_of_equation_17(step_size: float) -> None:
+    """J depends on η through E t twice: as the bound does, and through what local inference makes of it. The step is ρ
+    times the inverse Fisher matrix times the gradient of all of J by autograd; where that leads out of the domain (some
+    α ≤ 0), the largest of ρ, ρ/2, ρ/4, … that does not. The loss is −J/N."""
+    N, first = 7.0, normal(5, 4).abs()
+    eta = torch.nn.Parameter(first.clone())
+
+    def outer(statistics: torch.Tensor) -> torch.Tensor:
+        return -0.3 * statistics.square().sum()
+
+    def through_local_inference(statistics: torch.Tensor) -> torch.Tensor:
+        return 4 * (torch.arange(1, 5) * statistics).sin().sum()
+
+    leaf = dirichlet.expected_statistics(first).requires_grad_()
+    loss = -(outer(natural_statistics(dirichlet, eta)) + through_local_inference(leaf)) / N
+    loss.backward()
+    assert leaf.grad is not None
+    NaturalGradient([{"params": [eta], "family": dirichlet}], step_size, scale=N).step(corrections={eta: leaf.grad})
+
+    halved = 0
+    for before, after in zip(first, eta.detach(), strict=True):
+        at = before.clone().requires_grad_()
+        statistics = dirichlet.expected_statistics(at)
+        (ordinary,) = torch.autograd.grad(outer(statistics) + through_local_inference(statistics), at)
+        fisher = torch.autograd.functional.hessian(lambda e: dirichlet.log_partition(e), before)
+        natural, rho = torch.linalg.solve(fisher, ordinary), step_size
+        while (before + 1 + rho * natural).min() <= 0:  # α = η + 1
+            rho, halved = rho / 2, halved + 1
+        torch.testing.assert_close(after, before + rho * natural)
+    assert (halved > 0) == (step_size > 0.1), "both are tried"
+
+
 def test_a_correction_that_leaves_the_domain_is_halved_for_that_component_alone() -> None:
     eta = torch.nn.Parameter(torch.ones(3, 2, dtype=torch.float64))
     optimizer = NaturalGradient([{"params": [eta], "family": beta}], step_size=1.0)

@@ -39,6 +39,10 @@ def test_rank_of_the_same_and_of_the_opposite_order() -> None:
     assert worker_rank(-true, true) == pytest.approx(-1)
 
 
+def test_three_who_err_have_a_rank() -> None:
+    assert worker_rank(np.array([0.7, 0.5, 0.9, 0.1]), np.array([0.6, 0.7, 0.8, 1.0])) == pytest.approx(0.5)
+
+
 def test_rank_with_ties_is_the_correlation_of_mean_ranks() -> None:
     rank = worker_rank(np.array([0.3, 0.5, 0.5, 0.9]), np.array([0.2, 0.2, 0.8, 0.6]))
     assert rank == pytest.approx(np.corrcoef([1, 2.5, 2.5, 4], [1.5, 1.5, 4, 3])[0, 1])

@@ -1,5 +1,7 @@
 """Intervals of annotators who misplace items hold the rates that their tasks are drawn from, by simulation."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -77,6 +79,38 @@ def test_a_witness_is_the_number_of_answers_that_fail_together() -> None:
     assert found.tolist() == pytest.approx([(5 * 16 + 3 * 4) / (5 * 4 + 3 * 2)])
     alone = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], num_items=8)
     assert witness(same, alone.index.whole, 1).tolist() == [1]
+    assert witness(torch.zeros_like(same), answers.index.whole, 1).tolist() == [1], "nobody has a mate"
+
+
+def test_shapes_by_loops_over_answers_and_placements() -> None:
+    """Two restarts that are not sure of the kinds, three annotators with tasks of different sizes; the last one's
+    placements have less than one mate each, but an answer is no less than one witness."""
+    rng, num_items, sizes, worker = np.random.default_rng(0), 12, (10, 9, 7, 2), (0, 1, 1, 2)
+    rows = []
+    for t, (size, annotator) in enumerate(zip(sizes, worker, strict=True)):
+        members = rng.permutation(num_items)[:size]
+        rows += [(a, b, annotator, rng.integers(2), t) for a, b in itertools.combinations(members, 2)]
+    i, j, annotators, label, task = np.array(rows).T
+    answers = PairAnnotations.from_arrays(i, j, annotators, label, task=task, num_items=num_items)
+    z = rng.dirichlet(np.full(3, 0.4), (2, num_items))
+    whole = answers.index.whole
+    believed = WorkerPosterior(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
+    found = judged(believed, False, torch.from_numpy(z)[:, whole.items], whole)
+    for r in range(2):
+        counts = np.zeros((2, 3, 2))
+        mates: dict[tuple[int, int, int], float] = {}
+        for a, b, annotator, answer, t in rows:
+            same = float(z[r, a] @ z[r, b])
+            counts[0, annotator, 1 - answer] += same  # right, wrong about pairs of one kind
+            counts[1, annotator, answer] += 1 - same
+            for item in (a, b):
+                mates[annotator, t, item] = mates.get((annotator, t, item), 0.0) + same
+        for m in range(3):
+            own = np.array([number for (annotator, *_), number in mates.items() if annotator == m])
+            unit = max(np.square(own).sum() / own.sum(), 1)
+            assert (unit == 1) == (m == 2)
+            np.testing.assert_allclose(found.sensitivity[r, m], counts[0, m] / unit + 0.5)  # Jeffreys' prior
+            np.testing.assert_allclose(found.specificity[r, m], counts[1, m] / unit + 0.5)
 
 
 def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(

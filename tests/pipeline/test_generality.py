@@ -15,17 +15,25 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
 
 from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.crowd_only import CrowdLogistic
 from semicrowd.estimators.generative import BayesSCDC
 from semicrowd.files import write_json
 from semicrowd.pipeline.generality import cell as cell_module
-from semicrowd.pipeline.generality.__main__ import LOOKS, main
+from semicrowd.pipeline.generality.__main__ import main
 from semicrowd.pipeline.generality.ablation import ablation
+from semicrowd.pipeline.generality.baselines import BASELINES, VARIANTS, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, run_cell
-from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Cell, cells
+from semicrowd.pipeline.generality.figures import figures
+from semicrowd.pipeline.generality.plan import OURS, Cell, cells
+from semicrowd.pipeline.generality.record import LOOKS
+from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.pipeline.generality.summary import cell_table, summary
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
 
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
 
@@ -34,22 +42,44 @@ def test_every_list_of_data_can_be_planned_and_none_is_in_both() -> None:
     assert not DEVELOPMENT.keys() & LOCKED.keys()
     methods = [*OURS, *BASELINES]
     plan = list(cells(list(DEVELOPMENT), list(REGIMES), methods, range(5), locked=False))
-    # Eight tables under seven regimes with answers and one without (where four methods can do something), one table
-    # with a regime of its own.
-    assert len(plan) == 5 * (8 * (7 * 7 + 4) + 7)
+    # 23 tables under sixteen regimes with answers (17 methods and variants) and one without (where seven can do
+    # something), one table with a regime of its own, seven with answers of people, four of these without answers too.
+    assert len(plan) == 5 * (23 * (16 * 17 + 7) + 17 + 7 * 17 + 4 * 7)
     assert {cell.regime for cell in plan if cell.data == "families"} == {"hard"}
+    assert {cell.regime for cell in plan if cell.data == "felix_cats"} == {"crowd", "none"}
     assert len({cell.name for cell in plan}) == len(plan)
 
 
 def test_locked_data_need_the_flag_and_the_look_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UserError, match=r"--data lung: a locked data set, which is looked at once, at the end"):
-        list(cells(["lung"], ["none"], ["kmeans"], [0], locked=False))
-    with pytest.raises(UserError, match=r"--data iris: no such name; there are letter_last"):
+    with pytest.raises(UserError, match=r"--data crabs: a locked data set, which is looked at once, at the end"):
+        list(cells(["crabs"], ["none"], ["kmeans"], [0], locked=False))
+    with pytest.raises(UserError, match=r"--data iris: no such name; there are labelme"):
         list(cells(["iris"], ["none"], ["kmeans"], [0], locked=True))
     folders = ["--cells", str(tmp_path / "cells"), "--reports", str(tmp_path / "reports")]
-    assert main(["--data", "lung", "--methods", "kmeans", *folders]) == 2
+    assert main(["--data", "crabs", "--methods", "kmeans", *folders]) == 2
     assert "with --locked" in capsys.readouterr().err
     assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize("regime", [name for name in REGIMES if name not in ("none", "hard", "crowd")])
+def test_every_regime_has_answers_even_about_few_items(regime: str) -> None:
+    data, answers = inputs(Cell("iris", regime, "kmeans", 0), Path("unused"))
+    assert answers is not None
+    assert answers.num_items == data.num_items
+    assert 19 <= len(answers.annotated) <= 150
+    assert answers.simulated
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_by_chance_say_nothing(seed: int) -> None:
+    data, answers = inputs(Cell("digits", "chance", "kmeans", seed), Path("unused"))
+    assert answers is not None
+    assert data.labels is not None
+    sensitivity, specificity = answers.empirical_quality(data.labels)
+    same = data.labels[answers.i] == data.labels[answers.j]
+    # Sensitivity is 1 − specificity; some 360 pairs are the same: four standard errors.
+    assert answers.label[same].mean() == pytest.approx(answers.label[~same].mean(), abs=4 * 0.5 / np.sqrt(same.sum()))
+    assert len(sensitivity) == len(specificity) == 10
 
 
 @pytest.mark.parametrize(("regime", "share"), [("misplaced5", 0.05), ("misplaced", 0.2), ("misplaced100", 1.0)])
@@ -137,8 +167,8 @@ def test_a_variant_that_cannot_be_is_refused_before_any_fit(method: str, tmp_pat
 
 def test_a_variant_gets_its_settings_and_what_it_varies_is_fitted_too() -> None:
     variant = "bayes[model.latent_dim=3;epochs=0;model.hidden=[7,7]]"
-    plan = list(cells(["iris"], ["none"], [variant, "kmeans"], [4], locked=False))
-    assert [cell.method for cell in plan] == ["bayes", variant, "kmeans"]
+    plan = list(cells(["iris"], ["none"], [variant, "kmeans_raw"], [4], locked=False))
+    assert [cell.method for cell in plan] == ["bayes", variant, "kmeans_raw"]
     cell = plan[1]
     assert cell.settings == {"model.latent_dim": 3, "epochs": 0, "model.hidden": [7, 7]}
     _, estimator = cell_module._prepared(cell, inputs(cell, Path("unused"))[0])
@@ -210,22 +240,105 @@ def test_differences_are_paired_and_ranks_and_shares_counted() -> None:
     _, text = summary(rows, ["iris", "wine"], ["pairs90", "none"])
     shares = next(row.split(" | ") for row in text.splitlines() if row.startswith("| bayes | 2 |"))
     assert shares[2:4] == ["1 of 2 (50 %)", "1 of 2 (50 %)"]
-    assert shares[5:] == ["−.100", "1 of 1 (100 %) |"]
+    assert shares[5:] == ["−.100", "1 of 1 (100 %)", "2 of 2 (100 %)", "2 of 2 (100 %) |"]
     assert "over 60 s" in text
     bars = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- bayes: ")]
     assert bars[0].startswith("bayes: within 0.02 NMI of the best baseline, or above it, in 1 of 2 (50 %) cells")
     assert bars[1].startswith("bayes: more than 0.02 below k-means in 1 of 2 and below answers + LR in 0 of 1 cells")
+    assert bars[2].startswith("bayes: as many clusters as kinds in 2 of 2 (100 %) cells with answers, one more or less")
     # Methods without a score in wine come last there: 1.5 and 2.5 of four, against 2 and 1 for the other of ours.
-    assert bars[2].startswith("bayes: mean rank 2.25 with answers")
-    assert bars[3].startswith("bayes: without answers within 0.05 of the better of k-means and GMM in 1 of 1 (100 %)")
+    assert bars[3].startswith("bayes: mean rank 2.25 with answers")
+    assert bars[4].startswith("bayes: without answers within 0.05 of the better of k-means and GMM, or above it, in 1 ")
+
+
+def test_the_best_variant_of_a_baseline_counts() -> None:
+    rows = _rows({
+        ("iris", "pairs90", "bayes"): [0.9, 0.8],
+        ("iris", "pairs90", "kmeans_raw"): [0.7, 0.7], ("iris", "pairs90", "kmeans_scaled"): [0.6, 0.9],
+        ("iris", "pairs90", "mcvc_raw_one"): [0.99, None], ("iris", "pairs90", "mcvc_scaled_five"): [0.1, 0.2],
+        ("iris", "pairs90", "crowd_logistic_raw"): [None, None],
+        ("iris", "pairs90", "crowd_logistic_scaled_predict"): [None, 0.9],
+    })  # fmt: skip
+    table = cell_table(rows).set_index("method")
+    assert set(table.index) == {"bayes", "kmeans", "mcvc", "crowd_logistic"}
+    assert table.loc["kmeans", ["variant", "variants", "nmi"]].tolist() == ["kmeans_scaled", 2, 0.75]
+    # One that was stopped once is no best one; where all were, there is none.
+    assert table.loc["mcvc", "variant"] == "mcvc_scaled_five"
+    assert np.isnan(table.loc["crowd_logistic", "nmi"])
+    assert table.loc["bayes", "best_baseline"] == "kmeans"
+    assert table.loc["bayes", "to_kmeans"] == pytest.approx(0.1)
+    _, text = summary(rows, ["iris"], ["pairs90"])
+    assert "chosen with hindsight" in text
+    assert "| iris | pairs90 | 3 | 3 3 | scaled |" in text
+
+
+def test_clusters_are_counted_against_the_kinds_by_their_median_over_the_seeds() -> None:
+    rows = pd.concat([
+        _rows({("iris", name, "scdc"): [0.5] * 3}).assign(clusters=found)
+        for name, found in (("pairs90", [3, 9, 3]), ("pairs75", [2, 4, 4]), ("lazy", [3, 5, 5]), ("chance", [3, 3, 3]))
+    ])  # fmt: skip
+    found = figures(cell_table(rows), "scdc")
+    assert found is not None
+    # Answers by chance are no answers.
+    assert (str(found.exact), str(found.within_one)) == ("1 of 3", "2 of 3")
+
+
+def test_a_baseline_is_run_as_its_variant_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert expanded(["scdc", "mcvc", "cspa"]) == [
+        "scdc", "mcvc_raw_one", "mcvc_raw_five", "mcvc_scaled_one", "mcvc_scaled_five", "cspa",
+    ]  # fmt: skip
+    for name, variant in VARIANTS.items():
+        cell = Cell("wine", "pairs90", name, 0)
+        data = inputs(cell, Path("unused"))[0]
+        features, estimator = cell_module._prepared(cell, data)
+        assert ESTIMATORS[variant.baseline] is type(estimator)
+        scaled = bool(np.allclose(features.mean(0), 0, atol=1e-3) and np.allclose(features.std(0), 1, atol=1e-3))
+        assert scaled == variant.scaled == ("scaled" in name)
+        assert getattr(estimator, "standardize", False) is False
+        if variant.baseline == "mcvc":
+            assert estimator.get_params()["n_views"] == {"one": 1, "five": 5}[name.rpartition("_")[2]]
+    alone, crowd = (
+        run_cell(Cell("wine", "pairs90", name, 0), tmp_path / name, Path("unused"), 60, MADE)
+        for name in ("crowd_logistic_scaled_predict", "crowd_logistic_scaled")
+    )
+    cell = Cell("wine", "pairs90", "crowd_logistic_scaled_predict", 0)
+    data, answers = inputs(cell, Path("unused"))
+    model = cell_module._prepared(cell, data)[1].fit(StandardScaler().fit_transform(data.features), answers)
+    assert isinstance(model, CrowdLogistic)
+    predicted = model.predict(StandardScaler().fit_transform(data.features))
+    assert alone["nmi"] == pytest.approx(normalized_mutual_info_score(data.labels, predicted), abs=1e-5)
+    assert crowd["nmi"] == pytest.approx(normalized_mutual_info_score(data.labels, model.labels_), abs=1e-5)
+
+
+def test_clusters_as_small_as_the_smallest_kind_count() -> None:
+    labels = np.repeat([0, 1, 2], [600, 399, 1])
+    assert cell_module._in_use(labels, labels) == 3
+    # Kinds of half a per cent and more: smaller clusters are left out.
+    assert cell_module._in_use(labels, np.repeat([0, 1], 500)) == 2
+
+
+def test_data_sets_that_the_user_has_not_brought_are_left_out_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "felix_cats.npz", features=np.eye(4), labels=[0, 0, 1, 1], pairs=[[0, 1, 0, 1, -1]])
+    monkeypatch.setenv("SEMICROWD_CROWDS", str(tmp_path))
+    folders = ["--cells", str(tmp_path / "cells"), "--reports", str(tmp_path / "reports")]
+    assert main(["--regimes", "crowd", "--jobs", "1", "--methods", "kmeans", "--seeds", "0", *folders]) == 0
+    told = capsys.readouterr()
+    assert "left out: olive: data.path=olive: no olive.npz in" in told.err
+    assert "left out: felix_cats" not in told.err
+    assert "2 fits, 0 of them finished before" in told.out
+    # One that is asked for by its name is an error.
+    assert main(["--data", "olive", "--regimes", "none", "--methods", "kmeans", "--seeds", "0", *folders]) == 2
+    assert "data.path=olive: no olive.npz in" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_killed_it_goes_on_with_what_is_left(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "semicrowd.pipeline.generality", "--data", "iris,wine", "--regimes", "none,pairs90",
-        "--methods", "kmeans,gmm,crowd_logistic", "--seeds", "0-1", "--jobs", "1", "--cells", str(tmp_path / "cells"),
-        "--reports", str(tmp_path / "reports"),
+        "--methods", "kmeans_raw,gmm_raw,crowd_logistic_raw", "--seeds", "0-1", "--jobs", "1",
+        "--cells", str(tmp_path / "cells"), "--reports", str(tmp_path / "reports"),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None

@@ -25,7 +25,7 @@ QUICK = (
 _NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")
 SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
 CLUSTERS = ["clusters/occupied", "clusters/used", "clusters/effective"]
-ENDS = ["seconds/fit", "epochs", "restart/best"]
+ENDS = ["seconds/fit", "epochs", "restart/best", "warnings/count"]
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -47,7 +47,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     found = {path.name for path in run.iterdir()} - {"checkpoints"}  # of a fit that takes some seconds
     assert found == {
         "annotations.csv", "assignments.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
-        "provenance.json", "status.json", "workers.csv",
+        "provenance.json", "status.json", "warnings.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)
     workers = [f"workers/{name}_mae" for name in ("sensitivity", "specificity")]

@@ -38,7 +38,7 @@ def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str
 
 @pytest.mark.usefixtures("table", "answers")
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
-    done = train(*SHORT, "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
+    done = train(*SHORT, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr
     assert not done.stderr  # no banner, no warning, no progress bar without a terminal
     run = tmp_path / "run"
@@ -46,8 +46,9 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
               for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")]  # fmt: skip
     others = ["clusters/occupied", "clusters/used", "clusters/effective", "elbo/train",
-              "workers/observed_sensitivity_mae", "workers/observed_specificity_mae", "seconds/fit", "epochs",
-              "restart/best", "restart/oracle_acc"]  # fmt: skip
+              "workers/observed_sensitivity_mae", "workers/observed_specificity_mae",
+              "answers/cross_validated_gain", "answers/cross_validated_gain_error", "seconds/fit", "epochs",
+              "restart/best", "restart/oracle_acc", "warnings/count"]  # fmt: skip
     assert list(metrics) == splits + others
     assert metrics["epochs"] == 3
 
@@ -97,7 +98,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
 
 @pytest.mark.usefixtures("table", "answers")
 def test_the_same_command_gives_the_same_bytes(train: Command, tmp_path: Path) -> None:
-    command = [*SHORT, "annotations=file", "annotations.path=answers.csv", "seed=0"]
+    command = [*SHORT, "model=scdc", "annotations=file", "annotations.path=answers.csv", "seed=0"]
     results = []
     for arguments in ([], ["seed=1", "hydra.run.dir=other"], []):
         assert train(*command, *arguments).returncode == 0
@@ -225,7 +226,7 @@ def test_two_runs_in_one_directory_and_a_checkpoint_that_is_damaged(
 
 
 def test_evaluation_that_failed_is_done_again_without_training(train: Command, tmp_path: Path, table: Path) -> None:
-    command = [*SHORT, "seed=0"]
+    command = [*SHORT, "model=scdc", "seed=0"]
     assert train(*command).returncode == 0
     run = tmp_path / "run"
     before = (run / "assignments.csv").read_bytes(), (run / "checkpoints" / "last.ckpt").read_bytes()

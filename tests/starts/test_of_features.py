@@ -1,12 +1,14 @@
 """Clusters of features alone: what made data hold, and what the rule of the silhouette and the bound on K do."""
 
 import numpy as np
+import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.random import stream
+from semicrowd.starts import of_features
 from semicrowd.starts.of_features import clusters_of_features
 
 
@@ -15,6 +17,11 @@ def test_round_clusters_are_found_with_their_number() -> None:
     found, said = clusters_of_features(features, 15, stream(0, "test"))
     assert adjusted_rand_score(labels, found) == 1.0
     assert "its 4 clusters" in said
+
+
+def test_a_sample_finds_round_clusters_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_features, "_SEEN", 80)
+    test_round_clusters_are_found_with_their_number()
 
 
 def test_without_round_clusters_communities_keep_what_hangs_together() -> None:

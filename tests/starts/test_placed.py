@@ -40,3 +40,14 @@ def test_networks_do_not_echo_what_they_have_not_been_told() -> None:
     told = average_of_learners(features, torch.arange(120), target, [20], 5, 0).log()
     cost = [-(of.exp().clamp(min=1e-9).log() * target)[0].sum(-1)[wrong].mean() for of in (apart, told)]
     assert cost[0] > cost[1]
+
+
+def test_networks_of_folds_are_asked_for_their_own_items_alone() -> None:
+    """Folds of unlike sizes, against all items by all folds' networks."""
+    rng = np.random.default_rng(0)
+    features, fold = torch.from_numpy(rng.normal(size=(60, 3)).astype(np.float32)), torch.arange(60) % 7 % 3
+    target = torch.nn.functional.one_hot(torch.from_numpy(rng.integers(4, size=60)), 4).float().expand(2, -1, -1)
+    told = (fold != torch.arange(3)[:, None])[:, :, None] * target[:, None]
+    whole = average_of_learners(features, torch.arange(60), told.flatten(0, 1), (8,), 2, 0)
+    expected = whole.unflatten(0, (2, 3))[:, fold, torch.arange(60)]
+    torch.testing.assert_close(held_out(features, target, fold, (8,), 2, 0), expected)

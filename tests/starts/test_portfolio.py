@@ -1,7 +1,7 @@
-"""Candidates for the start and their judge, on answers whose truth is known."""
+"""Candidates and their judge, on answers whose truth is known."""
 
 from collections.abc import Callable
-from itertools import product
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,130 +13,199 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.models.training_data import TrainingData
-from semicrowd.settings.model import SCDCSettings
-from semicrowd.settings.training import StartSettings
-from semicrowd.starts import answer_classifier
-from semicrowd.starts.cotraining import Candidate, cotrain, item_evidence, judge_annotators, log_predictive
-from semicrowd.starts.portfolio import judged, portfolio_start
-from semicrowd.starts.spreading import LogisticSpread, NeighbourSpread, Spread
+from semicrowd.starts import portfolio
+from semicrowd.starts.answer_model import Heard
+from semicrowd.starts.calibration import Calibration
+from semicrowd.starts.cotraining import Candidate, scores_without_clusters
+from semicrowd.starts.portfolio import FEATURES, Portfolio, confirmed, judge, lead, most_clusters
+from semicrowd.starts.spreading import Spread
+from semicrowd.starts.stacking import StackedSpread
+from semicrowd.starts.start import cotrained
 
-FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
-ANSWERS = simulate.two_coin(
-    LABELS, np.random.default_rng(0), num_annotators=5, pairs_per_annotator=80, num_annotated=40, sensitivity=0.85,
-    specificity=0.85,
-)  # fmt: skip
-ITEMS = ANSWERS.annotated
+TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quarter of the networks' steps."""
-    monkeypatch.setattr(answer_classifier, "STEPS", 75)
-
-
-def test_predictive_probability_by_enumeration_of_the_clusters() -> None:
-    rng = np.random.default_rng(1)
-    features = rng.dirichlet(np.ones(3), len(ITEMS))
-    annotators = judge_annotators(rng.dirichlet(np.ones(3), len(ITEMS)), ANSWERS)
-    same = (features[ANSWERS.index.i] * features[ANSWERS.index.j]).sum(1)
-    rates = ((eta[0, :, 0] + 1) / (eta[0] + 1).sum(-1) for eta in annotators)
-    sensitivity, specificity = (rate.numpy()[ANSWERS.worker] for rate in rates)
-    found = log_predictive(same, sensitivity, specificity, ANSWERS.label)
-    for p in (0, 17, 311):
-        shapes = [eta[0, ANSWERS.worker[p]] + 1 for eta in annotators]
-        alpha, beta = (float(shape[0] / shape.sum()) for shape in shapes)
-        total = 0.0
-        for a in range(3):
-            for b in range(3):
-                one = alpha if a == b else 1 - beta
-                says = one if ANSWERS.label[p] == 1 else 1 - one
-                total += features[ANSWERS.index.i[p], a] * features[ANSWERS.index.j[p], b] * says
-        assert found[p] == pytest.approx(np.log(total))
-
-
-def test_evidence_is_a_bound_that_is_sharp_where_clusters_are_certain() -> None:
-    """Against the sum over all 3^4 assignments of four items."""
-    rng = np.random.default_rng(4)
-    i, j = np.array([0, 0, 1, 2, 1]), np.array([1, 2, 2, 3, 3])
-    answers = PairAnnotations(i, j, np.zeros(5, np.int64), np.array([1, 0, 0, 1, 0]), None, 4, ("one",))
-    logs = (torch.tensor([[shares]], dtype=torch.float64).log() for shares in ([0.9, 0.1], [0.8, 0.2]))
-    sensitivity, specificity = logs
-    said = pair_evidence(sensitivity, specificity, torch.zeros(5, dtype=torch.long), torch.from_numpy(answers.label))
-
-    def joint(z: tuple[int, ...]) -> float:
-        same = np.array(z)[i] == np.array(z)[j]
-        return float((np.where(same, np.where(answers.label, 0.9, 0.1), np.where(answers.label, 0.2, 0.8))).prod())
-
-    features = rng.dirichlet(np.ones(3), 4)
-    total = sum(joint(z) * features[range(4), z].prod() for z in product(range(3), repeat=4))
-    for _ in range(5):
-        bound = item_evidence(np.log(rng.dirichlet(np.ones(3), 4)), features, answers, said).sum()
-        assert bound < np.log(total)
-    certain = np.log(np.maximum(np.eye(3)[[0, 0, 2, 2]], 1e-300))
-    exact = np.log(joint((0, 0, 2, 2))) + np.log(features[range(4), [0, 0, 2, 2]]).sum()
-    assert item_evidence(certain, features, answers, said).sum() == pytest.approx(exact)
-
-
-def test_annotators_are_judged_by_counts_where_clusters_are_certain() -> None:
-    sensitivity, _ = judge_annotators(np.eye(4)[LABELS[ITEMS]], ANSWERS)
-    same = LABELS[ANSWERS.i] == LABELS[ANSWERS.j]
-    for worker in range(5):
-        hits = ((ANSWERS.worker == worker) & same & (ANSWERS.label == 1)).sum()
-        misses = ((ANSWERS.worker == worker) & same & (ANSWERS.label == 0)).sum()
-        assert (sensitivity[0, worker] + 1).tolist() == pytest.approx([10 + hits, 1 + misses])
-
-
-def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
-    rng = np.random.default_rng(2)
-    clusters = LABELS[ITEMS] * 2 + rng.integers(2, size=len(ITEMS))  # every cluster in two pieces
-    clusters[rng.random(len(ITEMS)) < 0.1] = 0
-    found = cotrain(ANSWERS, clusters, LogisticSpread(FEATURES), np.random.default_rng(0))
-    assert found.known.shape[1] == 4
-    assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > 0.9
-    everywhere = found.probabilities(ITEMS)
-    np.testing.assert_allclose(everywhere.sum(1), 1)
-    assert adjusted_rand_score(LABELS, everywhere.argmax(1)) > 0.85
-    np.testing.assert_array_equal(everywhere[ITEMS], found.known)
-
-
-class Forgetful(Spread):
-    """Knows nothing of an item that it is not told of."""
-
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        found = np.full((200, known.shape[1]), 1 / known.shape[1])
-        found[items] = known
-        return found
-
-
-def test_what_learns_by_heart_is_not_believed() -> None:
-    """In sample it is never wrong; out of sample it says nothing, and the judge hears that alone."""
-    by_heart = cotrain(ANSWERS, LABELS[ITEMS], Forgetful(), np.random.default_rng(0))
-    by_features = cotrain(ANSWERS, LABELS[ITEMS], NeighbourSpread(FEATURES), np.random.default_rng(0))
-    assert by_features.scores.mean() > by_heart.scores.mean() + 0.1
-
-
-def _candidate(num_clusters: int, scores: np.ndarray, evidence: np.ndarray | None = None) -> Candidate:
-    known = np.full((len(ITEMS), num_clusters), 1 / num_clusters)
-    evidence = np.zeros(len(ITEMS)) if evidence is None else evidence
-    return Candidate(known, judge_annotators(known, ANSWERS), scores, evidence, Forgetful())
-
-
-def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_clusters_wins() -> None:
+def _answers(kind: str, quality: float = 0.85) -> PairAnnotations:
     rng = np.random.default_rng(0)
-    scores = -rng.random(ANSWERS.num_pairs)
+    rates = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
+    if kind == "tasks":
+        return simulate.tasks(LABELS, rng, num_annotators=5, num_tasks=30, task_size=6, **rates)
+    return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)
+
+
+OF_KINDS = {kind: _answers(kind) for kind in ("two_coin", "tasks")}
+ANSWERS = OF_KINDS["two_coin"]
+
+
+class Nothing(Spread):
+    """Says nothing of any item."""
+
+    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        return np.full((len(TABLE), known.shape[1]), 1 / known.shape[1])
+
+
+def _candidate(num_clusters: int, scores: np.ndarray, answers: PairAnnotations = ANSWERS) -> Candidate:
+    known = np.full((len(answers.annotated), num_clusters), 1 / num_clusters)
+    believed, rates = Calibration(1.0, 0.1, known.mean(0)), Heard.of(answers).rates(known)
+    return Candidate(known, known, believed, rates.annotators, scores, StackedSpread([Nothing()]))
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_clusters_wins(kind: str) -> None:
+    answers, rng = OF_KINDS[kind], np.random.default_rng(0)
+    scores = scores_without_clusters(answers) + 0.3
     noise = 0.05 * rng.normal(size=len(scores))
-    close, far = _candidate(3, scores - 1e-4 + noise - noise.mean()), _candidate(2, scores - 0.5)
-    assert judged({"best": _candidate(5, scores), "close": close, "far": far}, ANSWERS) == "close"
-    assert judged({"best": _candidate(5, scores), "far": far}, ANSWERS) == "best"
+    close = _candidate(3, scores - 1e-4 + noise - noise.mean(), answers)
+    best, far = _candidate(5, scores, answers), _candidate(2, scores - 0.1, answers)
+    winner, verdict = judge({"best": best, "close": close, "far": far}, answers)
+    assert winner == verdict.winner == "close"
+    assert judge({"best": best, "far": far}, answers)[0] == "best"
+    assert verdict.table["candidate"].tolist() == ["best", "close", "far"]
+    assert verdict.table["clusters"].tolist() == [5, 3, 2]
+    assert verdict.table["behind"].to_numpy() == pytest.approx([0, 1e-4, 0.1])
+    assert verdict.table["standard_error"].to_numpy()[1] == pytest.approx(lead(scores, close.scores, answers)[1])
+    assert verdict.gain == pytest.approx(0.3 - 1e-4)
 
 
-def test_what_all_answers_together_refute_does_not_win_by_its_score() -> None:
-    scores, noise = np.full(ANSWERS.num_pairs, -0.5), np.random.default_rng(0).normal(size=len(ITEMS))
-    sound = _candidate(4, scores)
-    assert judged({"sound": sound, "refuted": _candidate(3, scores + 0.1, noise - 1.0)}, ANSWERS) == "sound"
-    assert judged({"sound": sound, "by chance": _candidate(3, scores + 0.1, noise - 0.1)}, ANSWERS) == "by chance"
+def test_of_candidates_with_as_many_clusters_a_co_trained_one_wins_then_the_likelier_one() -> None:
+    scores = scores_without_clusters(ANSWERS) + 0.3
+    noise = 0.05 * np.random.default_rng(0).normal(size=len(scores))
+    one, other = _candidate(3, scores), _candidate(3, scores - 1e-4 + noise - noise.mean())
+    assert judge({"other": other, "one": one}, ANSWERS)[0] == "one"
+    unmoved = replace(one, cotrained=False)
+    assert judge({"other": other, "one": unmoved}, ANSWERS)[0] == "other", "of these a co-trained one"
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_where_answers_say_nothing_of_the_items_the_features_alone_win(kind: str) -> None:
+    answers, rng = OF_KINDS[kind], np.random.default_rng(0)
+    without = scores_without_clusters(answers)
+    noise = 0.1 * rng.normal(size=len(without))
+    noise -= noise.mean()
+    alone = _candidate(4, without - 0.1, answers)
+    found = {"co-trained": _candidate(2, without + 1e-4 + noise, answers), FEATURES: alone}
+    assert judge(found, answers)[0] == FEATURES
+    found["co-trained"] = _candidate(2, without + 0.1 + noise, answers)
+    assert judge(found, answers)[0] == "co-trained"
+    del found[FEATURES]
+    found["co-trained"] = _candidate(2, without, answers)
+    assert judge(found, answers)[0] == "co-trained"
+
+
+@pytest.mark.parametrize(
+    ("of_item", "of_pair", "own"), [(0, 0, 1), (1, 0, 0), (1, 0, 1), (0, 1, 0.5)],
+    ids=["answers", "items", "items and answers", "pairs and answers"],
+)  # fmt: skip
+def test_the_standard_error_of_a_lead_is_the_spread_of_leads_over_other_items(
+    of_item: float, of_pair: float, own: float
+) -> None:
+    """Monte Carlo: differences that go with items, with pairs and with single answers are drawn again and again."""
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(80, size=(2, 600))
+    i, j = i[i != j], j[i != j]
+    pairs, of = np.unique(np.sort(np.stack([i, j], 1), 1), axis=0, return_inverse=True)
+    answers = PairAnnotations.from_arrays(i, j, np.arange(len(i)), (i + j) % 2, num_items=80)
+    leads, errors = [], []
+    for _ in range(600):
+        item = of_item * rng.normal(size=80)
+        difference = item[i] + item[j] + of_pair * rng.normal(size=len(pairs))[of.ravel()]
+        difference += own * rng.normal(size=len(i))
+        found, error = lead(difference, np.zeros(len(i)), answers)
+        assert found == pytest.approx(difference.mean())
+        leads.append(found)
+        errors.append(error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(leads), rel=0.12)
+
+
+def test_nobody_leads_himself() -> None:
+    assert lead(ANSWERS.label + 0.5, ANSWERS.label + 0.5, ANSWERS) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("number", "most"), [(1, 4), (7, 4), (100, 15), (400, 30), (100_000, 50)])
+def test_more_items_show_more_kinds(number: int, most: int) -> None:
+    assert most_clusters(number) == most
+
+
+def _found(answers: PairAnnotations, features: np.ndarray = TABLE) -> tuple[Portfolio, Candidate, Any]:
+    made = Portfolio(features, answers, 0, lambda _: None)
+    return (made, *made.winner())
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> None:
+    made, winner, verdict = _found(OF_KINDS[kind])
+    alone, final = made.probabilities(winner)
+    assert alone.shape == final.shape == (200, 4)
+    assert adjusted_rand_score(LABELS, alone.argmax(1)) > 0.95
+    assert verdict.gain > 4 * verdict.gain_error
+    assert (verdict.table["behind"] >= 0).all()
+    shares = made.shares_of_preparations(winner)
+    assert set(shares) == set(made.preparations)
+    assert sum(shares.values()) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str) -> None:
+    """Flipped, an answer has the rest of the probability: first clusters, classifiers and annotators are the same."""
+    answers = OF_KINDS[kind]
+    row = 17
+    turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
+    one, other = (Portfolio(TABLE, each, 0, lambda _: None)._unseen_scores(0)[row] for each in (answers, turned))
+    assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
+
+
+def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alone() -> None:
+    without = scores_without_clusters(ANSWERS)
+    alone, trained = _candidate(4, without + 0.1), _candidate(2, without + 0.3)
+    found = {"co-trained": trained, FEATURES: alone}
+    verdict = judge(found, ANSWERS)[1]
+    noise = 0.3 * np.random.default_rng(0).normal(size=len(without))
+    noise -= noise.mean()
+    for unseen, winner, informative in (
+        (alone.scores + 0.1 + noise, "co-trained", True),
+        (alone.scores + 1e-4 + noise, FEATURES, True),
+        (alone.scores - 0.2 + noise, FEATURES, True),
+    ):
+        best, said = confirmed("co-trained", unseen, found, verdict, ANSWERS)
+        assert (best, said.winner, said.informative) == (winner, winner, informative)
+        assert said.table["agreement"].tolist()[said.table["candidate"].tolist().index(winner)] == 1.0
+    nothing = {"co-trained": trained, FEATURES: _candidate(4, without - 0.05 + noise)}
+    best, said = confirmed("co-trained", without - 0.1 + noise, nothing, verdict, ANSWERS)
+    assert (best, said.informative) == (FEATURES, False)
+
+
+def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
+    """The widest direction, in two far groups, has nothing to do with what people are asked."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=240)
+    table = np.concatenate([3 * np.eye(3)[labels], 20 * rng.integers(2, size=(240, 1))], 1)
+    table += 0.5 * rng.normal(size=(240, 4))
+    answers = simulate.two_coin(
+        labels, rng, num_annotators=5, pairs_per_annotator=120, num_annotated=60, sensitivity=0.9, specificity=0.9
+    )
+    made, winner, verdict = _found(answers, table)
+    assert adjusted_rand_score(labels, made.probabilities(winner)[0].argmax(1)) > 0.9
+    assert verdict.winner != FEATURES
+
+
+def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a million: candidates are made of the annotated items and some others."""
+    monkeypatch.setattr(portfolio, "_SEEN", 100)
+    made, winner, _ = _found(ANSWERS)
+    assert 100 <= len(made.rows) < 140
+    assert set(ANSWERS.annotated) <= set(made.rows)
+    alone, final = made.probabilities(winner)
+    assert adjusted_rand_score(LABELS, alone.argmax(1)) > 0.9
+    np.testing.assert_array_equal(final[ANSWERS.annotated], winner.known)
+
+
+def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio, "_SEEN", 100)
+    made, winner, _ = _found(ANSWERS, np.ones((200, 2)))
+    assert made.preparations == {}
+    alone, final = made.probabilities(winner)
+    assert len(alone) == len(final) == 200
+    np.testing.assert_allclose(alone.sum(1), 1)
 
 
 Build = Callable[..., SmallFit[Any]]
@@ -144,23 +213,25 @@ Build = Callable[..., SmallFit[Any]]
 
 def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
     fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
-    model, data = fit.model, fit.data
-    found = portfolio_start(data, fit.annotations, model.settings, fit.recipe.start, 1, fit.said.append)
+    kept: list[Any] = []
+    found = cotrained(fit.data, fit.annotations, 8, 1, fit.said.append, kept.append)
+    assert len(kept) == 1
     assert found.probabilities.shape == (1, 120, 8)
     torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
     assert adjusted_rand_score(pinwheel.labels, found.probabilities[0].argmax(-1).numpy()) > 0.8
     assert any("won with" in line for line in fit.said)
     fit.begin()
-    clusters = model.posterior(data.features).probabilities[0].argmax(-1).numpy()
+    clusters = fit.model.posterior(fit.data.features).probabilities[0].argmax(-1).numpy()
     assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8
 
 
-def test_the_same_seed_finds_the_same(build: Build, answers: PairAnnotations) -> None:
-    fit = build("scdc", K=6, start={"kind": "portfolio", "epochs": 1})
-    made = [
-        portfolio_start(fit.data, answers, fit.model.settings, fit.recipe.start, 1, lambda _: None) for _ in range(2)
-    ]
-    assert torch.equal(made[0].probabilities, made[1].probabilities)
+def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(build: Build) -> None:
+    fit = build("scdc", K=3, start={"kind": "portfolio", "epochs": 1})
+    two = cotrained(fit.data, fit.annotations, 3, 2, fit.said.append, lambda _: None)
+    assert two.probabilities.shape == (2, 120, 3)
+    assert [eta.shape for eta in two.annotators] == [(2, 6, 2)] * 2
+    again = cotrained(fit.data, fit.annotations, 3, 2, fit.said.append, lambda _: None)
+    assert torch.equal(two.probabilities, again.probabilities)
 
 
 @pytest.mark.parametrize(
@@ -171,18 +242,21 @@ def test_the_same_seed_finds_the_same(build: Build, answers: PairAnnotations) ->
         (16, 2, [(i, j, int(i % 2 == j % 2)) for i in range(6) for j in range(i)]),
         (40, 2, [(i, j, 1) for i in range(8) for j in range(i)]),
         (40, 2, [(i, j, 0) for i in range(8) for j in range(i)]),
+        (2, 2, [(0, 1, 0)]),
     ],
-    ids=["two answers", "one answer", "hardly more items than clusters", "all the same", "all different"],
+    ids=["two answers", "one answer", "hardly more items than clusters", "all the same", "all different", "two items"],
 )
-def test_few_or_one_sided_answers_are_enough_to_begin_with(
-    num_items: int, num_columns: int, pairs: list[tuple[int, int, int]]
+@pytest.mark.parametrize("one_task", [False, True], ids=["pairs", "one task"])
+def test_few_or_one_sided_answers_are_enough(
+    num_items: int, num_columns: int, pairs: list[tuple[int, int, int]], one_task: bool
 ) -> None:
-    features = np.random.default_rng(0).normal(size=(num_items, num_columns)).astype(np.float32)
+    features = np.random.default_rng(0).normal(size=(num_items, num_columns))
     i, j, label = np.array(pairs).T
-    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), label, num_items=num_items)
-    data = TrainingData(torch.from_numpy(features), answers)
-    start = StartSettings(kind="portfolio", networks=2)
-    found = portfolio_start(data, answers, SCDCSettings(hidden=(4,)), start, 1, lambda _: None)
-    assert found.probabilities.shape == (1, num_items, 15)
-    assert found.probabilities.isfinite().all()
-    assert all(eta.isfinite().all() for eta in found.annotators)
+    task = np.zeros_like(i) if one_task else None
+    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), label, task=task, num_items=num_items)
+    made, winner, verdict = _found(answers, features)
+    for found in made.probabilities(winner):
+        assert len(found) == num_items
+        np.testing.assert_allclose(found.sum(1), 1, rtol=1e-6)
+    assert np.isfinite(verdict.gain)
+    assert all(eta.isfinite().all() for eta in winner.annotators)

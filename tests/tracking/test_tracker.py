@@ -57,7 +57,8 @@ def test_a_run_is_there_with_all_it_tells(
         assert saved().info.status == "RUNNING"
         for epoch in (1, 2, 3):
             tracker.log_epoch(epoch, {"elbo/epoch": -1.0 / epoch, "clusters/used": 15 - epoch})
-        tracker.finish({"train/acc": 0.96, "clusters/used": 5}, [figures, run_dir / "workers.csv"])
+        doubts = ["one cluster has all items", "the answers say nothing"]
+        tracker.finish({"train/acc": 0.96, "clusters/used": 5}, [figures, run_dir / "workers.csv"], doubts)
 
     run = saved()
     assert run.info.status == "FINISHED"
@@ -72,6 +73,8 @@ def test_a_run_is_there_with_all_it_tells(
     assert run.data.tags["sha256.raw/train-images"] == "ab" * 32
     assert run.data.tags["version.torch"] == "2.13.0"
     assert run.data.tags["annotations.simulated"] == "true"
+    assert run.data.tags["warnings"] == "one cluster has all items; the answers say nothing"
+    assert run.data.tags["mlflow.note.content"].endswith("- one cluster has all items\n- the answers say nothing")
     assert run.data.metrics["train/acc"] == 0.96
     assert run.data.metrics["clusters/used"] == 5
     assert history("curve/clusters used") == {1: [14], 2: [13], 3: [12]}

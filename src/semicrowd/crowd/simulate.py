@@ -7,6 +7,7 @@ import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced
+from semicrowd.crowd.questions import annotated_items, check_enough, pair_of_number, share_out
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import shown
 from semicrowd.settings.sources import LabelSettings, QuotaSettings, Rates, TasksSettings, TwoCoinSettings
@@ -22,11 +23,11 @@ def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> Pa
     """
     s = TwoCoinSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
-    items = _annotated_items(len(labels), s.num_annotated, rng)
+    items = annotated_items(len(labels), s.num_annotated, rng)
     available = len(items) * (len(items) - 1) // 2
-    _check_enough("pairs", available, s.pairs_per_annotator, len(items))
+    check_enough("pairs", available, s.pairs_per_annotator, len(items))
     pair = [rng.choice(available, s.pairs_per_annotator, replace=False) for _ in range(s.num_annotators)]
-    first, second = _pair_of_number(np.concatenate(pair))
+    first, second = pair_of_number(np.concatenate(pair))
     worker = np.repeat(np.arange(s.num_annotators), s.pairs_per_annotator)
     return _answers("two_coin", labels, items[first], items[second], worker, alpha, beta, rng)
 
@@ -42,7 +43,7 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     """
     s = QuotaSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
-    items = _annotated_items(len(labels), s.num_annotated, rng)
+    items = annotated_items(len(labels), s.num_annotated, rng)
     classes, code, size = np.unique(labels[items], return_inverse=True, return_counts=True)
     # Items by class, so that a pair is a class (or two) and positions within it.
     members = np.split(items[np.argsort(code, kind="stable")], np.cumsum(size)[:-1])
@@ -50,13 +51,13 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     same_size, different_size = size * (size - 1) // 2, size[one] * size[other]
     num_same = s.pairs_per_annotator // 2
     num_different = s.pairs_per_annotator - num_same
-    _check_enough("pairs of one class", int(same_size.sum()), num_same, len(items))
-    _check_enough("pairs of two classes", int(different_size.sum()), num_different, len(items))
+    check_enough("pairs of one class", int(same_size.sum()), num_same, len(items))
+    check_enough("pairs of two classes", int(different_size.sum()), num_different, len(items))
 
     pairs = []
     for _ in range(s.num_annotators):
         block, offset = _draw(same_size, num_same, rng)
-        first, second = _pair_of_number(offset)
+        first, second = pair_of_number(offset)
         pairs += [(members[c][a], members[c][b]) for c, a, b in zip(block, first, second, strict=True)]
         block, offset = _draw(different_size, num_different, rng)
         width = size[other[block]]
@@ -88,7 +89,7 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     """
     s = TasksSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
-    items = _annotated_items(len(labels), s.num_annotated, rng)
+    items = annotated_items(len(labels), s.num_annotated, rng)
     low, high = s.sizes
     if not 2 <= low <= high <= len(items):
         size = shown(s.task_size)
@@ -99,7 +100,7 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     habits = Habits.draw(s, labels[items], rng)
     families = None if s.families is None else Families.of(labels[items], s.families, s.alike)
     i, j, answer, task = [], [], [], []
-    for t, (members, m) in enumerate(zip(_share_out(items, sizes, rng), annotator.tolist(), strict=True)):
+    for t, (members, m) in enumerate(zip(share_out(items, sizes, rng), annotator.tolist(), strict=True)):
         seen = habits.seen(m, labels[members], rng)
         group = grouping(seen, alpha[m], beta[m], rng, families)
         if s.misplaced:
@@ -170,23 +171,6 @@ def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Ge
     )
 
 
-def _share_out(items: np.ndarray, sizes: list[int], rng: np.random.Generator) -> list[np.ndarray]:
-    """Tasks of distinct items, each item in as many tasks as any other, give or take one."""
-    order = rng.permutation(items)
-    shared = []
-    for task_size in sizes:
-        task, order = order[:task_size], order[task_size:]
-        if len(task) < task_size:
-            # A new round; the items that this task has from the last one come at its end.
-            again = rng.permutation(items)
-            late = np.isin(again, task)
-            again = np.concatenate([again[~late], again[late]])
-            missing = task_size - len(task)
-            task, order = np.concatenate([task, again[:missing]]), again[missing:]
-        shared.append(task)
-    return shared
-
-
 def _answers(
     kind: str,
     labels: np.ndarray,
@@ -206,15 +190,6 @@ def _answers(
     )
 
 
-def _pair_of_number(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pair a < b with number b (b − 1) / 2 + a."""
-    b = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
-    # The root may be off by one where it is rounded.
-    b -= b * (b - 1) // 2 > number
-    b += b * (b + 1) // 2 <= number
-    return number - b * (b - 1) // 2, b
-
-
 def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """``count`` distinct elements of a row of blocks, uniformly: the block of each and its offset there."""
     end = np.cumsum(block_size)
@@ -223,17 +198,6 @@ def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple
     return block, chosen - (end - block_size)[block]
 
 
-def _annotated_items(num_items: int, num_annotated: int | None, rng: np.random.Generator) -> np.ndarray:
-    if num_annotated is None or num_annotated >= num_items:
-        return np.arange(num_items)
-    return np.sort(rng.choice(num_items, num_annotated, replace=False))
-
-
 def _of_each(rates: Rates, num_annotators: int) -> np.ndarray:
     """[M], of one number for all or of one for each."""
     return np.broadcast_to(np.asarray(rates, np.float64), (num_annotators,)).copy()
-
-
-def _check_enough(what: str, available: int, wanted: int, num_items: int) -> None:
-    if wanted > available:
-        raise UserError(f"annotations: {wanted} distinct {what} wanted, {num_items} annotated items have {available}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.crowd import csv_file, simulate
+from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.fetch import fetch
@@ -22,6 +22,11 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
     "tasks": simulate.tasks,
     "labels": simulate.labels_of_some,
 }
+#: Those that can use a second labelling of the items, where the data have one.
+_BY_ANOTHER_AXIS: dict[str, Callable[..., PairAnnotations]] = {
+    "realistic": realistic.realistic,
+    "realistic_tasks": realistic.realistic_tasks,
+}
 
 _CROWD_FILE = "crowd_annotations_mnist.npy"
 _PAIRS_OF_TASK = 36 * 35 // 2
@@ -32,7 +37,8 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
 
     Parameters
     ----------
-    kind : ``none``, ``two_coin``, ``quota``, ``tasks``, ``labels`` (simulated), ``crowd`` (real, MNIST) or ``file``
+    kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``realistic``, ``realistic_tasks``, ``labels`` (simulated);
+        ``crowd`` (real, those of the data, which MNIST and some .npz files have) or ``file``
     seed : of the run; the simulators, and what ``crowd`` leaves to chance, draw from its streams "annotations"
     root : data root
     options : of the kind; see :mod:`semicrowd.settings.sources`
@@ -60,7 +66,10 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
             f"annotations={kind}: data={data.name} has no true labels to simulate answers from; "
             "expected a column label, or annotations=file with answers of people"
         )
-    return SIMULATORS[kind](data.labels, stream(seed, "annotations"), **vars(settings))
+    rng = stream(seed, "annotations")
+    if kind in _BY_ANOTHER_AXIS:
+        return _BY_ANOTHER_AXIS[kind](data.labels, rng, data.other_labels, **vars(settings))
+    return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
 def _file(data: Dataset, settings: FileSettings) -> PairAnnotations:
@@ -75,8 +84,12 @@ def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> Pai
     The truth is each annotator's rate of right answers on what they saw of the tasks in use. Annotators keep the names
     that they have in the whole.
     """
+    if data.answers is not None:
+        return _own(data, data.answers, seed, settings)
     if data.name != "mnist" or data.labels is None:
-        raise UserError(f"annotations=crowd: these answers are about data=mnist, not data={data.name}")
+        raise UserError(
+            f"annotations=crowd: these answers are about data=mnist, not data={data.name}, which has none of its own"
+        )
     tasks = _draw_tasks(settings.num_tasks, stream(seed, "annotations"))
     rows = np.load(fetch("mnist_crowd", root)[_CROWD_FILE], allow_pickle=False)
     rows = rows.reshape(CROWD_TASKS, _PAIRS_OF_TASK, 4)[tasks].reshape(-1, 4)
@@ -87,8 +100,23 @@ def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> Pai
         worker_names=[str(person) for person in people],
         source="crowd" if len(tasks) == CROWD_TASKS else f"crowd ({len(tasks)} of {CROWD_TASKS} tasks)",
     )  # fmt: skip
-    sensitivity, specificity = answers.empirical_quality(data.labels)
-    answers = replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
+    return _judged(answers, data.labels, seed, settings)
+
+
+def _own(data: Dataset, answers: PairAnnotations, seed: int, settings: CrowdSettings) -> PairAnnotations:
+    """The answers that are in the data's own file; the truth about annotators as for MNIST."""
+    if settings.num_tasks is not None:
+        raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
+    return _judged(answers, data.labels, seed, settings)
+
+
+def _judged(
+    answers: PairAnnotations, labels: np.ndarray | None, seed: int, settings: CrowdSettings
+) -> PairAnnotations:
+    """With the truth about the annotators where labels are known, some of them flipped."""
+    if labels is not None:
+        sensitivity, specificity = answers.empirical_quality(labels)
+        answers = replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
     return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
 
 

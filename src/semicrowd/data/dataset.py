@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
@@ -23,6 +24,8 @@ class Dataset:
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
     num_classes : kinds of items, where that is known of the data set
     sequence : [N] int64, which sequence an item is of, in the order of the items; None of data without order
+    other_labels : [N] int64 or None; another way to sort the same items, for simulated annotators who do
+    answers : of people, that came with the data; None where none did
     missing : where the first missing value is, for people; empty where none may be missing
 
     Raises
@@ -40,6 +43,8 @@ class Dataset:
     hashes: Mapping[str, str] = field(default_factory=dict)
     num_classes: int | None = None
     sequence: np.ndarray | None = None
+    other_labels: np.ndarray | None = None
+    answers: PairAnnotations | None = None
     missing: str = ""
 
     def __post_init__(self) -> None:
@@ -63,11 +68,12 @@ class Dataset:
                     f"data={self.name}: {split}labels: expected {len(features)} int64, "
                     f"got {labels.dtype} {list(labels.shape)}"
                 )
-        if self.sequence is not None and (self.sequence.shape != (self.num_items,) or self.sequence.dtype != np.int64):
-            raise UserError(
-                f"data={self.name}: sequence: expected {self.num_items} int64, "
-                f"got {self.sequence.dtype} {list(self.sequence.shape)}"
-            )
+        for name, numbers in (("sequence", self.sequence), ("other labels", self.other_labels)):
+            if numbers is not None and (numbers.shape != (self.num_items,) or numbers.dtype != np.int64):
+                raise UserError(
+                    f"data={self.name}: {name}: expected {self.num_items} int64, "
+                    f"got {numbers.dtype} {list(numbers.shape)}"
+                )
 
     @property
     def num_items(self) -> int:

@@ -16,6 +16,7 @@ LOADERS: dict[str, str] = {
     "face": "semicrowd.data.faces:load_face",
     "cifar10": "semicrowd.data.cifar10:load_cifar10",
     "table": "semicrowd.data.table:load_table",
+    "npz": "semicrowd.data.npz:load_npz",
     "images": "semicrowd.data.images:load_images",
     "benchmark": "semicrowd.data.benchmark:load_benchmark",
     "sequence": "semicrowd.data.sequences:load_sequence",

@@ -1,5 +1,7 @@
 """Features on one scale, whatever units their columns came in; fitted to the items, and kept with the model."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
@@ -25,14 +27,21 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
     Pipeline or None
         None where no column varies: there is nothing to prepare.
     """
+    pipeline = components(features, StandardScaler(), svd_solver="full")
+    if pipeline is None:
+        return None
+    skew = (pipeline.fit_transform(features.astype(np.float64)) ** 3).sum(0)
+    pipeline[-1].components_ *= np.where(skew < 0, -1.0, 1.0)[:, None]
+    return pipeline
+
+
+def components(features: np.ndarray, *steps: Any, svd_solver: str) -> Pipeline | None:
+    """Not fitted: constant columns out, then ``steps``, then the first :data:`MOST` components; None of nothing."""
     varying = int((np.ptp(features, axis=0) > 0).sum())
     if not varying:
         return None
     kept = min(varying, MOST, max(len(features) - 1, 1))
-    pipeline = make_pipeline(VarianceThreshold(), StandardScaler(), PCA(kept, svd_solver="full"))
-    skew = (pipeline.fit_transform(features.astype(np.float64)) ** 3).sum(0)
-    pipeline[-1].components_ *= np.where(skew < 0, -1.0, 1.0)[:, None]
-    return pipeline
+    return make_pipeline(VarianceThreshold(), *steps, PCA(kept, svd_solver=svd_solver, random_state=0))
 
 
 def prepared(pipeline: Pipeline | None, features: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSet
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
-#: A pass over more items has so many steps that few passes do.
+#: Of more items fewer passes do, in proportion; so many images get settings of their own.
 MANY_ITEMS = 10_000
 #: Steps in which q(z | o) learns the start.
 TAUGHT = 1000
@@ -78,47 +78,48 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     bayes, many = method == "bayes", facts.num_items > MANY_ITEMS
     pixels = many and facts.image_shape is not None and facts.unit_interval
     yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
-    if bayes:
-        yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
     if facts.num_tasks and not bayes:
         yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
-    if many:
-        yield from _many(bayes)
-    else:
-        yield from _few(bayes, facts.num_items)
     if pixels:
+        if bayes:
+            yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
+        yield from _many(bayes)
         yield from _pixels(bayes, given, facts)
+        return
+    yield from _tables(bayes, facts.num_items)
+    yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
+    if facts.num_answers:
+        yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
     else:
-        yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
-        if not many:
-            if facts.num_answers:
-                yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
-            else:
-                yield {"start.kind": "features"}, "no answers: latent means of so few items say less than the features"
-            if not bayes:
-                yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
-        elif not facts.num_answers:
-            yield {"start.kind": "communities"}, "no answers: what hangs together in the latent space is one kind"
-        elif facts.num_answers <= FEW_ANSWERS:
-            yield {"start.kind": "answers"}, "few answers: networks trained on them find all classes"
-        if bayes and facts.num_answers and (not many or facts.num_answers <= FEW_ANSWERS):
-            yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
+        yield {"start.kind": "features"}, "no answers: latent means say less than the features"
+    if not bayes:
+        yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
+    elif facts.num_answers:
+        yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
 
 
-def _few(bayes: bool, num_items: int) -> Iterator[Statement]:
-    """Up to :data:`MANY_ITEMS` items."""
-    yield {"epochs": 20, "batch_size": 100}, "the paper's epochs on faces; ten times its batch, for speed"
+def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
+    """All but many grey or colour images, of any size: what grows with the items grows without a step."""
+    K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))))
+    yield {"model.K": K}, "more items may be of more kinds; what is not needed empties itself"
+
+    def passes(most: int) -> int:
+        return max(1, min(most, round(most * MANY_ITEMS / num_items)))
+
+    yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on faces, fewer of many items; for speed"
     if bayes:
-        yield {"start.epochs": 20, "start.learning_rate": 0.01}, "a VAE of some hundred items has settled by then"
+        start = {"start.epochs": passes(20), "start.learning_rate": 0.01}
+        yield start, "a VAE of some hundred items has settled by then"
+        yield {"start.teach_epochs": passes(50)}, "networks and mixture learn together what the answers say"
         yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "more lets items without answers drift"
     else:
-        enough = max(50, math.ceil(TAUGHT * 100 / num_items))
-        yield {"start.epochs": 50}, "a VAE of some hundred items has settled by then"
+        enough = max(passes(50), math.ceil(TAUGHT * 100 / num_items))
+        yield {"start.epochs": passes(50)}, "a VAE of some hundred items has settled by then"
         yield {"start.teach_epochs": enough}, "q(z | o) has learned the start by then"
 
 
 def _many(bayes: bool) -> Iterator[Statement]:
-    """More items: few passes over them, each of many steps."""
+    """Many images: few passes over them, each of many steps."""
     yield {"model.K": 50}, "tens of thousands of items may be of many kinds; what is not needed empties itself"
     yield {"nets.precision": "auto"}, "bfloat16 is twice as fast where the machine has it, the same accuracy"
     yield {"epochs": 8 if bayes else 10}, "accuracy has settled by then"

@@ -35,7 +35,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of right ones
-        among the answers that there are (observed_…); None of a method that does not judge them
+        among the answers that there are (observed_…), going by ``labels_``; None of a method that does
+        not judge them
     seed_ : the seed that ``random_state`` is or gave
     n_features_in_, feature_names_in_ : of X, the names where it is a data frame
     """

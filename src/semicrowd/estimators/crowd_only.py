@@ -90,9 +90,9 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, fl
 class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
     """:class:`SignedSpectral`, and a logistic regression from the features to its clusters for all other items.
 
-    The regression is multinomial, on standardised features; the strength of its ridge penalty is chosen by five-fold
-    cross-validated log loss of the clusters, which takes no labels. ``labels_`` are the graph's clusters of annotated
-    items, of the others the regression's.
+    The regression is multinomial, on standardised features (``standardize``); the strength of its ridge penalty is
+    chosen by five-fold cross-validated log loss of the clusters, which takes no labels. ``labels_`` are the graph's
+    clusters of annotated items, of the others the regression's.
 
     Attributes
     ----------
@@ -107,13 +107,15 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         return self.classifier_.predict(features)
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        self.crowd_ = SignedSpectral(**{**self.get_params(), "random_state": self.seed_}).fit(features, answers)
+        theirs = {name: value for name, value in self.get_params().items() if name != "standardize"}
+        self.crowd_ = SignedSpectral(**{**theirs, "random_state": self.seed_}).fit(features, answers)
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
         known, found = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = found.cluster[known]
         smallest = int(np.unique(clusters, return_counts=True)[1].min())
         regression = self._regression(smallest)
-        self.classifier_ = make_pipeline(StandardScaler(), regression).fit(features[known], clusters)
+        scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
+        self.classifier_ = make_pipeline(scaler, regression).fit(features[known], clusters)
         alone = Assignment.hard(self.classifier_.predict(features))
         return self._found(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 

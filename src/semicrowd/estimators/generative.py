@@ -90,6 +90,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
             self.model_, result = fit_generative(
                 self.name, items, answers, self.recipe_,
                 seed=self.seed_, image_shape=self.image_shape, monitor=monitor, trainer=trainer,
+                original=features,
             )  # fmt: skip
         self.worker_names_ = () if answers is None else answers.worker_names
         return result

@@ -36,7 +36,8 @@ class MCVC(MCVCParameters, CrowdClusterer):
     In view g an item belongs to cluster k with probability softmax(x W_g + b_g)_k; an annotator looks at one of the
     views and answers with a sensitivity and a specificity of his own. Variational inference, the weights plugged in:
     Adam on the weights, exact updates of all else (:mod:`semicrowd.inference.mcvc`). All restarts are fitted at
-    once, the one with the highest bound is kept. Features are standardised first, as in the released code.
+    once, the one with the highest bound is kept. Features are standardised first, as in the released code
+    (``standardize``).
 
     Only annotated items are learnt from. The priors and the number of restarts are those of the released code: N(0, 1)
     for every weight, Beta(10, 1) for sensitivity and specificity, Beta(1, 1) for the sticks, 20 restarts. The
@@ -68,7 +69,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         assert answers is not None
-        self.scaler_ = StandardScaler().fit(features)
+        self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
         return iterate(_Fit(self, features, answers), monitor)
 
     def _standardised(self, features: np.ndarray) -> Tensor:

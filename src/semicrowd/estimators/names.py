@@ -7,6 +7,7 @@ from typing import Any
 PLACES = {
     "bayes": ("generative", "BayesSCDC"),
     "scdc": ("generative", "SCDC"),
+    "cotrain": ("cotraining", "CoTraining"),
     "mcvc": ("mcvc", "MCVC"),
     "deep_mcvc": ("mcvc", "DeepMCVC"),
     "semicrowd": ("semicrowd_matrix_completion", "SemiCrowd"),

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
@@ -31,15 +31,16 @@ from semicrowd.models.state import load_model
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainerSettings, TrainingSettings, ViewSettings
+from semicrowd.starts.portfolio import Verdict
 
 #: Objects that a fitted estimator may hold. Estimators of this package are added where they are defined.
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LogisticRegression,
-        LogisticRegressionCV, NetSettings, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples,
+        LogisticRegressionCV, NetSettings, Normalizer, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples,
         StandardScaler, StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings, VarianceThreshold,
-        ViewSettings, WorkerPosterior,
+        Verdict, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -23,7 +23,8 @@ class Evaluation:
     ----------
     found : the result of the fit
     test : items of the test split; None without one, and of a method that takes no new items
-    workers : workers.csv, truth NaN where it is not known; None of a method that does not judge the annotators
+    workers : workers.csv, truth NaN where it is not known, and no observed_… where neither labels nor true rates are;
+        None of a method that does not judge the annotators
     scores : metrics.json, but for times
     restart_scores : columns of restarts.csv, [R] each; none of a method that keeps no scores of its restarts
     """
@@ -81,6 +82,9 @@ def score(
                     observed = workers[f"observed_{name}"].to_numpy()
                     # Nobody's answers are about pairs of a kind that the clusters have no pair of.
                     scores |= _recovery(f"observed_{name}", observed, np.where(np.isnan(observed), np.nan, in_truth))
+            elif answers.true_sensitivity is None and answers.true_specificity is None:
+                # With nothing to compare them with, they would read as a second finding beside the estimates.
+                workers = workers.drop(columns=[f"observed_{name}" for name in _QUALITY])
     return Evaluation(found, test, workers, scores, restart_scores)
 
 

@@ -33,6 +33,7 @@ def fit_generative(
     image_shape: tuple[int, ...] | None = None,
     monitor: Monitor | None = None,
     trainer: TrainerSettings | None = None,
+    original: np.ndarray | None = None,
 ) -> tuple[GenerativeModel, Result | None]:
     """Fit SCDC or BayesSCDC.
 
@@ -41,6 +42,7 @@ def fit_generative(
     name : of the model
     features : [N, D] float32
     recipe : all settings of the fit
+    original : the features before their preparation, of which a start may make others
 
     Returns
     -------
@@ -67,10 +69,12 @@ def fit_generative(
         image_shape=image_shape,
     )
     views = build_views(recipe.views, image_shape)
-    data = TrainingData(torch.from_numpy(features), answers, views, seed, recipe.training.batch_size)
+    data = TrainingData(torch.from_numpy(features), answers, views, seed, recipe.training.batch_size, original)
     module = ClusteringModule(model, data, recipe)
     train(module, monitor or Monitor(), trainer)
     result = evaluate(model, module.data) if is_first() else None
+    if result is not None and module.verdicts:
+        result = replace(result, verdict=module.verdicts[result.best])
     return model.cpu(), result
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.recipe import Recipe
+from semicrowd.starts.portfolio import Verdict
 from semicrowd.starts.start import start
 
 #: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). η has none: it leaves its domain.
@@ -42,6 +44,7 @@ class ClusteringModule(pl.LightningModule):
         self.automatic_optimization = False
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
         self.metrics: dict[str, float] = {}  # of the last epoch
+        self.verdicts: list[Verdict] = []  # of each restart whose start has chosen among candidates
         self.say: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
@@ -74,6 +77,15 @@ class ClusteringModule(pl.LightningModule):
         groups, scale = model.globals.parameter_groups(), float(self.data.num_items)
         return [of_networks, NaturalGradient(groups, settings.step_size, scale)]
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """What the start has chosen, as plain values: a fit that goes on has no start."""
+        checkpoint["verdicts"] = [vars(one) | {"table": one.table.to_dict("list")} for one in self.verdicts]
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """The same again."""
+        known = checkpoint.get("verdicts", [])
+        self.verdicts = [Verdict(**(one | {"table": pd.DataFrame(one["table"])})) for one in known]
+
     # ---------------------------------------------------------------- hooks of Lightning, in the order of a fit
 
     def on_fit_start(self) -> None:
@@ -84,7 +96,7 @@ class ClusteringModule(pl.LightningModule):
                 group.setdefault("base_lr", group["lr"])
         if self.begin:
             if is_first():
-                start(self.model, self.data, self.recipe.start, self.say)
+                start(self.model, self.data, self.recipe.start, self.say, self.verdicts.append)
             share(self.model)
 
     def on_train_epoch_start(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.starts.portfolio import Verdict
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class Result:
     latent_mean : [N, d], None of a method without latent variables
     restarts : None of a method that keeps no scores of them
     samples : of the partition's posterior, None of a method that draws none
+    verdict : what was chosen among candidates by held-out answers, None of a method that does not choose so
     """
 
     num_clusters: int
@@ -109,6 +111,7 @@ class Result:
     latent_mean: np.ndarray | None = None
     restarts: Restarts | None = None
     samples: Samples | None = None
+    verdict: Verdict | None = None
 
     @property
     def best(self) -> int:

@@ -248,10 +248,19 @@ def _next_step(step: Tensor, fell: Tensor) -> Tensor:
 
 @torch.no_grad()
 def infer_z(
-    unary: Float[Tensor, "R n K"], graph: Graph, max_sweeps: int = 200, tolerance: float = 1e-4
+    unary: Float[Tensor, "R n K"],
+    graph: Graph,
+    max_sweeps: int = 200,
+    tolerance: float = 1e-4,
+    start: Float[Tensor, "R n K"] | None = None,
 ) -> Float[Tensor, "R n K"]:
-    """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x)."""
-    state = _with_graph(unary.log_softmax(-1), graph)
+    """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x).
+
+    Parameters
+    ----------
+    start : ln q(z) to begin with; None: what ``unary`` says
+    """
+    state = _with_graph((unary if start is None else start).log_softmax(-1), graph)
     for _ in range(max_sweeps):
         state = _update_z(state, unary, graph)
         if state.change <= tolerance:

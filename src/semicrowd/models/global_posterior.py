@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from scipy.optimize import minimize
-from scipy.special import betaln
+from scipy.special import betaln, digamma
 from torch import Tensor, nn
 
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
@@ -157,11 +157,16 @@ def common_beta(
     counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
     centre = np.log(usual)
 
-    def loss(log_shape: np.ndarray) -> float:
-        a, b = np.exp(log_shape)
+    total = counts.sum(1)
+
+    def loss(log_shape: np.ndarray) -> tuple[float, np.ndarray]:
+        shape = np.exp(log_shape)
+        a, b = shape
+        away = (log_shape - centre) / HYPERPRIOR_SD
         likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
-        return float(0.5 * np.square((log_shape - centre) / HYPERPRIOR_SD).sum() - likelihood)
+        slope = (digamma(shape + counts) - digamma(shape)).sum(0) - (digamma(a + b + total) - digamma(a + b)).sum()
+        return float(0.5 * np.square(away).sum() - likelihood), away / HYPERPRIOR_SD - shape * slope
 
     # The line search may leap: betaln of more is rounding.
     within = [(np.log(max(low, 1e-3)), np.log(1e3)) for low in least]
-    return np.exp(minimize(loss, centre, bounds=within).x)
+    return np.exp(minimize(loss, centre, jac=True, bounds=within).x)

@@ -52,6 +52,7 @@ class TrainingData:
     views : what may change in an image while its kind stays, or None
     seed : of the streams
     batch_size : items without answers in a step
+    original : [N, D] the features as they came, before any preparation, or None where ``features`` are those
     """
 
     features: Tensor
@@ -59,6 +60,7 @@ class TrainingData:
     views: Views | None = None
     seed: int = 0
     batch_size: int = 128
+    original: np.ndarray | None = None
 
     @property
     def num_items(self) -> int:

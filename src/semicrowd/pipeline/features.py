@@ -22,7 +22,7 @@ def make_face_features(root: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("face"):
         return []
-    pixels, _ = faces.read_faces(root)
+    pixels = faces.read_faces(root)[0]
     content = {place(folder, COMPONENTS, scaling): kept_components(pixels, COMPONENTS, scaling) for scaling in SCALINGS}
     for path, arrays in content.items():
         write_arrays(path, arrays)

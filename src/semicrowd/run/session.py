@@ -1,18 +1,22 @@
 """The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
 
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.scores import Evaluation, score
+from semicrowd.evaluation.trust import doubts
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
-from semicrowd.run.estimator import assigned
+from semicrowd.run.estimator import assigned, make_estimator
 from semicrowd.run.files.results import write_results
 from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
@@ -33,11 +37,20 @@ METRICS = (
         f"workers/{rate}{name}_{error}"
         for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
     ),
+    *(f"answers/{name}" for name in ("held_out_gain", "held_out_gain_error")),
+    *(f"answers/{name}" for name in ("cross_validated_gain", "cross_validated_gain_error")),
     "seconds/fit",
     "epochs",
     "restart/best",
     "restart/oracle_acc",
+    "warnings/count",
 )
+
+
+def _named(name: str, found: Gain | None) -> dict[str, float]:
+    """The metrics of a gain, none of one that is not known."""
+    return {} if found is None else {f"answers/{name}": found.nats, f"answers/{name}_error": found.error}
+
 
 @dataclass(frozen=True)
 class Session:
@@ -57,20 +70,28 @@ class Session:
             progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
         with as_others(self.run_dir) if self.settings.values["trainer.strategy"] == "ddp" else nullcontext():
-            order = {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
-            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **order)
+            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **self._order())
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
-        scores = {**result.scores, **self._likelihood(), "seconds/fit": round(seconds, 3), "epochs": epochs}
+        verdict, held_out = result.found.verdict, self._held_out()
+        own = None if verdict is None else Gain(verdict.gain, verdict.gain_error)
+        warnings = doubts(result.found, self.answers, held_out)
+        for line in warnings:
+            print(f"warning: {line}", file=sys.stderr)
+        scores = {
+            **result.scores, **self._likelihood(), **_named("cross_validated_gain", own),
+            **_named("held_out_gain", held_out), "seconds/fit": round(seconds, 3), "epochs": epochs,
+            "warnings/count": len(warnings),
+        }  # fmt: skip
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
-        write_results(self.run_dir, result, self.answers)
+        write_results(self.run_dir, result, self.answers, warnings)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor)
         kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
-        self.tracker.finish(metrics, [path for path in kept if path.exists()])
+        self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings)
         return metrics
 
     def _test(self) -> Assignment | None:
@@ -84,6 +105,23 @@ class Session:
         if self.data.test_features is None or not hasattr(self.estimator, "score"):
             return {}
         return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
+
+    def _held_out(self) -> Gain | None:
+        """Of ``held_out=true``: what the clusters of a second fit say of answers that it was not told."""
+        if not self.settings.values["held_out"]:
+            return None
+        parts = None if self.answers is None else split(self.answers)
+        if parts is None:
+            print("note: held_out=true: too few answers to hold a tenth out, no answers/held_out_gain", file=sys.stderr)
+            return None
+        told, asked = parts
+        again = make_estimator(self.settings.content, self.data)
+        again.fit(self.data.features, told, **self._order())
+        return gain(again.result_.final.kinds, told, asked)
+
+    def _order(self) -> dict[str, Any]:
+        """Which rows follow each other, for a method that asks."""
+        return {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
 
     def _draw(self, result: Evaluation, monitor: Monitor) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""

@@ -84,6 +84,8 @@ def check_given(given: Given) -> None:
         for name in given.values:
             if name.partition(".")[0] in _GENERATIVE:
                 raise UserError(f"{_argument(given, name)}: model={model} has no such settings; leave it out")
+    if given.values.get("held_out") and given.values.get("trainer.strategy") == "ddp":
+        raise UserError("held_out=true: fits twice in one process; expected trainer=single")
     devices, strategy = given.values.get("trainer.devices", 1), given.values.get("trainer.strategy", "single")
     if devices > 1 and (strategy != "ddp" or model not in MODELS):
         several = "trainer=ddp" if model in MODELS else f"model={' or '.join(MODELS)}"

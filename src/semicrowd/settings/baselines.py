@@ -13,6 +13,7 @@ from semicrowd.settings.fields import check, choice, each, flag, names, number, 
 
 _WIDTHS = each(whole(1, 100_000), "[40, 40]")
 _STARTS = "starts; the one with the best objective is kept"
+_STANDARDIZE = "features to mean 0 and variance 1"
 _WEIGHTING = "of a majority vote: unit | net (the majority in answers)"
 
 
@@ -45,6 +46,16 @@ class Parameters:
         return value.tolist() if hasattr(value, "tolist") else value
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class CoTrainingParameters(Parameters):
+    """Co-training of classifiers and answers."""
+
+    max_clusters: int | None = setting(
+        None, "clusters at most; null: twice the square root of the number of annotated items (of all, without "
+        "answers), 4 to 50", whole(2, 100_000), optional=True,
+    )  # fmt: skip
+
+
 @dataclass(eq=False, repr=False)
 class CountedParameters(Parameters):
     """What all methods have that are told the number of clusters."""
@@ -65,6 +76,7 @@ class MCVCParameters(CountedParameters):
     learning_rate: float = setting(0.1, "largest step of Adam", number(above=0))
     n_steps: int = setting(300, "of Adam", whole(1))
     n_held: int = setting(40, "first steps, in which the annotators are trusted as the prior has it", whole(0))
+    standardize: bool = setting(True, _STANDARDIZE, flag())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -206,7 +218,7 @@ class HMMParameters(CountedParameters):
 class CKMParameters(CountedParameters):
     """k-means that keeps all must-links (Basu et al. 2002)."""
 
-    standardize: bool = setting(True, "features to mean 0 and variance 1", flag())
+    standardize: bool = setting(True, _STANDARDIZE, flag())
     n_init: int = setting(10, _STARTS, whole(1, 100_000))
 
 
@@ -242,9 +254,12 @@ class CrowdOnlyParameters(CountedParameters):
 class CrowdLogisticParameters(CrowdOnlyParameters):
     """Those of crowd_only, which clusters the annotated items; a logistic regression has the others."""
 
+    standardize: bool = setting(True, _STANDARDIZE, flag())
+
 
 #: Method → its parameters, under the names that the command line and reports use.
 BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
+    "cotrain": CoTrainingParameters,
     "mcvc": MCVCParameters,
     "deep_mcvc": DeepMCVCParameters,
     "semicrowd": SemiCrowdParameters,

@@ -11,6 +11,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
+from semicrowd.settings.realistic import RealisticSettings, RealisticTasksSettings
 
 #: Tasks of MNIST's crowd.
 CROWD_TASKS = 91
@@ -108,6 +109,17 @@ class TableSettings(DataSettings):
     """Your own features; a column ``label`` of the csv is used for the metrics only."""
 
     path: str | Path | None = setting(None, ".csv with a header, or .npy", _PATH, optional=True)
+
+
+@dataclass(frozen=True)
+class NpzSettings(DataSettings):
+    """Your own .npz: features, labels and answers of people about them (annotations=crowd), or a table's X and y."""
+
+    path: str | Path | None = setting(
+        None, ".npz, or the name of one in the folder SEMICROWD_CROWDS, by default data/crowds", _PATH, optional=True
+    )
+    subset: int | None = setting(None, "items to draw where there are no answers; null: all", _SUBSET, optional=True)
+    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 #: Name → what it is.
@@ -301,10 +313,10 @@ class LabelSettings(AnswerSettings):
 
 @dataclass(frozen=True)
 class CrowdSettings(AnswerSettings):
-    """The real answers of 48 people about MNIST, in 91 tasks of 36 images."""
+    """Real answers: of 48 people about MNIST, in 91 tasks of 36 images; of data=npz those in its file."""
 
     num_tasks: int | None = setting(
-        None, "of the 91, drawn by the seed (5 are among 10); null: all",
+        None, "of MNIST's 91, drawn by the seed (5 are among 10); null: all",
         _expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
     flipped: float = setting(0.0, "share of the annotators whose every answer is its opposite", _SHARE_FLIPPED)
@@ -324,6 +336,7 @@ DATA: dict[str, type[Settings]] = {
     "face": FaceSettings,
     "cifar10": CIFAR10Settings,
     "table": TableSettings,
+    "npz": NpzSettings,
     "images": ImagesSettings,
     "benchmark": BenchmarkSettings,
     "sequence": SequenceSettings,
@@ -334,6 +347,8 @@ ANSWERS: dict[str, type[Settings]] = {
     "two_coin": TwoCoinSettings,
     "quota": QuotaSettings,
     "tasks": TasksSettings,
+    "realistic": RealisticSettings,
+    "realistic_tasks": RealisticTasksSettings,
     "labels": LabelSettings,
     "crowd": CrowdSettings,
     "file": FileSettings,

@@ -92,6 +92,10 @@ class RunSettings(Settings):
     seed: int = setting(0, "with -m also seed=0-9 or seed=0-2,7", whole(0))
     resume: bool = setting(False, "go on from the last finished epoch of the same run directory", flag())
     figures: bool = setting(True, "draw the run's figures into its directory", flag())
+    held_out: bool = setting(
+        False, "fit once more without a tenth of the answers and score the clusters by these: a score that needs no "
+        "labels and is the same for every method (answers/held_out_gain); doubles the time", flag()
+    )
     snapshots: tuple[int, ...] = setting(
         (), "epochs after which a sample of every cluster is kept (0: the start), and after the last; images",
         each(whole(0), "[0, 2, 10]"),

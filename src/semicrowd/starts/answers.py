@@ -47,21 +47,6 @@ class AnswerStart(NamedTuple):
     probabilities: Float[Tensor, "R N K"]
 
 
-class AnnotatedStart(NamedTuple):
-    """The same of the annotated items alone.
-
-    Attributes
-    ----------
-    annotators : q(α) and q(β) of each restart
-    probabilities : q(z) of every annotated item
-    bound : of the classifier, in nats
-    """
-
-    annotators: Annotators
-    probabilities: Float[Tensor, "R n K"]
-    bound: Float[Tensor, "R"]
-
-
 def answer_start(
     data: TrainingData,
     annotations: PairAnnotations,
@@ -79,9 +64,11 @@ def answer_start(
     Where annotators misplace items, ``place`` decides on the annotated ones, from what networks that have not been told
     of an item make of it: the others would agree with every misplacement.
     """
-    annotators, known, _ = annotated_start(data, annotations, model, settings, restarts, say)
     items = annotations.index.whole.items
     features, networks = data.features.cpu(), settings.networks
+    reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
+    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, say)
+    annotators, known = trained.annotators, joint_probabilities(trained, features, annotations)
     if place is not None:
         say("start: items and their placements")
         fold = torch.from_numpy(stream(data.seed, "held_out/folds").permutation(len(items)) % FOLDS)
@@ -92,21 +79,6 @@ def answer_start(
     probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)
     probabilities[:, items] = known
     return AnswerStart(annotators, probabilities)
-
-
-def annotated_start(
-    data: TrainingData,
-    annotations: PairAnnotations,
-    model: GenerativeSettings,
-    settings: StartSettings,
-    restarts: int,
-    say: Say,
-) -> AnnotatedStart:
-    """Clusters of the annotated items alone, by the classifier and messages."""
-    reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
-    features = data.features.cpu()
-    found = train_on_answers(features, annotations, model.K, model.hidden, settings.networks, data.seed, reverse, say)
-    return AnnotatedStart(found.annotators, joint_probabilities(found, features, annotations), found.bound)
 
 
 @torch.no_grad()

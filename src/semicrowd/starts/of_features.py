@@ -5,9 +5,13 @@ How well K-means' clusters lie apart their mean silhouette says (Rousseeuw 1987)
 together in the graph of nearest neighbours is one, which says their number too (starts/neighbours.py).
 """
 
+import math
+import warnings
+
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 
@@ -15,8 +19,10 @@ from semicrowd.starts.neighbours import communities
 
 #: Mean silhouette of a clustering that has found something, and items that it is measured on.
 _APART, _MEASURED = 0.5, 2000
-#: Starts of k-means.
-_TRIES = 3
+#: Starts of k-means, and items that it finds its centres on.
+_TRIES, _SEEN = 3, 5_000
+#: Numbers of clusters up to which each is tried; of larger ones every fifth part more: silhouettes change little there.
+_EACH = 16
 
 
 def clusters_of_features(
@@ -28,7 +34,7 @@ def clusters_of_features(
     ----------
     features : columns on one scale
     """
-    silhouette, clusters = _round_clusters(features, num_clusters, rng)
+    silhouette, clusters = round_clusters(features, num_clusters, rng)
     said = f"silhouette of k-means {silhouette:.2f}"
     if silhouette > _APART:
         return clusters, f"{said}: its {clusters.max() + 1} clusters"
@@ -36,16 +42,32 @@ def clusters_of_features(
     return clusters, f"{said}, too little: {clusters.max() + 1} communities of neighbours"
 
 
-def _round_clusters(
+def round_clusters(
     features: np.ndarray, num_clusters: int, rng: np.random.Generator
 ) -> tuple[float, Int[np.ndarray, "N"]]:
-    """The k-means clusters of the highest mean silhouette, and that."""
-    best = -1.0, np.zeros(len(features), np.int64)
-    measured = rng.permutation(len(features))[:_MEASURED]
-    with threadpool_limits(1):
-        for K in range(2, min(num_clusters, len(features) - 1) + 1):
-            found = KMeans(K, n_init=_TRIES, random_state=int(rng.integers(2**31))).fit_predict(features)
-            if 1 < len(np.unique(found[measured])) < len(measured):
-                silhouette = float(silhouette_score(features[measured], found[measured]))
-                best = max(best, (silhouette, found.astype(np.int64)), key=lambda one: one[0])
-    return best
+    """The k-means clusters of the highest mean silhouette, and that.
+
+    Centres are found on a sample, which is all items until there are many; then all items go to the nearest.
+    """
+    drawn = rng.permutation(len(features))
+    measured, seen = features[drawn[:_MEASURED]], features[np.sort(drawn[:_SEEN])]
+    best, chosen = -1.0, None
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
+        for K in _numbers(min(num_clusters, len(features) - 1)):
+            found = KMeans(K, n_init=_TRIES, random_state=int(rng.integers(2**31))).fit(seen)
+            clusters = found.predict(measured)
+            if 1 < len(np.unique(clusters)) < len(measured):
+                silhouette = float(silhouette_score(measured, clusters))
+                if silhouette > best:
+                    best, chosen = silhouette, found
+        clusters = np.zeros(len(features)) if chosen is None else chosen.predict(features)
+    return best, clusters.astype(np.int64)
+
+
+def _numbers(most: int) -> list[int]:
+    """Numbers of clusters that are tried."""
+    found = list(range(2, min(most, _EACH) + 1))
+    while found and found[-1] < most:
+        found.append(min(most, math.ceil(1.2 * found[-1])))
+    return found

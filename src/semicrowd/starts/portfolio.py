@@ -1,200 +1,336 @@
 """A portfolio of starts and one judge: many ways to clusters that answers and features agree on.
 
-None of them is right on all data. First clusters come from the features (cells joined by the answers), from the answers
-alone, and from networks trained on the answers; each is refined and spread to all items by several classifiers, mixed
-as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.spreading`). The candidate under which the
-answers are likeliest wins, each item known by its features alone and out of sample.
+None of them is right on all data. First clusters come from the features in each of their preparations (cells joined by
+the answers) and from the answers alone. Each is co-trained with quick classifiers; the best go on with all classifiers
+of all preparations, mixed as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`).
+Beside them stand the clusters of the features alone, and those of k-means with as many clusters as the answers have
+led to: what only the answers see has to pay. The candidate under which held-out answers are likeliest wins. Where it is
+not far ahead of the features alone it is made anew without each fold of the answers, and has to predict these better.
 """
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-import torch
+import pandas as pd
+from jaxtyping import Bool, Float, Int
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
-from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.defaults.rule import FEW_ANSWERS
-from semicrowd.expfam import beta
-from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.model import GenerativeSettings
-from semicrowd.settings.training import StartSettings
-from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
-from semicrowd.starts.answers import AnswerStart, annotated_start
-from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, judge_annotators
-from semicrowd.starts.epochs import Say
-from semicrowd.starts.spreading import (
-    GaussianSpread,
-    LogisticSpread,
-    NeighbourSpread,
-    NetworkSpread,
-    Spread,
-    StackedSpread,
-)
+from semicrowd.starts.answer_classifier import spectral_clusters
+from semicrowd.starts.answer_model import Heard
+from semicrowd.starts.answers import FOLDS
+from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
+from semicrowd.starts.of_features import clusters_of_features
+from semicrowd.starts.preparing import preparations, prepared
+from semicrowd.starts.spreading import GaussianSpread, LogisticSpread, NeighbourSpread, Spread
+from semicrowd.starts.stacking import StackedSpread
 
-#: k-means cells that the answers join, in multiples of K.
-_CELLS = (1, 3)
+#: k-means cells of a start, as shares of the most clusters.
+_CELLS = (0.5, 1.5)
 #: Principal components that Gaussians with covariances of their own look at, and those with one for all.
 _FULL, _SHARED = 8, 50
-#: Where the clusters of networks come from.
-NETWORKS = "networks of the answers"
-#: Standard errors.
-_REFUTED = 3.0
-#: Probability of a cluster that the winner does not use.
-_LEAST = 1e-6
+#: Candidates that go on to all classifiers.
+_FINALISTS = 3
+#: Items beside the annotated ones that candidates are made of, at most.
+_SEEN = 20_000
+#: Standard errors by which a co-trained candidate is ahead of the features alone beyond doubt.
+_CLEAR = 5.0
+#: What a name says of candidates that are not co-trained.
+FEATURES, COUNTED = "features alone", "features, number of clusters from the answers"
+#: Takes a line about what is being done.
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class _Portfolio:
-    """What the candidates of one restart are made of.
+class Verdict:
+    """What won and by how much.
 
     Attributes
     ----------
-    features : [N, D] float64
-    spreads : classifiers that all candidates share
+    winner : name of the candidate
+    table : a row for each candidate that could have won: ``candidate``, ``clusters``, ``score`` (nats an answer, held
+        out), ``behind`` and ``standard_error`` (how far behind the highest score, over items), ``answer_power``,
+        ``agreement`` (adjusted Rand index of the annotated items' clusters and the winner's)
+    gain, gain_error : of the best candidate over answers that have nothing to do with the items, and its standard
+        error
     """
 
-    data: TrainingData
-    answers: PairAnnotations
-    model: GenerativeSettings
-    settings: StartSettings
-    restart: int
-    say: Say
-    features: np.ndarray
-    spreads: Sequence[Spread]
+    winner: str
+    table: pd.DataFrame
+    gain: float
+    gain_error: float
 
-    def winner(self) -> Candidate:
-        """Each origin's candidate, that of the best and of the networks with networks beside, and the best of all."""
-        first = self.first_clusters()
-        found = {origin: self.refined(origin, clusters, self.spreads) for origin, clusters in first.items()}
-        if NETWORKS in first:
-            networks = self.settings.networks
-            learned = NetworkSpread(self.features.astype(np.float32), self.model.hidden, networks, self.data.seed)
-            best = judged(found, self.answers)
-            finalists = {"networks": first[NETWORKS]}
-            if not np.array_equal(found[best].clusters, first[NETWORKS]):
-                finalists = {f"{best}, then networks": found[best].clusters} | finalists
-            for name, clusters in finalists.items():
-                found[name] = self.refined(name, clusters, [*self.spreads, learned], rounds=0)
-        best = judged(found, self.answers)
-        self.say(f"start: {_verdict(found, best, self.answers)}")
-        return found[best]
+    @property
+    def informative(self) -> bool:
+        """Whether the answers are likelier than if they had nothing to do with the items."""
+        return self.gain > self.gain_error
 
-    def refined(self, name: str, clusters: np.ndarray, spreads: Sequence[Spread], rounds: int = ROUNDS) -> Candidate:
-        """A candidate from first clusters [n] of the annotated items."""
-        self.say(f"start: {name}")
-        folds = stream(self.data.seed, "portfolio/folds", self.restart)
-        return cotrain(self.answers, clusters, StackedSpread(spreads), folds, rounds)
 
-    def first_clusters(self) -> dict[str, np.ndarray]:
-        """Clusters [n] of the annotated items, by where they come from."""
-        K, annotated = self.model.K, self.answers.annotated
-        rng = stream(self.data.seed, "portfolio/cells", self.restart)
-        found: dict[str, np.ndarray] = {}
-        for times in _CELLS:
-            with threadpool_limits(1):
-                kmeans = KMeans(min(times * K, self.data.num_items), n_init=1, random_state=int(rng.integers(2**31)))
-                cells = kmeans.fit_predict(self.features).astype(np.int64)
-            found[f"{times * K} cells"] = _joined(cells, self.answers, K)[annotated]
-        if len(annotated) >= K:
-            alone = np.zeros(self.data.num_items, np.int64)
-            alone[annotated] = spectral_clusters(self.answers, K, 2, rng)[-1].numpy()
-            found["answers alone"] = _joined(alone, self.answers, K)[annotated]
-        if self.answers.num_pairs <= FEW_ANSWERS:
-            found[NETWORKS] = self.networks()
+class Portfolio:
+    """Starts, candidates and their judge for some features and answers.
+
+    Parameters
+    ----------
+    features : [N, D], as they come
+    most : clusters at most; None: as many as the answers could tell apart
+    restart : number of the restart, which draws its own cells
+    """
+
+    def __init__(
+        self,
+        features: Float[np.ndarray, "N D"],
+        answers: PairAnnotations,
+        seed: int,
+        say: Say,
+        most: int | None = None,
+        restart: int = 0,
+    ) -> None:
+        self.all_features, self.all_answers = features, answers
+        self.seed, self.say, self.restart = seed, say, restart
+        self.most = most or most_clusters(len(answers.annotated))
+        others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_SEEN]
+        #: Items that candidates are made of: the annotated ones and a sample of the others.
+        self.rows = np.union1d(others, answers.annotated)
+        self.features = features[self.rows]
+        self.answers = replace(
+            answers, num_items=len(self.rows), i=np.searchsorted(self.rows, answers.i),
+            j=np.searchsorted(self.rows, answers.j),
+        )  # fmt: skip
+
+    @cached_property
+    def preparations(self) -> dict[str, Pipeline]:
+        """Of the features, by name."""
+        return preparations(self.features)
+
+    @cached_property
+    def prepared(self) -> dict[str, np.ndarray]:
+        """Features [n, C] of :attr:`rows`, by name of their preparation."""
+        ways = {name: prepared(pipeline, self.features) for name, pipeline in self.preparations.items()}
+        return ways or {"none": np.zeros((len(self.features), 1))}
+
+    @cached_property
+    def spreads(self) -> dict[str, list[Spread]]:
+        """Classifiers by preparation; the first two are quick."""
+        return {name: _classifiers(x) for name, x in self.prepared.items()}
+
+    def probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
+        """Of all items, from their features alone; and with all that is known of the annotated ones."""
+        items = self.all_answers.annotated
+        if len(self.rows) == len(self.all_features):
+            return winner.probabilities(items)
+        stack = winner.spread
+        assert isinstance(stack, StackedSpread)
+        self.say("start: all items")
+        everywhere: list[Spread] = []
+        for name, small in self.spreads.items():
+            used = {place for place, one in enumerate(small) if stack.share(one) > 0}
+            everywhere += _classifiers(self._all_prepared(name)) if used else small
+        return replace(winner, spread=stack.of(self._all(), everywhere)).probabilities(items)
+
+    def _all_prepared(self, name: str) -> Float[np.ndarray, "N C"]:
+        if name in self.preparations:
+            return prepared(self.preparations[name], self.all_features)
+        return np.zeros((len(self.all_features), 1))
+
+    def winner(self) -> tuple[Candidate, Verdict]:
+        """The best candidate, and what it was compared with."""
+        quick = {name: self._quick(name, *start) for name, start in self.first_clusters().items()}
+        order = sorted(quick, key=lambda name: -quick[name].scores.mean())
+        last: dict[str, Candidate] = {}
+        for name in order:
+            if len(last) < _FINALISTS and not any(_alike(quick[name], quick[other]) for other in last):
+                self.say(f"start: {name}, all classifiers")
+                last[name] = self._cotrained(quick[name].clusters, self._all(), ROUNDS)
+        for name, clusters in self.unmoved(last).items():
+            self.say(f"start: {name}")
+            last[name] = self._cotrained(clusters, self._all(), 0)
+        best, verdict = judge(last, self.answers)
+        ahead, error = lead(last[best].scores, last[FEATURES].scores, self.answers)
+        if best != FEATURES and ahead < _CLEAR * error:
+            unseen = last[best].scores
+            if best in quick:
+                self.say(f"start: {best}, without each answer in turn")
+                unseen = self._unseen_scores(list(quick).index(best))
+            best, verdict = confirmed(best, unseen, last, verdict, self.answers)
+        self.say(f"start: {best} won with {verdict.gain:+.4f} ({verdict.gain_error:.4f}) nats an answer")
+        return last[best], verdict
+
+    def _unseen_scores(self, place: int) -> Float[np.ndarray, "P"]:
+        """ln p of every answer by a candidate of the same start that is made without it and its fold.
+
+        The scores of a co-trained candidate are too good: the clusters that classifiers learn have come from all
+        answers, those held out among them.
+        """
+        scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers)
+        for one in range(FOLDS):
+            part, told, asked = copy(self), fold != one, fold == one
+            if not (told.any() and asked.any()):
+                continue
+            part.answers = _some(self.answers, told)
+            starts = list(part.first_clusters().values())
+            if place < len(starts):
+                found = part._cotrained(starts[place][0], self._all(), ROUNDS)
+                z = found.probabilities(part.answers.annotated)[1][self.answers.annotated]
+                alike = Heard.of(self.answers, told).alike(z)
+                scores[asked] = Heard.of(self.answers, asked).log_likelihood(z, *alike)
+        return scores
+
+    def shares_of_preparations(self, winner: Candidate) -> dict[str, float]:
+        """How much each preparation has to say in the classifiers of a candidate, by name."""
+        stack = winner.spread
+        assert isinstance(stack, StackedSpread)
+        return {name: sum(stack.share(one) for one in spreads) for name, spreads in self.spreads.items()}
+
+    def first_clusters(self) -> dict[str, tuple[Int[np.ndarray, "n"], list[str]]]:
+        """Clusters of the annotated items, and the preparations whose classifiers go on, by where they come from."""
+        rng = stream(self.seed, "portfolio/cells", self.restart)
+        found = {}
+        for name, x in self.prepared.items():
+            for share in _CELLS:
+                number = max(2, min(round(share * self.most), len(self.answers.annotated) // 2))
+                cells = self._joined(_cells(x, number, rng))
+                found[f"{number} cells of {name} features"] = cells[self.answers.annotated], [name]
+        if len(self.answers.annotated) > self.most:
+            alone = np.zeros(self.answers.num_items, np.int64)
+            alone[self.answers.annotated] = spectral_clusters(self.answers, self.most, 2, rng)[-1].numpy()
+            found["answers alone"] = self._joined(alone)[self.answers.annotated], list(self.prepared)
         return found
 
-    def networks(self) -> np.ndarray:
-        """By networks of K clusters, then by networks of as many as those have used; of the two the higher bound."""
-        found = annotated_start(self.data, self.answers, self.model, self.settings, 1, self.say)
-        used = len(found.probabilities[0].argmax(-1).unique())
-        if 1 < used < self.model.K:
-            fewer = replace(self.model, K=used)
-            again = annotated_start(self.data, self.answers, fewer, self.settings, 1, self.say)
-            found = max(found, again, key=lambda one: float(one.bound))
-        return found.probabilities[0].argmax(-1).numpy()
+    def unmoved(self, found: Mapping[str, Candidate]) -> dict[str, Int[np.ndarray, "n"]]:
+        """Clusters of the annotated items that no answer has moved."""
+        rng, annotated = stream(self.seed, "portfolio/features", self.restart), self.answers.annotated
+        clusters = {FEATURES: self.of_features(rng)[annotated]}
+        best = max(found.values(), key=lambda one: one.scores.mean())
+        number = best.known.shape[1]
+        if number > 1:
+            for name, x in self.prepared.items():
+                clusters[f"{name} {COUNTED}"] = _cells(x, number, rng, tries=5)[annotated]
+        return clusters
+
+    def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
+        """Clusters of all items by the features alone."""
+        first = next(iter(self.prepared.values()))
+        return clusters_of_features(first, max(self.most, 2), rng)[0]
+
+    def _quick(self, name: str, clusters: np.ndarray, ways: list[str]) -> Candidate:
+        self.say(f"start: {name}")
+        return self._cotrained(clusters, [one for way in ways for one in self.spreads[way][:2]], ROUNDS)
+
+    def _all(self) -> list[Spread]:
+        return [one for way in self.spreads.values() for one in way]
+
+    def _cotrained(self, clusters: np.ndarray, spreads: list[Spread], rounds: int) -> Candidate:
+        folds = stream(self.seed, "portfolio/folds", self.restart)
+        return cotrain(self.answers, clusters, StackedSpread(spreads), folds, rounds, self.most)
+
+    def _joined(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
+        """Clusters joined where the answers say that they are one kind."""
+        heard = Heard.of(self.answers)
+        known = np.eye(int(clusters.max()) + 1)[clusters[self.answers.annotated]]
+        return join_cells(clusters, self.answers, heard.weights(heard.rates(known)), self.most)
 
 
-def portfolio_start(
-    data: TrainingData,
-    annotations: PairAnnotations,
-    model: GenerativeSettings,
-    settings: StartSettings,
-    restarts: int,
-    say: Say,
-) -> AnswerStart:
-    """The winner of each restart."""
-    features = data.features.cpu().double().numpy()
-    given, spreads = (data, annotations, model, settings), _spreads(features)
-    won = [_Portfolio(*given, restart, say, features, spreads).winner() for restart in range(restarts)]
-    annotators = Annotators(*(torch.cat(eta) for eta in zip(*(one.annotators for one in won), strict=True)))
-    found = torch.full((restarts, data.num_items, model.K), _LEAST)
-    for restart, one in enumerate(won):
-        probabilities = torch.from_numpy(one.probabilities(annotations.annotated)).float()
-        found[restart, :, : probabilities.shape[1]] += probabilities
-    return AnswerStart(annotators, found / found.sum(-1, keepdim=True))
+def most_clusters(num_annotated: int) -> int:
+    """More kinds than this are hardly seen in so many items: one and a half times the square root, 4 to 50."""
+    return int(np.clip(round(1.5 * np.sqrt(num_annotated)), 4, 50))
 
 
-def _spreads(features: np.ndarray) -> list[Spread]:
-    neighbours = NeighbourSpread(features)
-    return [
-        LogisticSpread(features),
-        neighbours,
-        GaussianSpread(features, neighbours, _FULL, shared=False),
-        GaussianSpread(features, neighbours, _SHARED, shared=True),
-    ]
+def judge(found: Mapping[str, Candidate], answers: PairAnnotations) -> tuple[str, Verdict]:
+    """The name of the winner, and the verdict.
 
-
-def _joined(clusters: np.ndarray, answers: PairAnnotations, num_clusters: int) -> np.ndarray:
-    """Clusters [N] joined where the answers say that they are one kind, by annotators judged by these clusters."""
-    known = np.eye(int(clusters.max()) + 1)[clusters[answers.annotated]]
-    sensitivity, specificity = (beta.expected_statistics(eta) for eta in judge_annotators(known, answers))
-    worker, label = torch.from_numpy(answers.worker), torch.from_numpy(answers.label)
-    evidence = pair_evidence(sensitivity, specificity, worker, label)
-    return join_cells(clusters, answers, evidence.weight[0].numpy(), num_clusters)
-
-
-def judged(found: Mapping[str, Candidate], answers: PairAnnotations) -> str:
-    """The name of the winner.
-
-    Of whole tasks the one with the highest evidence, which knows of misplaced items and merged kinds. Of answers on
-    their own, which can't tell those from two kinds that are one: of those that all answers together do not refute, and
-    of these within one standard error of the best score, one with the fewest clusters. The standard error is that of
-    the mean difference to the best, paired by answer, over items.
-    Refuted is whose evidence is less than another's by more than :data:`_REFUTED` standard errors of the difference,
-    over items: a thousand answers that tell two kinds apart count, also where features alone would not tell them apart.
+    Of the candidates within one standard error of the highest score those with the fewest clusters, of these the
+    co-trained ones where there are any, and of these the one with the highest score. The standard error is that of the
+    mean difference to the best, paired by answer, over items. If answers are predicted no better than without clusters,
+    they say nothing of the items, and the clusters of the features alone win.
     """
-    likeliest = max(found, key=lambda name: found[name].evidence.sum())
-    if answers.task is not None:
-        return likeliest
-    most = found[likeliest].evidence
-    left = {name: one for name, one in found.items() if not _refuted(most - one.evidence)}
-    best = max(left, key=lambda name: left[name].scores.mean())
-    leads = {name: _lead(left[best], one, answers) for name, one in left.items()}
-    close = [name for name, (lead, error) in leads.items() if lead <= error]
-    return min(close, key=lambda name: (left[name].known.shape[1], -left[name].scores.mean()))
+    best = max(found, key=lambda name: found[name].scores.mean())
+    leads = {name: lead(found[best].scores, one.scores, answers) for name, one in found.items()}
+    close = [name for name, (behind, error) in leads.items() if behind <= error]
+
+    def rank(name: str) -> tuple[int, bool, float]:
+        one = found[name]
+        return one.known.shape[1], not one.cotrained, -float(one.scores.mean())
+
+    winner = min(close, key=rank)
+    gain, gain_error = lead(found[winner].scores, scores_without_clusters(answers), answers)
+    if FEATURES in found and gain <= gain_error:
+        winner = FEATURES
+    rows = [
+        {"candidate": name, "clusters": one.known.shape[1], "score": one.scores.mean(), "behind": leads[name][0],
+         "standard_error": leads[name][1], "answer_power": one.answers.power,
+         "agreement": adjusted_rand_score(found[winner].clusters, one.clusters)}
+        for name, one in found.items()
+    ]  # fmt: skip
+    table = pd.DataFrame(rows).sort_values("score", ascending=False, ignore_index=True)
+    return winner, Verdict(winner, table, gain, gain_error)
 
 
-def _refuted(lead: np.ndarray) -> bool:
-    """Whether the sum of such leads [n] is more than chance."""
-    return bool(lead.sum() > _REFUTED * lead.std() * np.sqrt(len(lead)))
+def confirmed(
+    best: str,
+    unseen: Float[np.ndarray, "P"],
+    found: Mapping[str, Candidate],
+    verdict: Verdict,
+    answers: PairAnnotations,
+) -> tuple[str, Verdict]:
+    """The same where the best is judged by answers that had no part in it, and has to beat the features alone."""
+    ahead, error = lead(unseen, found[FEATURES].scores, answers)
+    scores, without = (unseen if ahead > error else found[FEATURES].scores), scores_without_clusters(answers)
+    gain, gain_error = lead(scores, without, answers)
+    winner = best if ahead > error and gain > gain_error else FEATURES
+    agreement = [adjusted_rand_score(found[winner].clusters, found[name].clusters) for name in verdict.table.candidate]
+    return winner, Verdict(winner, verdict.table.assign(agreement=agreement), gain, gain_error)
 
 
-def _lead(first: Candidate, second: Candidate, answers: PairAnnotations) -> tuple[float, float]:
-    """Mean difference of two scores, and its standard error."""
-    lead = first.scores - second.scores
-    of_items = np.bincount(answers.index.i, lead - lead.mean(), minlength=len(answers.annotated))
-    return float(lead.mean()), float(np.sqrt((of_items**2).sum())) / len(lead)
+def lead(
+    first: Float[np.ndarray, "P"], second: Float[np.ndarray, "P"], answers: PairAnnotations
+) -> tuple[float, float]:
+    """Mean difference of two scores of the answers, and its standard error over items: each has many answers.
+
+    Two answers go together where they share an item (Fafchamps & Gubert 2007): Σ over items of the squared sums of
+    their answers has all such products, those of answers about one pair twice. Never less than if only these went
+    together.
+    """
+    difference = first - second
+    centred = difference - difference.mean()
+    index, number = answers.index, len(answers.annotated)
+    of_items = np.bincount(index.i, centred, number) + np.bincount(index.j, centred, number)
+    pair = np.minimum(index.i, index.j) * number + np.maximum(index.i, index.j)
+    within = (np.bincount(np.unique(pair, return_inverse=True)[1], centred) ** 2).sum()
+    variance = max((of_items**2).sum() - within, within)
+    return float(difference.mean()), float(np.sqrt(variance)) / len(difference)
 
 
-def _verdict(found: Mapping[str, Candidate], won: str, answers: PairAnnotations) -> str:
-    score = found[won].scores.mean()
-    others = sorted(found.keys() - {won}, key=lambda name: -found[name].scores.mean())
-    if not others:
-        return f"{won} won with {score:.4f} nats an answer"
-    lead, error = _lead(found[won], found[others[0]], answers)
-    return f"{won} won with {score:.4f} nats an answer, {lead:+.4f} ({error:.4f}) against {others[0]}"
+def _some(answers: PairAnnotations, rows: Bool[np.ndarray, "P"]) -> PairAnnotations:
+    task = None if answers.task is None else answers.task[rows]
+    i, j, worker, label = (one[rows] for one in (answers.i, answers.j, answers.worker, answers.label))
+    return replace(answers, i=i, j=j, worker=worker, label=label, task=task)
+
+
+def _classifiers(x: Float[np.ndarray, "N C"]) -> list[Spread]:
+    neighbours = NeighbourSpread(x)
+    full, shared = (GaussianSpread(x, neighbours, dims, shared=one) for dims, one in ((_FULL, False), (_SHARED, True)))
+    return [LogisticSpread(x), neighbours, full, shared]
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates have the same clusters but for one item in a hundred."""
+    together = one.known.T @ other.known
+    return bool(together.max(1).sum() > 0.99 * together.sum() and together.max(0).sum() > 0.99 * together.sum())
+
+
+def _cells(x: Float[np.ndarray, "N C"], number: int, rng: np.random.Generator, tries: int = 1) -> np.ndarray:
+    """Cells [N] of k-means."""
+    seed = int(rng.integers(2**31))
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer cells
+        return KMeans(min(number, len(x)), n_init=tries, random_state=seed).fit_predict(x).astype(np.int64)

@@ -2,41 +2,45 @@
 
 Each takes rows of items and their cluster probabilities [n, K] and gives probabilities [N, K] of all items, those rows
 too, each from its features alone. They differ in what they expect of the features: straight borders, neighbours of one
-kind, Gaussian clusters, or what a network can learn.
+kind, or Gaussian clusters.
+
+Time and memory grow in proportion to the number of items, up to a million of them. What is learned is learned from the
+annotated items and from a random sample of the others, which are all of them until there are many; what has been
+learned says of items in pieces what they are, or of those that are asked for and no others.
 """
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from semicrowd.starts.answer_classifier import average_of_learners, held_out
+from semicrowd.random import stream
+from semicrowd.starts.gaussians import Gaussians, Mode
 from semicrowd.starts.neighbours import neighbour_graph
 
 #: Probability of a cluster that a classifier has not seen.
 _LEAST = 1e-9
+#: Items whose probabilities are computed at once.
+_PIECE = 1 << 14
 #: Least variance of a column that the prior takes for one, as a share of the largest.
 _FLATTEST = 1e-6
 #: Known items that a Gaussian needs, of a cluster that is in use.
 _FEWEST = 0.5
 #: Neighbours of an item; share of an item's probabilities that comes from them; steps along the graph.
-_NEIGHBOURS, _FROM_NEIGHBOURS, _STEPS = 7, 0.8, 40
-#: Iterations of EM, and the change of a probability at which they end.
-_ITERATIONS, _TOLERANCE = 10, 1e-2
-#: The same of the shares of a mixture of classifiers, whose steps cost nothing.
-_SHARE_ITERATIONS = 100
-#: Pseudo-items of a Gaussian's mean (Fraley & Raftery 2007).
-_KAPPA = 0.01
-#: Powers of probabilities, and the share of the clusters' sizes that is mixed in; the least share of a mixture, and
-#: items that speak for each classifier before any has spoken: thirty items can't tell the best of four.
-_POWERS, _DOUBT, _LEAST_SHARE, _ALIKE = (0.25, 0.5, 1.0, 2.0, 4.0), 0.02, 0.02, 5.0
+_NEIGHBOURS, _FROM_NEIGHBOURS, _STEPS = 7, 0.8, 20
+#: Columns that go along the graph at once: with a million items some 130 MB each time they are held.
+_COLUMNS = 32
+#: Items beside the annotated ones that Gaussians are fitted to, at most.
+_SAMPLE = 20_000
+
+#: Says of rows of items [n] what their cluster probabilities [n, K] are.
+Learned = Callable[[Int[np.ndarray, "n"]], Float[np.ndarray, "n K"]]
 
 
 class Spread(ABC):
@@ -46,6 +50,11 @@ class Spread(ABC):
     def __call__(self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "N K"]:
         """Cluster probabilities of all items from those of some."""
 
+    def learn(self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"]) -> Learned:
+        """What gives those of any items from those of some."""
+        found = self(items, known)
+        return lambda rows: found[rows]
+
     def out_of_sample(
         self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]
     ) -> Float[np.ndarray, "n K"]:
@@ -53,57 +62,141 @@ class Spread(ABC):
         found = np.empty_like(known)
         for one in range(int(fold.max()) + 1):
             rest = fold != one
-            found[~rest] = self(items[rest], known[rest])[items[~rest]]
+            found[~rest] = self.learn(items[rest], known[rest])(items[~rest])
         return found
 
 
-class LogisticSpread(Spread):
-    """Multinomial logistic regression with a ridge penalty, on the most probable clusters."""
+class _Learner(Spread):
+    """A spread that learns first and then says of items in pieces what they are.
 
-    def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
-        self.features = features
+    Parameters
+    ----------
+    num_items : N
+    """
+
+    def __init__(self, num_items: int) -> None:
+        self.num_items = num_items
+
+    @abstractmethod
+    def learn(self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"]) -> Learned:
+        """See :class:`Spread`."""
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
         """See :class:`Spread`."""
-        found = np.full((len(self.features), known.shape[1]), _LEAST)
-        clusters = known.argmax(1)
-        if (clusters == clusters[0]).all():
-            found[:, clusters[0]] = 1.0
-            return found
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a rough one is as good
-            regression = LogisticRegression(max_iter=200).fit(self.features[items], clusters)
-        found[:, regression.classes_] = regression.predict_proba(self.features)
+        learned, found = self.learn(items, known), np.empty((self.num_items, known.shape[1]))
+        for piece in _pieces(np.arange(self.num_items)):
+            found[piece] = learned(piece)
         return found
 
 
-class NeighbourSpread(Spread):
-    """Local and global consistency (Zhou et al. 2004) on the graph of nearest neighbours.
+class LogisticSpread(_Learner):
+    """Multinomial logistic regression with a ridge penalty, on the most probable clusters.
 
-    F ← a S F + (1 − a) Y with S = D^(−½) W D^(−½), as scikit-learn's LabelSpreading, which takes no probabilities.
+    Its time is in proportion to the annotated items: 50,000 × 50 in ten clusters take 1.5 s of one core.
     """
 
     def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
-        nearest = neighbour_graph(features, _NEIGHBOURS).sign()
-        scale = sparse.diags_array(1 / np.sqrt(np.asarray(nearest.sum(1)).ravel()))
-        self.graph = (scale @ nearest @ scale).tocsr()
+        super().__init__(len(features))
+        self.features = features
 
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def learn(self, items: np.ndarray, known: np.ndarray) -> Learned:
         """See :class:`Spread`."""
-        said = np.zeros((self.graph.shape[0], known.shape[1]))
-        said[items] = known
-        found = said
-        for _ in range(_STEPS):
-            found = _FROM_NEIGHBOURS * (self.graph @ found) + (1 - _FROM_NEIGHBOURS) * said
-        found = found + 1e-6 * known.mean(0)  # items that no path leads to
-        return found / found.sum(1, keepdims=True)
+        clusters, K = known.argmax(1), known.shape[1]
+        if (clusters == clusters[0]).all():
+            return lambda rows: np.where(np.arange(K) == clusters[0], 1.0, np.full((len(rows), 1), _LEAST))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a rough one is as good
+            regression = LogisticRegression(max_iter=200).fit(self.features[items], clusters)
+
+        def learned(rows: np.ndarray) -> np.ndarray:
+            found = np.full((len(rows), K), _LEAST)
+            for piece in _pieces(np.arange(len(rows))):
+                found[piece[:, None], regression.classes_] = regression.predict_proba(self.features[rows[piece]])
+            return found
+
+        return learned
 
 
-class GaussianSpread(Spread):
+class NeighbourSpread(_Learner):
+    """Local and global consistency (Zhou et al. 2004) on the graph of nearest neighbours.
+
+    F = a S F + (1 − a) Y with S = D^(−½) W D^(−½), as scikit-learn's LabelSpreading, which takes no probabilities.
+    The eigenvalues of a S lie within ± a, so Chebyshev's steps halve the error each (Golub & Varga 1961), where the
+    step F ← a S F + (1 − a) Y takes three for that.
+
+    Attributes
+    ----------
+    sample : rows of at most :data:`_SAMPLE` items drawn at random, in their order
+    """
+
+    def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
+        super().__init__(len(features))
+        nearest = neighbour_graph(features, _NEIGHBOURS).sign().astype(np.float32)
+        scale = sparse.diags_array(1 / np.sqrt(np.asarray(nearest.sum(1)).ravel()), dtype=np.float32)
+        self.graph = (scale @ nearest @ scale).tocsr()
+        self.sample = np.sort(stream(0, "spreading/sample").permutation(len(features))[:_SAMPLE])
+        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def learn(self, items: np.ndarray, known: np.ndarray) -> Learned:
+        """See :class:`Spread`."""
+        found = self._along_graph(items, known)
+        self._last = items, known[None], found[None, self.seen_with(items)]
+        everywhere = known.mean(0)
+        return lambda rows: _reached(found[rows], everywhere)
+
+    def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
+        """See :class:`Spread`."""
+        folds = self.of_folds(items, told_by_fold(known, fold))
+        return folds[fold, np.searchsorted(self.seen_with(items), items)]
+
+    def seen_with(self, items: Int[np.ndarray, "n"]) -> Int[np.ndarray, "m"]:
+        """The sample and these, in their order."""
+        return np.union1d(self.sample, items)
+
+    def of_folds(self, items: Int[np.ndarray, "n"], told: Float[np.ndarray, "F n K"]) -> Float[np.ndarray, "F m K"]:
+        """Probabilities of those that are seen with the items, F times; remembers the last that was asked.
+
+        Parameters
+        ----------
+        told : zeros where an item is not known
+        """
+        if self._last is None or not (np.array_equal(items, self._last[0]) and np.array_equal(told, self._last[1])):
+            rows, (folds, n, K) = self.seen_with(items), told.shape
+            found = self._along_graph(items, told.transpose(1, 0, 2).reshape(n, folds * K), rows)
+            self._last = items, told, found.reshape(len(rows), folds, K).transpose(1, 0, 2)
+        everywhere = told.sum(1) / (told.sum(2) > 0).sum(1)[:, None]
+        return np.stack([_reached(one, mean) for one, mean in zip(self._last[2], everywhere, strict=True)])
+
+    def _along_graph(
+        self, items: np.ndarray, known: Float[np.ndarray, "n C"], rows: Int[np.ndarray, "m"] | None = None
+    ) -> Float[np.ndarray, "m C"]:
+        """The fixed point, of all items or of some; single precision, which is more than the steps give."""
+        found = np.empty((self.num_items if rows is None else len(rows), known.shape[1]), np.float32)
+        for first in range(0, known.shape[1], _COLUMNS):
+            columns = slice(first, first + _COLUMNS)
+            said = ((1 - _FROM_NEIGHBOURS) * known[:, columns]).astype(np.float32)
+            before = np.zeros((self.num_items, said.shape[1]), np.float32)
+            now = before.copy()
+            now[items] = said
+            weight = 2.0
+            for _ in range(_STEPS):
+                weight = 1 / (1 - weight * _FROM_NEIGHBOURS**2 / 4)
+                following = self.graph @ now
+                following *= _FROM_NEIGHBOURS
+                following[items] += said
+                following -= before
+                following *= weight
+                following += before
+                before, now = now, following
+            found[:, columns] = now if rows is None else now[rows]
+        return found
+
+
+class GaussianSpread(_Learner):
     """Semi-supervised discriminant analysis: a Gaussian mixture by EM on all items, the known ones held.
 
-    The prior of means and covariances is that of Fraley & Raftery 2007, section 3: κ = .01, ν = d + 2,
-    S = diag(variances) K^(−2/d). EM begins with what neighbours say.
+    The prior is that of starts/gaussians.py; EM begins with what neighbours say. Of more items than the neighbours have
+    in their sample EM sees these and the known ones.
 
     Parameters
     ----------
@@ -115,102 +208,53 @@ class GaussianSpread(Spread):
     def __init__(
         self, features: Float[np.ndarray, "N D"], neighbours: NeighbourSpread, dims: int, *, shared: bool
     ) -> None:
-        self.x = features[:, :dims].astype(np.float64)
-        self.neighbours = neighbours
-        self.outer = None if shared else np.einsum("nd,ne->nde", self.x, self.x).reshape(len(self.x), -1)
-        variance = self.x.var(0)
+        super().__init__(len(features))
+        self.x, self.neighbours, self.shared = features[:, :dims], neighbours, shared
+        variance = self.x.var(0, dtype=np.float64)
         self.variance = np.maximum(variance, _FLATTEST * (variance.max() or 1.0))
-        self.total = self.x.T @ self.x
 
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def learn(self, items: np.ndarray, known: np.ndarray) -> Learned:
         """See :class:`Spread`."""
-        seen = known.sum(0) > _FEWEST
-        found = self.neighbours(items, known)[:, seen]
-        for _ in range(_ITERATIONS):
-            held = found.copy()
-            held[items] = known[:, seen]
-            before, found = found, softmax(self._log_density(held), axis=1)
-            if np.abs(found - before).max() < _TOLERANCE:
-                break
-        everywhere = np.full((len(found), len(seen)), _LEAST)
-        everywhere[:, seen] = found
-        return everywhere
-
-    def _log_density(self, z: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-        """ln π_k + ln N(x | μ_k, Σ_k) at the posterior mode given z, up to a constant of each item."""
-        x, (items, d), size = self.x, self.x.shape, z.sum(0)
-        mean = (z.T @ x) / (size + _KAPPA)[:, None]
-        prior = np.diag(self.variance) * len(size) ** (-2 / d)
-        log_share = np.log((size + 1) / (items + len(size)))
-        if self.outer is None:
-            scatter = self.total - (mean * (size + _KAPPA)[:, None]).T @ mean + prior
-            pull = mean @ np.linalg.inv(scatter / (items + 2 * d + 4))
-            return x @ pull.T - 0.5 * (pull * mean).sum(1) + log_share
-        outer = (size + _KAPPA)[:, None, None] * mean[:, :, None] * mean[:, None]
-        scatter = (z.T @ self.outer).reshape(-1, d, d) - outer + prior
-        precision = np.linalg.inv(scatter / (size + 2 * d + 4)[:, None, None])
-        pull = np.einsum("kde,ke->kd", precision, mean)
-        constant = log_share + 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * (pull * mean).sum(1)
-        return x @ pull.T - 0.5 * self.outer @ precision.reshape(len(size), -1).T + constant
-
-
-class NetworkSpread(Spread):
-    """The mean of some networks that learn the probabilities, with noise on the features."""
-
-    def __init__(self, features: Float[np.ndarray, "N D"], hidden: Sequence[int], networks: int, seed: int) -> None:
-        self.features, self.hidden, self.networks, self.seed = torch.from_numpy(features), hidden, networks, seed
-
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`."""
-        rows, target = torch.from_numpy(items), torch.from_numpy(known).float()[None]
-        found = average_of_learners(self.features, rows, target, self.hidden, self.networks, self.seed)
-        return found[0].double().numpy()
-
-    def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`; with a third of the networks for each fold."""
-        told, target = self.features[torch.from_numpy(items)], torch.from_numpy(known).float()[None]
-        networks = max(self.networks // 3, 1)
-        found = held_out(told, target, torch.from_numpy(fold), self.hidden, networks, self.seed)
-        return found[0].double().numpy()
-
-
-class StackedSpread(Spread):
-    """Several classifiers' probabilities mixed (stacking: Wolpert 1992; Breiman 1996).
-
-    The powers that they are raised to, since some are too sure and some not enough, and their shares in the mixture are
-    the most probable ones given the known items, each out of sample: :meth:`out_of_sample` finds them, and what is
-    asked afterwards takes them over.
-    """
-
-    def __init__(self, spreads: Sequence[Spread]) -> None:
-        self.spreads = spreads
-        self.powers, self.shares = np.ones(len(spreads)), np.full(len(spreads), 1 / len(spreads))
-
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`."""
-        used = np.flatnonzero(self.shares > _LEAST_SHARE)
-        found = [raised(self.spreads[int(s)](items, known), self.powers[s]) for s in used]
-        return np.tensordot(self.shares[used] / self.shares[used].sum(), found, 1)
+        return next(self._learned(items, known[None]))
 
     def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
         """See :class:`Spread`."""
-        found = [spread.out_of_sample(items, known, fold) for spread in self.spreads]
-        self.powers = np.array([max(_POWERS, key=lambda power: _likely(raised(one, power), known)) for one in found])
-        found = [raised(one, power) for one, power in zip(found, self.powers, strict=True)]
-        for _ in range(_SHARE_ITERATIONS):  # EM
-            mixed = self.shares[:, None, None] * found
-            whose = mixed / mixed.sum(0)
-            self.shares = (whose * known).sum((1, 2)) + _ALIKE
-            self.shares /= self.shares.sum()
-        return np.tensordot(self.shares, found, 1)
+        found = np.empty_like(known)
+        for one, learned in enumerate(self._learned(items, told_by_fold(known, fold))):
+            found[fold == one] = learned(items[fold == one])
+        return found
+
+    def _learned(self, items: np.ndarray, told: Float[np.ndarray, "F n K"]) -> Iterator[Learned]:
+        """What EM finds, F times."""
+        rows = self.neighbours.seen_with(items)
+        seen = Gaussians(self.x[rows].astype(np.float64), self.variance, shared=self.shared)
+        first, place = self.neighbours.of_folds(items, told), np.searchsorted(rows, items)
+        for known, guess in zip(told, first, strict=True):
+            held, used = known.sum(1) > 0, known.sum(0) > _FEWEST
+            mode = seen.fit(place[held], known[held][:, used], guess[:, used])
+            yield self._of_rows(mode, used)
+
+    def _of_rows(self, mode: Mode, used: np.ndarray) -> Learned:
+        def learned(rows: np.ndarray) -> np.ndarray:
+            found = np.full((len(rows), len(used)), _LEAST)
+            for piece in _pieces(np.arange(len(rows))):
+                x = self.x[rows[piece]].astype(np.float64)
+                found[piece[:, None], np.flatnonzero(used)] = softmax(mode.log_density(x), axis=1)
+            return found
+
+        return learned
 
 
-def raised(found: Float[np.ndarray, "n K"], power: float) -> Float[np.ndarray, "n K"]:
-    """Probabilities to a power, with the clusters' sizes mixed in: no features are never wrong."""
-    powered = np.maximum(found, 1e-12) ** power
-    powered /= powered.sum(1, keepdims=True)
-    return (1 - _DOUBT) * powered + _DOUBT * powered.mean(0)
+def told_by_fold(known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]) -> Float[np.ndarray, "F n K"]:
+    """For each fold what is known of the items of the others, and zeros for its own."""
+    return np.where((fold == np.arange(int(fold.max()) + 1)[:, None])[..., None], 0.0, known)
 
 
-def _likely(found: np.ndarray, known: np.ndarray) -> float:
-    return float((known * np.log(found)).sum())
+def _pieces(rows: Int[np.ndarray, "n"]) -> list[Int[np.ndarray, "m"]]:
+    return [rows[first : first + _PIECE] for first in range(0, len(rows), _PIECE)]
+
+
+def _reached(found: Float[np.ndarray, "n K"], everywhere: Float[np.ndarray, "K"]) -> Float[np.ndarray, "n K"]:
+    """Probabilities; items that no path leads to have those of the known ones."""
+    found = np.maximum(found, 0) + 1e-6 * everywhere  # Chebyshev's steps end just below zero, too
+    return found / found.sum(1, keepdims=True)

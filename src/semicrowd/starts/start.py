@@ -1,5 +1,6 @@
 """Where a model begins: some epochs as a plain VAE, clusters, then the mixture and the networks of these clusters."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -19,29 +20,40 @@ from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import Annotators
-from semicrowd.starts.answers import answer_start
+from semicrowd.starts.answers import AnswerStart, answer_start
 from semicrowd.starts.epochs import Say
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
-from semicrowd.starts.portfolio import portfolio_start
+from semicrowd.starts.portfolio import Portfolio, Verdict, most_clusters
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
+#: Takes what was chosen among candidates.
+Keep = Callable[[Verdict], None]
 #: Starts that need answers.
 FROM_ANSWERS = ("answers", "portfolio")
 #: Turns of who the items are, then what their annotators are like.
 PLACED = 10
+#: Probability of a cluster that co-training does not use.
+_LEAST = 1e-6
 
 
-def start(model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say) -> None:
-    """Set the networks, the mixture and, as far as the answers tell, the annotators of ``model``; cold: nothing."""
+def start(
+    model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say, keep: Keep = lambda _: None
+) -> None:
+    """Set the networks, the mixture and, as far as the answers tell, the annotators of ``model``; cold: nothing.
+
+    Parameters
+    ----------
+    keep : takes the verdict of each restart that chooses among candidates
+    """
     if settings.kind == "cold":
         return
     train_vae(model, data, settings, say)
     t_x = latent_statistics(model, data.features)
     if settings.kind in FROM_ANSWERS and data.annotations is not None:
-        probabilities = _from_answers(model, data, data.annotations, settings, say)
+        probabilities = _from_answers(model, data, data.annotations, settings, say, keep)
         _begin_with(model, data, settings, t_x, probabilities, say, of_latent=False)
         return
     if settings.kind == "features":
@@ -88,18 +100,41 @@ def _communities(cells: Cells, say: Say) -> Int[Tensor, "R N"]:
 
 
 def _from_answers(
-    model: GenerativeModel, data: TrainingData, annotations: PairAnnotations, settings: StartSettings, say: Say
+    model: GenerativeModel,
+    data: TrainingData,
+    annotations: PairAnnotations,
+    settings: StartSettings,
+    say: Say,
+    keep: Keep,
 ) -> Float[Tensor, "R N K"]:
     """q(z) of all items by one of :data:`FROM_ANSWERS`; the annotators of ``model`` are set."""
     given = data, annotations, model.settings, settings, model.num_restarts, say
     if settings.kind == "portfolio":
-        found = portfolio_start(*given)
+        found = cotrained(data, annotations, model.num_clusters, model.num_restarts, say, keep)
     elif isinstance(model, BayesSCDC) and model.places:
         return answer_start(*given, partial(placed, model, annotations)).probabilities
     else:
         found = answer_start(*given)
     model.set_annotators(*found.annotators)
     return found.probabilities
+
+
+def cotrained(
+    data: TrainingData, annotations: PairAnnotations, num_clusters: int, restarts: int, say: Say, keep: Keep
+) -> AnswerStart:
+    """What co-training finds (:mod:`semicrowd.starts.portfolio`), of each restart."""
+    features = data.features.cpu().double().numpy() if data.original is None else data.original
+    annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _LEAST)
+    for restart in range(restarts):
+        most = min(num_clusters, most_clusters(len(annotations.annotated)))
+        portfolio = Portfolio(features, annotations, data.seed, say, most, restart)
+        winner, verdict = portfolio.winner()
+        keep(verdict)
+        _, probabilities = portfolio.probabilities(winner)
+        annotators.append(winner.annotators)
+        found[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
+    both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
+    return AnswerStart(both, found / found.sum(-1, keepdim=True))
 
 
 def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[Tensor, "R N"]:

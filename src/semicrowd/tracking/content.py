@@ -1,7 +1,7 @@
 """What of a run goes to MLflow, and under which names."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semicrowd.settings.fields import dotted
@@ -51,6 +51,19 @@ def tags(provenance: Mapping[str, Any]) -> dict[str, str]:
         **{f"version.{name}": version for name, version in (provenance.get("versions") or {}).items()},
     }
     return {_allowed(name): _text(value) for name, value in found.items() if value is not None}
+
+
+def warning_tags(warnings: Sequence[str]) -> dict[str, str]:
+    """Why not to trust a run's result, as a tag and as the description on the run's page; none where there is nothing.
+
+    Parameters
+    ----------
+    warnings : a line each
+    """
+    if not warnings:
+        return {}
+    listed = "\n".join(f"- {line}" for line in warnings)
+    return {"warnings": "; ".join(warnings), "mlflow.note.content": f"Not to be trusted as it is:\n\n{listed}"}
 
 
 def _allowed(name: str) -> str:

@@ -85,18 +85,23 @@ class FolderRun:
         return run if run.info.lifecycle_stage == "active" else None
 
     def _describe(self, parameters: Mapping[str, str], tags: Mapping[str, str]) -> None:
-        from mlflow.entities import Param, RunTag
+        from mlflow.entities import Param
 
         known = self.run.data.params
         rows: Sequence[Param] = [Param(name, value) for name, value in parameters.items() if name not in known]
         for start in range(0, len(rows), _BATCH):
             self.client.log_batch(self.id, params=rows[start : start + _BATCH])
-        marks = [RunTag(name, value) for name, value in {**tags, **self._parent()}.items()]
-        for start in range(0, len(marks), _BATCH):
-            self.client.log_batch(self.id, tags=marks[start : start + _BATCH])
+        self._tag({**tags, **self._parent()})
         if "error" in self.run.data.tags:
             self.client.delete_tag(self.id, "error")
         self.client.update_run(self.id, status="RUNNING")
+
+    def _tag(self, tags: Mapping[str, str]) -> None:
+        from mlflow.entities import RunTag
+
+        marks = [RunTag(name, value) for name, value in tags.items()]
+        for start in range(0, len(marks), _BATCH):
+            self.client.log_batch(self.id, tags=marks[start : start + _BATCH])
 
     def _parent(self) -> dict[str, str]:
         parent = os.environ.get(PARENT)
@@ -112,6 +117,10 @@ class FolderRun:
             self._noted = True
             return False
         return True
+
+    def mark(self, tags: Mapping[str, str]) -> None:
+        """Set tags of the run."""
+        self.attempt(lambda: self._tag(tags))
 
     def keep(self, path: Path) -> None:
         """Copy a file, or all files of a folder, to the artifacts, under its path within the run's folder."""

@@ -22,8 +22,10 @@ class RunTracker:
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Take the metrics of an epoch, counted from 1; NaN is a value."""
 
-    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path]) -> None:
-        """Take the final metrics, and files or folders of the run directory to keep beside them."""
+    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path], warnings: Sequence[str] = ()) -> None:
+        """Take the final metrics, files or folders of the run directory to keep beside them, and why not to trust
+        the result, a line each.
+        """
 
     def fail(self, error: BaseException) -> None:
         """Mark the run as failed, as killed if the error is KeyboardInterrupt."""
@@ -110,7 +112,8 @@ class _MlflowTracker(RunTracker):
                 return  # once more with the next epoch
             del self._waiting[:500]
 
-    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path]) -> None:
+    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path], warnings: Sequence[str] = ()) -> None:
+        self.run.mark(content.warning_tags(warnings))
         self._waiting += self._points(content.final(metrics), 0)  # no step: MLflow draws bars
         self._flush()
         for path in artifacts:

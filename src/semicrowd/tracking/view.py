@@ -7,13 +7,17 @@ import json
 
 from semicrowd.tracking.store import Store
 
-_KEY = "semicrowd"
+#: Another one whenever the columns change: a store has the view that was made for it.
+_KEY = "semicrowd-2"
 _TAG = f"mlflow.sharedViewState.{_KEY}"
 _COLUMNS = (
     *(f"params.`{name}`" for name in ("data", "model", "annotations", "seed", "restarts")),
     *(
         f"metrics.`{name}`"
-        for name in ("train/acc", "train/nmi", "annotated/acc", "test/acc", "test/nmi", "clusters/used", "elbo/train")
+        for name in (
+            "train/acc", "train/nmi", "annotated/acc", "test/acc", "test/nmi", "answers/held_out_gain",
+            "answers/cross_validated_gain", "clusters/used", "elbo/train", "warnings/count",
+        )
     ),
 )
 _STATE = {"selectedColumns": _COLUMNS}

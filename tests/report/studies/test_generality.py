@@ -5,7 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from semicrowd.pipeline.generality.plan import DEVELOPMENT, LOCKED, OURS, REGIMES, cells
+from semicrowd.pipeline.generality.plan import OURS, cells
+from semicrowd.pipeline.generality.regimes import REGIMES
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
 from semicrowd.report.build import build
 from semicrowd.report.studies.generality import NOT_MEASURED, studies
 
@@ -51,7 +53,7 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
     assert study.table is not None
     rows = {row[:3]: row[3:] for row in study.table.rows}
     assert rows["iris", "pairs90", "bayes"] == (
-        "0.850 ± 0.071", "2", "0 1", "4", "3", "crowd_logistic", "0.865 ± 0.049", "−.015 ± .015", "yes", "",
+        "0.850 ± 0.071", "2", "0 1", "4 4", "3", "crowd_logistic", "0.865 ± 0.049", "−.015 ± .015", "yes", "",
     )  # fmt: skip
     failed = rows["iris", "pairs90", "scdc"]
     assert (failed[0], failed[-2:]) == ("–", ("no", "ValueError: a | b"))
@@ -67,7 +69,7 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
 
 
 def test_locked_sets_have_a_section_once_they_have_been_looked_at(tmp_path: Path) -> None:
-    write(tmp_path, "locked_results.csv", {("lung", "none", "bayes"): [0.5], ("lung", "none", "kmeans"): [0.4]})
+    write(tmp_path, "locked_results.csv", {("crabs", "none", "bayes"): [0.5], ("crabs", "none", "kmeans"): [0.4]})
     developed, locked = studies(tmp_path)
     assert developed.status == "not measured yet"
     assert (locked.key, locked.status) == ("generality-locked", "partly done")

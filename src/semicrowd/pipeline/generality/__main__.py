@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,15 +16,17 @@ from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.files import write_atomic
 from semicrowd.pipeline.generality.ablation import ablation
-from semicrowd.pipeline.generality.cell import finished, read_row, run_cell
+from semicrowd.pipeline.generality.baselines import BASELINES, expanded
+from semicrowd.pipeline.generality.cell import fingerprint, finished, read_row, run_cell
 from semicrowd.pipeline.generality.picture import draw
-from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Cell, base_of, cells
+from semicrowd.pipeline.generality.plan import OURS, Cell, base_of, cells
+from semicrowd.pipeline.generality.record import FILES, FOLDER, LOOKS, record
+from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.pipeline.generality.summary import summary
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, missing_file
 from semicrowd.run.files.provenance import revision
 
 _CELLS, _REPORTS = Path("results/generality"), Path("reports/generality")
-#: When locked data sets were looked at, with which code: one line for each time, never deleted.
-LOOKS = "locked_looks.csv"
 
 
 @without_traceback
@@ -34,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         plan = list(cells(options.data, options.regimes, options.methods, options.seeds, locked=options.locked))
         if not options.summary_only:
             _run(plan, options)
+        if options.record:
+            _record(plan, options)
         rows = _rows(options)
         if not rows.empty:
             _write(rows, options)
@@ -53,8 +58,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "clusters, the others are. A finished fit is not run again until code that it depends on has changed.",
     )  # fmt: skip
     listed: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "A,B,…"}
-    variants = "any, kmeans_scaled, gmm_scaled; scdc[model.latent_dim=4;epochs=0]: with settings, in a table of its own"
-    parser.add_argument("--data", default=None, help="data sets; all of the list", **listed)
+    variants = (
+        "any; a baseline stands for all of its variants, mcvc_raw_one is one of them; "
+        "scdc[model.latent_dim=4;epochs=0]: with settings, in a table of its own"
+    )
+    parser.add_argument("--data", default=None, help="data sets; all of the list that are at hand", **listed)
     parser.add_argument("--regimes", default=list(REGIMES), help="of the answers", **listed)
     parser.add_argument("--methods", default=[*OURS, *BASELINES], help=variants, **listed)
     parser.add_argument("--seeds", default="0-4", type=_seeds, help="of answers and fits: 0-4 or 0,2")
@@ -63,11 +71,22 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", default=[], help="methods whose finished fits count, by any code", **listed)
     parser.add_argument("--locked", action="store_true", help="the locked data sets in place of the others; is noted")
     parser.add_argument("--summary-only", action="store_true", help="run nothing")
+    parser.add_argument("--record", action="store_true", help="keep the fits of today's code in the recorded tables")
+    parser.add_argument("--recorded", default=FOLDER, type=Path, help="folder of these, and of the log of looks")
     parser.add_argument("--cells", default=_CELLS, type=Path, help="where finished fits are kept")
     parser.add_argument("--reports", default=_REPORTS, type=Path, help="where tables and picture go")
     options = parser.parse_args(arguments)
-    options.data = options.data or list(LOCKED if options.locked else DEVELOPMENT)
+    options.data = options.data or _at_hand(LOCKED if options.locked else DEVELOPMENT)
     return options
+
+
+def _at_hand(names: Iterable[str]) -> list[str]:
+    """Data sets but those whose files the user has not brought; of these a line says where they come from."""
+    missing = {name: missing_file(name, data_root()) for name in names}
+    for name, reason in missing.items():
+        if reason:
+            print(f"left out: {name}: {reason}", file=sys.stderr)
+    return [name for name, reason in missing.items() if not reason]
 
 
 def _seeds(text: str) -> list[int]:
@@ -82,14 +101,14 @@ def _run(plan: list[Cell], options: argparse.Namespace) -> None:
     place = {cell: options.cells / f"{cell.name}.json" for cell in plan}
     waiting = [
         cell for cell in plan
-        if not finished(cell, place[cell], options.limit, any_code=cell.method in options.keep)
+        if not finished(cell, place[cell], options.limit, any_code=cell.method in expanded(options.keep))
     ]  # fmt: skip
     print(f"{len(plan)} fits, {len(plan) - len(waiting)} of them finished before")
     if not waiting:
         return
     root, made = data_root(), revision()
     for name in dict.fromkeys(cell.data for cell in waiting):  # fetched once, and missing files are told before any fit
-        table = (DEVELOPMENT | LOCKED)[name]
+        table = TABLES[name]
         load_dataset(table.loader, root, **table.options)
     if options.locked:
         _note_look(options, made)
@@ -107,12 +126,22 @@ def _run(plan: list[Cell], options: argparse.Namespace) -> None:
 
 def _note_look(options: argparse.Namespace, made: dict[str, Any]) -> None:
     """Say when locked data are looked at, before anything is seen of them."""
-    path = options.reports / LOOKS
+    path = options.recorded / LOOKS
     path.parent.mkdir(parents=True, exist_ok=True)
     look = pd.DataFrame([{**made, "data": " ".join(options.data), "methods": " ".join(options.methods),
                           "regimes": " ".join(options.regimes), "seeds": " ".join(map(str, options.seeds))}])
     look.to_csv(path, mode="a", header=not path.exists(), index=False)
     print(f"locked data sets: this look is noted in {path}")
+
+
+def _record(plan: list[Cell], options: argparse.Namespace) -> None:
+    """Keep the fits that were asked for: those of the code as it is now, and of methods whose fits count by any."""
+    kept = expanded(options.keep)
+    found = [(cell, read_row(options.cells / f"{cell.name}.json")) for cell in plan]
+    rows = [row for cell, row in found if row and (cell.method in kept or row["fingerprint"] == fingerprint(cell))]
+    path = options.recorded / FILES["locked" if options.locked else "development"]
+    there = record(rows, path, options.cells / "record.lock")
+    print(f"recorded: {len(rows)} of {len(plan)} fits; {path} has {there} now")
 
 
 def _rows(options: argparse.Namespace) -> pd.DataFrame:

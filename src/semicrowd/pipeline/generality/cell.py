@@ -19,15 +19,18 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
+from semicrowd.defaults.rule import MODELS
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.files import write_json
 from semicrowd.metrics import cluster_counts, clustering_scores
+from semicrowd.metrics.clustering import USED_SHARE
 from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
-from semicrowd.pipeline.generality.plan import OURS, REGIMES, Cell
+from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
+from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.training import TrainerSettings
 
-#: Of a mixture: principal components at most, and starts (plan.BOUNDS says so to the reader).
+#: Of a mixture: principal components at most, and starts (baselines.BOUNDS says so to the reader).
 _COMPONENTS, _STARTS = 50, 3
 #: Values that a fit's code takes its defaults from, beside what it imports.
 _SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("baselines.py",)}
@@ -57,7 +60,9 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
         with _limited(limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator.fit(features, answers)
-        row |= {"seconds": round(time.perf_counter() - started, 2), **_scores(estimator, data.labels, answers)}
+        row |= {"seconds": round(time.perf_counter() - started, 2)}
+        found = estimator.predict(features) if cell.variant.predicted else estimator.labels_
+        row |= _scores(found, data.labels, answers)
     except _OverLimitError:
         row |= {"seconds": limit, "status": f"over {limit:g} s"}
     except Exception as error:  # whatever it is: one method's failure on one data set must not end the others' fits
@@ -103,22 +108,22 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     """Features as the method gets them, and the method with nothing set but what the suite says."""
     features, kind = data.features, ESTIMATORS[cell.estimator]
     given: dict[str, Any] = {"random_state": cell.seed}
-    if cell.estimator in OURS:
+    if cell.estimator in MODELS:
         given |= {"image_shape": data.image_shape, "trainer": TrainerSettings(threads=1), "settings": cell.settings}
-        return features, kind(**given)
-    if cell.method.endswith("_scaled"):
+    if cell.estimator in OURS:
+        return features, kind(**given, **({} if cell.estimator in MODELS else parameters(cell.settings)))
+    if cell.variant.scaled:
         features = StandardScaler().fit_transform(features)
     if cell.estimator == "gmm":
         given["n_init"] = _STARTS
         if features.shape[1] > _COMPONENTS:
             features = PCA(_COMPONENTS, svd_solver="full").fit_transform(features)
-    return features, kind(n_clusters=data.num_classes, **given)
+    return features, kind(n_clusters=data.num_classes, **given, **cell.variant.options)
 
 
-def _scores(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotations | None) -> dict[str, Any]:
-    found = estimator.labels_
+def _scores(found: np.ndarray, labels: np.ndarray, answers: PairAnnotations | None) -> dict[str, Any]:
     scores: dict[str, Any] = {name: round(x, 5) for name, x in clustering_scores(labels, found).items()}
-    scores["clusters"] = cluster_counts(found, int(found.max()) + 1)["used"]
+    scores["clusters"] = _in_use(found, labels)
     if answers is not None:
         known = np.zeros(len(labels), bool)
         known[answers.annotated] = True
@@ -126,6 +131,14 @@ def _scores(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotati
             if items.any():
                 scores[name] = round(float(normalized_mutual_info_score(labels[items], found[items])), 5)
     return scores
+
+
+def _in_use(found: np.ndarray, labels: np.ndarray) -> int:
+    """Clusters of half a per cent of the items, or of as few as the smallest kind has."""
+    sizes, smallest = np.bincount(found), int(np.unique(labels, return_counts=True)[1].min())
+    if smallest < USED_SHARE * len(labels):
+        return int((sizes >= smallest).sum())
+    return int(cluster_counts(found, len(sizes))["used"])
 
 
 @contextmanager
@@ -146,14 +159,18 @@ def _limited(seconds: float) -> Iterator[None]:
 
 def fingerprint(cell: Cell) -> str:
     """Hash of the code and of all options that a cell's numbers depend on."""
-    code = _code(cell.table.loader, cell.estimator, cell.estimator in OURS)
+    code = _code(cell.table.loader, cell.estimator, cell.estimator in MODELS)
     table, regime = dict(cell.table.options), REGIMES[cell.regime]
-    options = json.dumps([cell.name, _COMPONENTS, _STARTS, table, regime.kind, regime.share, dict(regime.options)])
+    variant = {**vars(cell.variant), "options": dict(cell.variant.options)}
+    options = json.dumps(
+        [cell.name, _COMPONENTS, _STARTS, table, regime.kind, regime.share, dict(regime.options), variant]
+    )
     return sha256(f"{code}{options}".encode()).hexdigest()[:16]
 
 
 @cache
-def _code(loader: str, estimator: str, ours: bool) -> str:
+def _code(loader: str, estimator: str, generative: bool) -> str:
     files = fingerprints([ESTIMATORS[estimator].__module__, *data_modules(loader), "semicrowd.metrics.clustering"])
-    settings = [(SOURCE / "semicrowd" / "settings" / name).read_text(encoding="utf-8") for name in _SETTINGS[ours]]
+    folder = SOURCE / "semicrowd" / "settings"
+    settings = [(folder / name).read_text(encoding="utf-8") for name in _SETTINGS[generative]]
     return json.dumps(files) + "".join(settings)

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from semicrowd.pipeline.generality.plan import BOUNDS, OURS
+from semicrowd.pipeline.generality.baselines import BOUNDS, EXPLAINED, VARIANTS
+from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE, figures, level, mean_ranks, with_answers
+from semicrowd.pipeline.generality.plan import OURS
 
-#: How far below a method may be and still count as level with it: with answers, and without.
-NEAR, NEAR_ALONE = 0.02, 0.05
 #: Methods of the features alone, as everybody has them.
 PLAIN = ("kmeans", "gmm")
-_SCALED_NOTE = "features brought to mean 0 and variance 1"
 
 
 def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> tuple[pd.DataFrame, str]:
@@ -27,8 +26,10 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
     Returns
     -------
     table : a row for each cell and method: ``n`` seeds and which, mean and standard deviation of NMI, clusters,
-        seconds; rank among the methods of the cell (1 is best); the best baseline, and of ours the difference to it,
-        to k-means, to answers + LR and to the better of k-means and GMM, with their standard errors
+        seconds; the clusters found for each seed and their median beside the number of kinds; the variant of a
+        baseline that counts, the best of ``variants``; rank among the methods of the cell (1 is best); the best
+        baseline, and of ours the difference to it, to k-means, to answers + LR and to the better of k-means and GMM,
+        with their standard errors
     text : Markdown
     """
     table = cell_table(rows)
@@ -37,14 +38,16 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
     return table.reset_index(drop=True), "\n\n".join([
         "# Generality", _head(rows), "## The bars", "\n".join(f"- {line}" for line in bars(table)),
         "## Shares of the cells", _verdicts(table), "## Mean rank", _ranks(table),
-        "## NMI of all items", _main_table(table), "## Number of clusters and seconds", _side_table(table),
+        "## NMI of all items", _main_table(table),
+        "## Number of clusters for each seed, variants that count, and seconds", _side_table(table),
     ]) + "\n"  # fmt: skip
 
 
 def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
     """See :func:`summary`."""
     found = []
-    for (data, regime), cell in rows.groupby(["data", "regime"], sort=False):
+    for (data, regime), fits_of_all in rows.groupby(["data", "regime"], sort=False):
+        cell = _best_variants(fits_of_all)
         scores = cell.pivot(index="seed", columns="method", values="nmi") if "nmi" in cell else pd.DataFrame()
         # A fit without a score (it failed or took too long) leaves its method without a mean in this cell.
         means = scores.mean(skipna=False)
@@ -57,6 +60,9 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
                 "data": data, "regime": regime, "method": method, "n": len(fits),
                 "seeds": " ".join(map(str, sorted(fits["seed"]))), "nmi": means[method],
                 "nmi_sd": scores[method].std(), "clusters": fits["clusters"].mean(), "classes": fits["classes"].iloc[0],
+                "found": " ".join(_whole(x) for x in fits.sort_values("seed")["clusters"]),
+                "clusters_median": fits["clusters"].median(), "variant": fits["variant"].iloc[0],
+                "variants": fits["variants"].iloc[0],
                 "seconds": fits["seconds"].mean(), "rank": rank[method], "best_baseline": best,
                 "status": "; ".join(sorted(set(fits["status"]) - {"done"})),
             }  # fmt: skip
@@ -65,6 +71,22 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
                     row |= _difference(scores, str(method), other, name)
             found.append(row)
     return pd.DataFrame(found)
+
+
+def _best_variants(cell: pd.DataFrame) -> pd.DataFrame:
+    """Fits of a cell with each baseline's best variant alone, under the baseline's name."""
+    name = cell["method"].map(lambda method: VARIANTS[method].baseline if method in VARIANTS else method)
+    scores = cell.pivot(index="seed", columns="method", values="nmi").mean(skipna=False)
+    kept = []
+    for method, fits in cell.groupby(name, sort=False):
+        means = scores[fits["method"].unique()]
+        chosen = means.index[0] if means.isna().all() else means.idxmax()
+        kept.append(fits[fits["method"] == chosen].assign(method=method, variant=chosen, variants=len(means)))
+    return pd.concat(kept)
+
+
+def _whole(clusters: float) -> str:
+    return "–" if np.isnan(clusters) else f"{clusters:.0f}"
 
 
 def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[str, float]:
@@ -91,81 +113,65 @@ def _head(rows: pd.DataFrame) -> str:
         f"{' and '.join(OURS)} get the features and the answers alone, with default settings; the others are told the "
         "true number of clusters, too. NMI is of all items. Differences are paired by seed, ± their standard error; "
         "the best baseline of a cell is the one with the highest mean, so it is chosen with hindsight.",
+        EXPLAINED,
     ]  # fmt: skip
-    there = set(rows["method"])
-    lines += [f"{name}: {why}." for name, why in BOUNDS.items() if there & {name, f"{name}_scaled"}]
-    lines += [f"{name}: {_SCALED_NOTE}." for name in sorted(there) if name.endswith("_scaled")]
+    there = {VARIANTS[name].baseline if name in VARIANTS else name for name in rows["method"]}
+    lines += [f"{name}: {why}." for name, why in BOUNDS.items() if name in there]
     return "\n\n".join(lines)
 
 
 def bars(table: pd.DataFrame) -> list[str]:
     """What a default for all data has to reach, and how far each of ours is: one sentence a bar."""
-    told, alone = table[table["regime"] != "none"], table[table["regime"] == "none"]
-    ranks = mean_ranks(told)
     lines = []
     for method in OURS:
-        mine, mine_alone = (part[part["method"] == method] for part in (told, alone))
-        if "to_best" in mine and len(mine):
+        found = figures(table, method)
+        if found is None:
+            continue
+        if found.near.of:
             lines += [
-                f"{method}: within {NEAR:g} NMI of the best baseline, or above it, in {_share(mine, 'to_best', NEAR)} "
+                f"{method}: within {NEAR:g} NMI of the best baseline, or above it, in {found.near.with_percent} "
                 "cells with answers (bar: 90 %)",
-                f"{method}: more than {NEAR:g} below k-means in {_below(mine, 'to_kmeans')} and below answers + LR in "
-                f"{_below(mine, 'to_lr')} cells with answers (bar: never)",
+                f"{method}: more than {NEAR:g} below k-means in {found.below_kmeans} and below answers + LR in "
+                f"{found.below_lr} cells with answers (bar: never)",
             ]  # fmt: skip
-        if method in ranks:
-            place = int((ranks < ranks[method]).sum()) + 1
-            of_all = f"place {place} of {len(ranks)} methods (bar: 1)"
-            lines.append(f"{method}: mean rank {ranks[method]:.2f} with answers, {of_all}")
-        if "to_plain" in mine_alone and len(mine_alone):
-            lines.append(f"{method}: without answers within {NEAR_ALONE:g} of the better of k-means and GMM in "
-                         f"{_share(mine_alone, 'to_plain', NEAR_ALONE)} cells (bar: 80 %)")
+        if found.exact.of:
+            lines.append(f"{method}: as many clusters as kinds in {found.exact.with_percent} cells with answers, one "
+                         f"more or less at most in {found.within_one.with_percent} (median over the seeds)")
+        if not np.isnan(found.rank):
+            of_all = f"place {found.place} of {found.methods} methods (bar: 1)"
+            lines.append(f"{method}: mean rank {found.rank:.2f} with answers, {of_all}")
+        for share, where in ((found.alone, "without answers"), (found.chance, "with answers by chance")):
+            if share.of:
+                lines.append(f"{method}: {where} within {NEAR_ALONE:g} of the better of k-means and GMM, or above it, "
+                             f"in {share.with_percent} cells (bar: 80 %)")
     return lines
-
-
-def _below(cells: pd.DataFrame, column: str) -> str:
-    if column not in cells:
-        return "0 of 0"
-    counted = cells[cells[column].notna() | cells["nmi"].isna()]
-    return f"{len(counted) - int((counted[column] >= -NEAR).sum())} of {len(counted)}"
 
 
 def _verdicts(table: pd.DataFrame) -> str:
     header = ["method", "cells with answers", f"within {NEAR:g} of the best baseline, or above",
               f"not more than {NEAR:g} below k-means", f"not more than {NEAR:g} below answers + LR",
-              "worst to the best", f"without answers: within {NEAR_ALONE:g} of the best"]  # fmt: skip
+              "worst to the best", f"without answers: within {NEAR_ALONE:g} of the best",
+              "clusters: as many as kinds", "one more or less at most"]  # fmt: skip
     lines = []
     for method in OURS:
-        mine = table[table["method"] == method]
-        if mine.empty or "to_best" not in mine:
+        found = figures(table, method)
+        if found is None:
             continue
-        told, alone = mine[mine["regime"] != "none"], mine[mine["regime"] == "none"]
-        worst = told["to_best"].min()
+        told = with_answers(table[table["method"] == method])
+        alone = table[(table["method"] == method) & (table["regime"] == "none")]
+        shares = [level(told, name, NEAR) for name in ("to_best", "to_kmeans", "to_lr")]
         lines.append([
-            method, str(len(told)), _share(told, "to_best", NEAR), _share(told, "to_kmeans", NEAR),
-            _share(told, "to_lr", NEAR), "" if np.isnan(worst) else signed(worst),
-            _share(alone, "to_best", NEAR_ALONE),
+            method, str(len(told)), *(share.with_percent for share in shares),
+            "" if np.isnan(found.worst) else signed(found.worst), level(alone, "to_best", NEAR_ALONE).with_percent,
+            found.exact.with_percent, found.within_one.with_percent,
         ])  # fmt: skip
     return markdown(header, lines)
-
-
-def _share(cells: pd.DataFrame, column: str, near: float) -> str:
-    """A fit of ours without a score counts as below; cells whose baseline has none do not count."""
-    if column not in cells:
-        return ""
-    counted = cells[cells[column].notna() | cells["nmi"].isna()]
-    level = int((counted[column] >= -near).sum())
-    return f"{level} of {len(counted)} ({100 * level / len(counted):.0f} %)" if len(counted) else ""
-
-
-def mean_ranks(table: pd.DataFrame) -> pd.Series:
-    """Of each method, over the cells in which all of them have a score."""
-    return table.pivot(index=["data", "regime"], columns="method", values="rank").dropna().mean().dropna()
 
 
 def _ranks(table: pd.DataFrame) -> str:
     """Over the cells in which every method of the column has a score."""
     columns = {}
-    for name, part in (("with answers", table[table["regime"] != "none"]), ("none", table[table["regime"] == "none"])):
+    for name, part in (("with answers", with_answers(table)), ("none", table[table["regime"] == "none"])):
         cells = part.pivot(index=["data", "regime"], columns="method", values="rank").dropna()
         columns[f"{name} ({len(cells)} cells)"] = mean_ranks(part)
     frame = pd.DataFrame(columns)
@@ -193,15 +199,17 @@ def _main_table(table: pd.DataFrame) -> str:
 
 def _side_table(table: pd.DataFrame) -> str:
     methods, ours = _methods(table), [m for m in OURS if m in set(table["method"])]
+    others = [m for m in methods if m not in ours and (table.loc[table["method"] == m, "variant"] != m).any()]
     lines = []
     for (data, regime), cell in table.groupby(["data", "regime"], sort=False):
         by_method = cell.set_index("method")
         line = [str(data), str(regime), str(by_method["classes"].iloc[0])]
-        for column, names, form in (("clusters", ours, "{:.1f}"), ("seconds", methods, "{:.0f}")):
-            values = [by_method[column].get(name, np.nan) for name in names]
-            line += ["" if np.isnan(x) else form.format(x) for x in values]
-        lines.append(line)
-    return markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: s" for m in methods)], lines)
+        line += [str(by_method["found"].get(name, "")) for name in ours]
+        line += [str(by_method["variant"].get(name, "")).removeprefix(f"{name}_") for name in others]
+        seconds = [by_method["seconds"].get(name, np.nan) for name in methods]
+        lines.append([*line, *("" if np.isnan(x) else f"{x:.0f}" for x in seconds)])
+    return markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: variant" for m in others),
+                     *(f"{m}: s" for m in methods)], lines)  # fmt: skip
 
 
 def _methods(table: pd.DataFrame) -> list[str]:

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.pipeline.generality.plan import BASELINES, DEVELOPMENT, LOCKED, OURS, REGIMES, Table, cells
-from semicrowd.pipeline.generality.summary import NEAR, NEAR_ALONE, bars, cell_table, signed, with_error
+from semicrowd.pipeline.generality.baselines import BASELINES, EXPLAINED
+from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE
+from semicrowd.pipeline.generality.plan import OURS, cells
+from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
+from semicrowd.pipeline.generality.summary import bars, cell_table, signed, with_error
+from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
 from semicrowd.report.exhibits import Image
 from semicrowd.report.studies.study import Study, StudyTable
 
@@ -32,11 +36,12 @@ def studies(folder: Path) -> tuple[Study, ...]:
 
 def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Study:
     text = (
-        "Data sets under regimes of answers (pipeline/generality/plan.py), NMI of all items, mean ± standard deviation "
+        "Data sets under regimes of answers (pipeline/generality/), NMI of all items, mean ± standard deviation "
         f"over n seeds. {' and '.join(OURS)} run with default settings and get no number of clusters; every baseline "
-        f"({', '.join(BASELINES)}) is an oracle in one thing: it is told the true number K. The best baseline of a "
-        "cell is chosen with hindsight. The difference is paired by seed, ± its standard error; it is close enough "
-        f"from −{NEAR:g} on with answers; without, from −{NEAR_ALONE:g} on, against the better of k-means and GMM."
+        f"({', '.join(BASELINES)}) is an oracle in one thing: it is told the true number K. {EXPLAINED} The best "
+        "baseline of a cell is chosen with hindsight. The difference is paired by seed, ± its standard error; it is "
+        f"close enough from −{NEAR:g} on with answers; without, or with answers by chance, from −{NEAR_ALONE:g} on, "
+        "against the better of k-means and GMM."
     )  # fmt: skip
     path = folder / FOLDER / f"{prefix}results.csv"
     measured = cell_table(pd.read_csv(path)) if path.is_file() else pd.DataFrame(columns=["data", "regime", "method"])
@@ -63,11 +68,11 @@ def _row(name: tuple[str, str, str], found: Mapping[tuple[str, str, str], dict[s
         return (*name, *("–",) * 9, NOT_MEASURED)
     data, regime, _ = name
     best = found.get((data, regime, str(ours["best_baseline"])))
-    against, near = ("to_plain", NEAR_ALONE) if regime == "none" else ("to_best", NEAR)
+    against, near = ("to_plain", NEAR_ALONE) if regime in UNINFORMED else ("to_best", NEAR)
     behind = ours.get(against, np.nan)
     close = "–" if np.isnan(behind) and not np.isnan(ours["nmi"]) else "yes" if behind >= -near else "no"
     return (
-        *name, _nmi(ours), str(ours["n"]), str(ours["seeds"]), _number(ours["clusters"]), _number(ours["classes"]),
+        *name, _nmi(ours), str(ours["n"]), str(ours["seeds"]), str(ours["found"]), _number(ours["classes"]),
         "–" if best is None else str(ours["best_baseline"]), "–" if best is None else _nmi(best),
         _difference(ours), close, str(ours["status"]),
     )  # fmt: skip

@@ -29,7 +29,8 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         key = unknown[1].lstrip("+~")
         given = next((o for o in arguments if o.split("=")[0].lstrip("+~") == key), key)
         keys = known_keys()
-        alike = [k for k in keys if k.endswith(f".{key}")] or [k for k in keys if k.count(".") == key.count(".")]
+        others = [k for k in keys if k != key]  # another method may have a setting of this name
+        alike = [k for k in others if k.endswith(f".{key}")] or [k for k in others if k.count(".") == key.count(".")]
         return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
     if "Ambiguous value for argument" in text:
         argument = re.search(r"argument '([^']+)'", text)

@@ -16,9 +16,11 @@ _COLUMNS = (
     ("annotated/acc", "annotated ACC", ".3f"),
     ("test/acc", "test ACC", ".3f"),
     ("test/nmi", "test NMI", ".3f"),
+    ("answers/held_out_gain", "held-out gain", "+.4f"),
     ("clusters/used", "clusters", "d"),
     ("elbo/train", "ELBO", ".5g"),
     ("seconds/fit", "fit (s)", ".1f"),
+    ("warnings/count", "warnings", "d"),
 )
 _COLOURS = {"finished": "green", "failed": "red", "interrupted": "yellow", "not run": "yellow"}
 

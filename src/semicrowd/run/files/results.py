@@ -1,5 +1,6 @@
 """The files of a finished run, from its evaluation."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,15 +8,26 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import write_arrays, write_csv, write_text
+from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
+from semicrowd.starts.portfolio import Verdict
 
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
 
 
-def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations | None) -> None:
-    """Write assignments, workers and restarts; metrics.json is the caller's, who writes it last."""
+def write_results(
+    folder: Path,
+    result: Evaluation,
+    annotations: PairAnnotations | None,
+    warnings: Sequence[str] = (),
+) -> None:
+    """Write what there is of the result; metrics.json is the caller's, who writes it last.
+
+    Parameters
+    ----------
+    warnings : why not to trust the result, a line each
+    """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
@@ -29,6 +41,9 @@ def write_results(folder: Path, result: Evaluation, annotations: PairAnnotations
         _write_restarts(folder, result)
     if result.found.samples is not None:
         _write_samples(folder, result.found.samples)
+    if result.found.verdict is not None:
+        write_text(folder / "candidates.csv", candidates_csv(result.found.verdict))
+    write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
 def assignment_csv(assignment: Assignment, annotated: np.ndarray) -> str:
@@ -38,6 +53,12 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray) -> str:
     """
     columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
     return pd.DataFrame(columns).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+
+
+def candidates_csv(verdict: Verdict) -> str:
+    """Content of candidates.csv: a row for each result that was tried, ``winner`` 1 in that of the one kept, else 0."""
+    marked = verdict.table.assign(winner=(verdict.table["candidate"] == verdict.winner).astype(int))
+    return marked.to_csv(index=False, float_format="%.6f", lineterminator="\n")
 
 
 def _write_workers(path: Path, workers: pd.DataFrame) -> None:

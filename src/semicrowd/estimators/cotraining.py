@@ -1,0 +1,131 @@
+"""Co-training: classifiers of the features and the answers of a crowd teach each other; no generative model."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import Pipeline
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.expfam import beta
+from semicrowd.fitting.iterate import iterate
+from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.random import stream
+from semicrowd.settings.baselines import CoTrainingParameters
+from semicrowd.starts.portfolio import Portfolio
+from semicrowd.starts.preparing import prepared
+from semicrowd.starts.unsupervised import clusters_of_preparations
+
+#: Nearest items of the fit that speak for a new one, and new items that are looked up at once.
+_NEIGHBOURS, _PIECE = 5, 4096
+
+
+class CoTraining(CoTrainingParameters, CrowdClusterer):
+    """Clusters that several classifiers of the features and the answers of the crowd agree on.
+
+    Several first clusters, each co-trained (Blum & Mitchell 1998) by a stack of classifiers (Wolpert 1992) and message
+    passing among the answers (SCDC paper, eq. 14); held-out answers judge the results
+    (:mod:`semicrowd.starts.portfolio`). Without answers the features alone speak
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network: SCDC and BayesSCDC may begin
+    with what this has found.
+
+    Attributes
+    ----------
+    candidates_ : data frame of what was tried, the likeliest first: ``candidate``, ``clusters``, ``score`` (ln p of a
+        held-out answer, in nats), ``behind`` and ``standard_error``, ``answer_power``, ``agreement`` (adjusted Rand
+        index of its clusters and the winner's); None without answers
+    winner_ : name of the one that was kept
+    held_out_gain_, held_out_gain_error_ : nats by which a held-out answer is likelier than without any clusters, and
+        the standard error; NaN without answers
+    preparations_ : preparation → pipeline and prepared items of the fit, or of the sample that was learned from
+    memberships_ : [n, K] probabilities of these items from their features alone
+    shares_ : weight of each preparation
+    """
+
+    requires_answers = False
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Cluster probabilities [N, K] of new items: the mean of the nearest items of the fit, in each preparation."""
+        features = self._new_items(X)
+        alone = self.memberships_
+        found = np.zeros((len(features), alone.shape[1]))
+        for name, (pipeline, known) in self.preparations_.items():
+            search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, len(known))).fit(known)
+            for first in range(0, len(features), _PIECE):
+                rows = slice(first, first + _PIECE)
+                near = search.kneighbors(prepared(pipeline, features[rows]), return_distance=False)
+                found[rows] += self.shares_[name] * alone[near].mean(1)
+        return found if self.preparations_ else found + alone.mean(0)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Clusters [N] of new items."""
+        return self.predict_proba(X).argmax(-1)
+
+    def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+        return iterate(_Fit(self, features, answers), monitor)
+
+    def _keep(
+        self,
+        ways: Mapping[str, Pipeline],
+        items: Mapping[str, np.ndarray],
+        shares: Mapping[str, float],
+        memberships: np.ndarray,
+    ) -> None:
+        self.preparations_ = {name: (ways[name], items[name]) for name in ways if shares[name] > 0}
+        total = sum(shares[name] for name in self.preparations_) or 1.0
+        self.shares_ = {name: shares[name] / total for name in self.preparations_}
+        self.memberships_ = memberships
+
+
+class _Fit(Method):
+    iterations = 1
+
+    def __init__(self, model: CoTraining, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        self.model, self.features, self.answers = model, features, answers
+        self.say: Say = lambda _: None
+
+    def start(self, say: Say) -> None:
+        """Remembers whom to tell what is being done."""
+        self.say = say
+
+    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
+        self._result = self._of_features() if self.answers is None else self._of_both(self.answers)
+        return {}
+
+    def result(self) -> Result:
+        """What was found."""
+        return self._result
+
+    def _of_features(self) -> Result:
+        model = self.model
+        found = clusters_of_preparations(
+            self.features, stream(model.seed_, "unsupervised"), self.say, model.max_clusters
+        )
+        model.candidates_, model.winner_ = None, found.said
+        model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
+        shares = dict.fromkeys(found.preparations, 1.0)
+        model._keep(found.preparations, found.prepared, shares, found.memberships)
+        assignment = Assignment.of(found.memberships)
+        return Result(found.memberships.shape[1], assignment, assignment)
+
+    def _of_both(self, answers: PairAnnotations) -> Result:
+        model = self.model
+        portfolio = Portfolio(self.features, answers, model.seed_, self.say, model.max_clusters)
+        winner, verdict = portfolio.winner()
+        workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))
+        if verdict.informative:
+            alone, final = portfolio.probabilities(winner)
+            shares = portfolio.shares_of_preparations(winner)
+            model._keep(portfolio.preparations, portfolio.prepared, shares, alone[portfolio.rows])
+            found = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
+        else:  # as if there were none: classifiers that learned from the annotated items alone would know less
+            found = replace(self._of_features(), workers=workers)
+        model.candidates_, model.winner_ = verdict.table, verdict.winner
+        model.held_out_gain_, model.held_out_gain_error_ = verdict.gain, verdict.gain_error
+        return replace(found, verdict=verdict)

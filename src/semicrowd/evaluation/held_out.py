@@ -1,0 +1,126 @@
+"""A score of clusters that needs no labels: how well do they predict answers that the fit has not seen?
+
+It is the same for every method, since it looks at the clusters alone: some answers are held out, the method is fitted
+to the others, and two items are one kind with the probability that its clusters give them. A held-out answer then
+follows the two-coin model (SCDC paper, eq. 1). Its probability is compared with that under no clusters at all, where an
+annotator says "same" as often as ever, whatever the items are.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.starts.answer_model import fit_prevalence, fit_rates
+from semicrowd.starts.answers import FOLDS
+from semicrowd.starts.cotraining import folds_of_answers
+from semicrowd.starts.portfolio import lead
+
+#: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
+SHARE = 0.1
+#: Fewest held-out answers that say something of clusters.
+FEWEST = 10
+#: Shares of the prediction by clusters that are tried.
+_SHARES = np.linspace(0, 1, 21)
+
+
+class Gain(NamedTuple):
+    """By how much an answer that was held out is likelier with the clusters than without any.
+
+    Attributes
+    ----------
+    nats : mean over the answers
+    error : its standard error, over items
+    """
+
+    nats: float
+    error: float
+
+    @property
+    def real(self) -> bool:
+        """Whether it is more than noise."""
+        return self.nats > self.error
+
+
+def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] | None:
+    """The answers to fit and those held out, a tenth: whole tasks, or all answers about a pair.
+
+    Always the same ones, so that methods can be compared. Nobody loses all answers, or a method would have an annotator
+    whom it knows nothing of. None where fewer than :data:`FEWEST` answers would be held out.
+    """
+    asked = _held_out(answers)
+    if asked.sum() < FEWEST:
+        return None
+    return _some(answers, ~asked), _some(answers, asked)
+
+
+def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
+    """What clusters are worth for answers that they were not made from.
+
+    The annotators are judged by the answers told, which agree with clusters made from them more than new ones do. So
+    the prediction by clusters is mixed with that without, in the share that is best for four fifths of the held-out
+    answers when the last fifth is scored: clusters that have nothing to do with the items gain nothing.
+
+    Parameters
+    ----------
+    kinds : clusters [N], or their probabilities [N, K]
+    told, asked : the parts of :func:`split`
+    """
+    known = told.worker, told.label, told.num_annotators
+    same = _same(kinds, asked)
+    if_one, if_two = fit_rates(_same(kinds, told), *known).of_answers(asked.worker, asked.label)
+    says_same = fit_prevalence(*known)[asked.worker]
+    without = np.where(asked.label == 1, says_same, 1 - says_same)
+    mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
+    differences = np.log(mixed) - np.log(without)
+    # Too few tasks to choose by the others: then by other pairs.
+    fold = folds_of_answers(asked if asked.num_tasks >= FOLDS else replace(asked, task=None))
+    scores = np.empty(asked.num_pairs)
+    for one in range(FOLDS):
+        new = fold == one
+        scores[new] = differences[differences[:, ~new].sum(1).argmax(), new]
+    return Gain(*lead(scores, np.zeros_like(scores), asked))
+
+
+def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
+    """Probability that the items of each answer are of one kind."""
+    one, other = kinds[answers.i], kinds[answers.j]
+    if kinds.ndim == 1:
+        return (one == other).astype(np.float64)
+    return np.einsum("pk,pk->p", one, other, dtype=np.float64).clip(0, 1)
+
+
+def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:
+    unit = _units(answers)
+    order = np.argsort(unit, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
+    left, asked = np.bincount(answers.worker, minlength=answers.num_annotators), np.zeros(answers.num_pairs, bool)
+    wanted = max(1, round(SHARE * len(members)))
+    for one in np.random.default_rng(0).permutation(len(members)):
+        who, number = np.unique(answers.worker[members[one]], return_counts=True)
+        if (left[who] > number).all():
+            left[who] -= number
+            asked[members[one]] = True
+            wanted -= 1
+        if not wanted:
+            break
+    return asked
+
+
+def _units(answers: PairAnnotations) -> Int[np.ndarray, "P"]:
+    """What is held out as a whole."""
+    if answers.task is not None:
+        return np.unique(answers.task, return_inverse=True)[1]
+    low, high = np.minimum(answers.i, answers.j), np.maximum(answers.i, answers.j)
+    return np.unique(low * answers.num_items + high, return_inverse=True)[1]
+
+
+def _some(answers: PairAnnotations, rows: Bool[np.ndarray, "P"]) -> PairAnnotations:
+    """Some of the answers, their tasks numbered anew; the annotators keep their numbers."""
+    task = None if answers.task is None else np.unique(answers.task[rows], return_inverse=True)[1]
+    return replace(
+        answers, i=answers.i[rows], j=answers.j[rows], worker=answers.worker[rows], label=answers.label[rows],
+        task=task, notes=(),
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""When a result is not to be trusted: what is wrong, in a line each, and what to do about it.
+
+No label is needed, so that whoever clusters data of their own is told as well.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import polygamma
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.evaluation.held_out import Gain
+from semicrowd.fitting.result import Result
+from semicrowd.starts.portfolio import Verdict
+
+#: A cluster with more of the items than this has almost all.
+_ALMOST_ALL = 0.95
+#: Adjusted Rand index under which two partitions agree hardly better than by chance, and from which they are alike.
+_CHANCE, _ALIKE = 0.1, 0.8
+#: Standard errors within which the crowd's mean weight may be 0.
+_NOISE = 2.0
+_ROWS = "check that i and j of the answers are rows of this table, counted from 0"
+
+
+def doubts(found: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
+    """Reasons not to trust a result, none of a healthy one.
+
+    Parameters
+    ----------
+    answers : that the method was fitted to
+    held_out : the score by held-out answers, where it is known. Whether the answers say something is told by the gain
+        of the verdict, which has seen all of them, else by this, else by the annotators' weights: a method that bends
+        its clusters to the answers finds weights in random ones, too
+    """
+    lines = list(_one_cluster(found.final.cluster))
+    if answers is None:
+        return lines
+    verdict = found.verdict
+    gain = held_out if verdict is None else Gain(verdict.gain, verdict.gain_error)
+    silent = _no_gain(gain) if gain is not None else _no_weight(found.workers, found.best, answers)
+    if silent:
+        # Whether features agree with such answers, and which candidate they prefer, is chance.
+        said = "take the clusters for those of the features alone, and do not rely on workers.csv"
+        return [*lines, f"the answers say nothing about these clusters: {silent}; {_ROWS}; {said}"]
+    lines += _contradiction(found, answers)
+    if verdict is not None:
+        lines += _close(verdict)
+    return lines
+
+
+def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
+    share = np.bincount(clusters).max() / len(clusters)
+    if share > _ALMOST_ALL:
+        yield (
+            f"one cluster has {100 * share:.1f} % of the items: no kinds were told apart; give features that differ "
+            "between the kinds, or more answers about items of several kinds"
+        )
+
+
+def _no_gain(gain: Gain) -> str | None:
+    if gain.real:
+        return None
+    return (
+        f"one that was held out is {gain.nats:+.4f} nats likelier with the clusters than without any "
+        f"(standard error {gain.error:.4f})"
+    )
+
+
+def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotations) -> str | None:
+    """What the mean weight of an answer is, where it may be 0; None of a method that does not judge annotators."""
+    if workers is None:
+        return None
+    number = np.bincount(answers.worker, minlength=answers.num_annotators)
+    weight, variance = np.zeros(len(number)), np.zeros(len(number))
+    for rates, shapes in zip(workers.mean(), (workers.sensitivity, workers.specificity), strict=True):
+        rate = np.clip(rates[best], 1e-12, 1 - 1e-12)
+        weight += np.log(rate / (1 - rate))
+        variance += polygamma(1, shapes[best]).sum(-1)  # of the logit of a Beta variable
+    mean = float(np.average(weight, weights=number))
+    if not np.isfinite(variance).all():  # nothing is known of single annotators: how much do they differ?
+        variance = np.full(len(number), np.var(weight, ddof=1) if len(number) > 1 else 0.0)
+    error = float(np.sqrt((number**2 * variance).sum()) / number.sum())
+    if abs(mean) > _NOISE * error:
+        return None
+    return f"the annotators' weights are {mean:+.2f} nats in the mean, which may be 0 (standard error {error:.2f})"
+
+
+def _contradiction(found: Result, answers: PairAnnotations) -> Iterator[str]:
+    items = answers.annotated
+    agreement = adjusted_rand_score(found.features.cluster[items], found.final.cluster[items])
+    if agreement < _CHANCE:
+        yield (
+            f"features and answers contradict each other: the clusters of the {len(items)} annotated items by their "
+            f"features alone and with their answers have an adjusted Rand index of {agreement:.2f} (by chance 0); "
+            f"{_ROWS}; if they are, trust the annotated items' clusters alone, or give features that differ between "
+            "the kinds"
+        )
+
+
+def _close(verdict: Verdict) -> Iterator[str]:
+    """The likeliest of the other candidates that are within one standard error and differ from the winner."""
+    rows = verdict.table.set_index("candidate")
+    number, others = int(rows.loc[verdict.winner, "clusters"]), rows.drop(index=verdict.winner)
+    differ = (others["clusters"] != number) | (others["agreement"] < _ALIKE)
+    near = others[differ & (others["behind"] <= others["standard_error"])].sort_values("score", ascending=False)
+    if len(near):
+        first = near.iloc[0]
+        yield (
+            f"another result explains the answers as well: {int(first['clusters'])} clusters of {near.index[0]!r} "
+            f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
+            "more answers would decide; candidates.csv has all that were tried"
+        )

@@ -1,0 +1,107 @@
+"""The figures by which the suite judges a method, from its table of cells: shares of the cells, ranks, differences.
+
+A cell is a data set under a regime. One whose baseline has no score does not count; one in which the method itself has
+none (its fit failed or took too long) counts against it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.pipeline.generality.regimes import UNINFORMED
+
+#: How far below a method may be and still count as level with it: with answers, and without.
+NEAR, NEAR_ALONE = 0.02, 0.05
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some of all cells."""
+
+    hits: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.of}"
+
+    @property
+    def percent(self) -> str:
+        """In whole per cent."""
+        return f"{100 * self.hits / self.of:.0f} %" if self.of else "–"
+
+    @property
+    def with_percent(self) -> str:
+        """Both."""
+        return f"{self} ({self.percent})" if self.of else str(self)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is said of one of our methods.
+
+    Attributes
+    ----------
+    near : cells with answers in which it is above the best baseline or within NEAR of it
+    below_kmeans, below_lr : cells with answers in which it is more than NEAR below k-means, below answers + LR
+    worst : smallest difference to the best baseline with answers, NaN where there is none
+    rank, place, methods : mean rank with answers, NaN where there is none; its place among so many methods
+    alone : cells without answers in which it is within NEAR_ALONE of the better of k-means and GMM, or above
+    chance : the same of cells whose answers are chance
+    exact, within_one : cells with answers whose number of clusters, the median over the seeds, is the number of kinds,
+        or differs from it by one at most
+    """
+
+    near: Share
+    below_kmeans: Share
+    below_lr: Share
+    worst: float
+    rank: float
+    place: int
+    methods: int
+    alone: Share
+    chance: Share
+    exact: Share
+    within_one: Share
+
+
+def with_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """The cells whose answers say something."""
+    return table[~table["regime"].isin(UNINFORMED)]
+
+
+def figures(table: pd.DataFrame, method: str) -> Figures | None:
+    """Of cells as :func:`semicrowd.pipeline.generality.summary.cell_table` has them; None without one of the method."""
+    informed = with_answers(table)
+    ranks = mean_ranks(informed)
+    mine = informed[informed["method"] == method]
+    alone, chance = (table[(table["method"] == method) & (table["regime"] == name)] for name in ("none", "chance"))
+    if mine.empty and alone.empty and chance.empty:
+        return None
+    rank = float(ranks.get(method, np.nan))
+    off = (mine["clusters_median"] - mine["classes"]).abs()
+    return Figures(
+        near=level(mine, "to_best", NEAR), below_kmeans=_below(mine, "to_kmeans"), below_lr=_below(mine, "to_lr"),
+        worst=float(mine["to_best"].min()) if "to_best" in mine else np.nan, rank=rank,
+        place=int((ranks < rank).sum()) + 1, methods=len(ranks), alone=level(alone, "to_plain", NEAR_ALONE),
+        chance=level(chance, "to_plain", NEAR_ALONE), exact=Share(int((off == 0).sum()), len(mine)),
+        within_one=Share(int((off <= 1).sum()), len(mine)),
+    )  # fmt: skip
+
+
+def level(cells: pd.DataFrame, column: str, near: float) -> Share:
+    """Cells in which the difference is above −near."""
+    if column not in cells:
+        return Share(0, 0)
+    counted = cells[cells[column].notna() | cells["nmi"].isna()]
+    return Share(int((counted[column] >= -near).sum()), len(counted))
+
+
+def _below(cells: pd.DataFrame, column: str) -> Share:
+    share = level(cells, column, NEAR)
+    return Share(share.of - share.hits, share.of)
+
+
+def mean_ranks(table: pd.DataFrame) -> pd.Series:
+    """Of each method, over the cells in which all of them have a rank."""
+    return table.pivot(index=["data", "regime"], columns="method", values="rank").dropna().mean().dropna()

@@ -1,0 +1,88 @@
+"""Results of the suite that are kept in the repository, ``recorded/suite/*.csv``: what claims are computed from.
+
+Cells of a run are many files that git ignores; a claim needs numbers that stay. Rows are sorted and a fit that is
+measured again replaces its row, so that a commit shows what has changed.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from filelock import FileLock
+
+from semicrowd.files import write_atomic
+from semicrowd.pipeline.generality.baselines import VARIANTS
+from semicrowd.pipeline.generality.plan import base_of
+
+FOLDER = Path("recorded/suite")
+#: When locked data sets were looked at, with which code: one line for each time, never deleted.
+LOOKS = "locked_looks.csv"
+#: Tables of fits, and which list of data sets each is of.
+FILES = {"development": "development.csv", "locked": "locked.csv"}
+_KEY = ["data", "regime", "method", "settings", "seed"]
+COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "commit", "date",
+           "settings", "status"]  # fmt: skip
+_CHANGED = "+changes"
+
+
+def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a fit, from the numbers of its cell."""
+    method = str(result["method"])
+    commit = str(result.get("commit") or "unknown")[:10] + (_CHANGED if result.get("dirty", True) else "")
+    kept = {name: result.get(name) for name in ("data", "regime", "seed", "nmi", "acc", "clusters", "classes")}
+    return kept | {
+        "method": base_of(method), "seconds": result.get("seconds"), "commit": commit,
+        "date": str(result.get("date", ""))[:10], "settings": settings_text(method), "status": result.get("status"),
+    }  # fmt: skip
+
+
+def settings_text(method: str) -> str:
+    """What a method was given beside its defaults: settings of ours, ``epochs=0``, or how a baseline was run."""
+    if method not in VARIANTS:
+        return method.partition("[")[2].removesuffix("]")
+    variant = VARIANTS[method]
+    given = {"columns": "standardised" if variant.scaled else "raw", **variant.options}
+    return ";".join(f"{name}={value}" for name, value in given.items()) + (";predicted" if variant.predicted else "")
+
+
+def record(results: Iterable[Mapping[str, Any]], path: Path, lock: Path) -> int:
+    """Put fits into a table, each in the place of an older one of the same method, data, regime, settings and seed.
+
+    Parameters
+    ----------
+    lock : file that keeps two programs from writing at once
+
+    Returns
+    -------
+    int
+        How many there are now.
+    """
+    new = pd.DataFrame([row_of(result) for result in results], columns=COLUMNS)
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock):
+        rows = new if not path.exists() else pd.concat([_read(path), new]) if len(new) else _read(path)
+        rows = rows.drop_duplicates(_KEY, keep="last").sort_values(_KEY)
+        rows = rows.astype({"seed": int, "clusters": "Int64", "classes": "Int64"})
+        write_atomic(path, partial(_write, rows))
+    return len(rows)
+
+
+def recorded(path: Path) -> pd.DataFrame:
+    """The fits of a table as the summary wants them: a variant of ours under its name with settings."""
+    rows = _read(path)
+    ours = (rows["settings"] != "") & ~rows["method"].isin(VARIANTS)
+    rows.loc[ours, "method"] += "[" + rows.loc[ours, "settings"] + "]"
+    return rows
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        return pd.DataFrame(columns=COLUMNS)
+    words = dict.fromkeys(("data", "regime", "method", "commit", "date", "settings", "status"), str)
+    return pd.read_csv(path, dtype=words).fillna(dict.fromkeys(words, ""))
+
+
+def _write(rows: pd.DataFrame, path: Path) -> None:
+    rows.to_csv(path, index=False, columns=COLUMNS)

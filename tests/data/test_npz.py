@@ -1,0 +1,134 @@
+"""A user's own .npz file: what is read of it, and what is said where it is missing or not as expected."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import load_dataset
+from semicrowd.data.answers import load_annotations
+from semicrowd.data.npz import ORIGINS
+from semicrowd.errors import UserError
+
+FEATURES = np.random.default_rng(0).normal(size=(6, 3))
+LABELS = np.array([7, 7, 2, 2, 9, 9])
+#: Two tasks with one number, of two annotators; a pair answered twice, and one both ways.
+PAIRS = np.array([
+    [0, 1, 30, 1, 4], [0, 2, 30, 0, 4], [1, 2, 30, 0, 4], [3, 4, 5, 1, 4], [0, 1, 5, 1, 9], [0, 1, 5, 0, 9],
+    [2, 3, 30, 1, 0], [2, 3, 30, 1, 0],
+])  # fmt: skip
+
+
+def write(folder: Path, name: str = "people", **arrays: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def crowd(root: Path, **options: Any) -> PairAnnotations:
+    data = load_dataset("npz", root, path="people")
+    answers = load_annotations("crowd", data, 0, root, **options)
+    assert answers is not None
+    return answers
+
+
+def test_a_file_with_answers(tmp_path: Path) -> None:
+    path = write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=PAIRS, images=np.zeros((6, 2), np.uint8))
+    data = load_dataset("npz", tmp_path, path=str(path))
+    assert data.name == "people"
+    np.testing.assert_allclose(data.features, FEATURES, rtol=1e-6)
+    assert data.labels is not None
+    assert data.labels.tolist() == [1, 1, 0, 0, 2, 2]
+    assert (data.num_classes, data.features.dtype) == (3, np.float32)
+    answers = crowd(tmp_path)
+    assert (answers.num_pairs, answers.num_annotators, answers.num_items) == (8, 2, 6)
+    assert answers.worker_names == ("5", "30")
+    assert answers.worker.tolist() == [1, 1, 1, 0, 0, 0, 1, 1]
+    assert answers.label.tolist() == PAIRS[:, 3].tolist()
+    assert answers.task is not None
+    parts = [sorted(np.flatnonzero(answers.task == t).tolist()) for t in range(answers.num_tasks)]
+    assert sorted(parts) == [[0, 1, 2], [3], [4, 5], [6, 7]]
+    assert len(answers.notes) == 2, "kept, and said"
+    assert answers.true_sensitivity == pytest.approx([0.5, 1.0])
+    assert answers.true_specificity == pytest.approx([0.0, 1.0])
+    assert not answers.simulated
+
+
+def test_pairs_that_were_all_asked_alone_are_no_tasks(tmp_path: Path) -> None:
+    alone = PAIRS.copy()
+    alone[:, 4] = -1
+    write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=alone)
+    assert crowd(tmp_path).task is None
+
+
+def test_beside_tasks_a_pair_asked_alone_is_a_task_of_its_own(tmp_path: Path) -> None:
+    mixed = PAIRS.copy()
+    mixed[3:6, 4] = -1
+    write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=mixed)
+    task = crowd(tmp_path).task
+    assert task is not None
+    parts = sorted(np.flatnonzero(task == t).tolist() for t in range(task.max() + 1))
+    assert parts == [[0, 1, 2], [3], [4], [5], [6, 7]]
+
+
+def test_a_table_has_no_answers_and_can_be_drawn_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "elsewhere" / "tables", "seeds", X=FEATURES, y=LABELS, classes=np.array(["a", "b", "c"]))
+    monkeypatch.setenv("SEMICROWD_CROWDS", str(tmp_path / "elsewhere"))
+    data = load_dataset("npz", tmp_path, path="seeds")
+    assert (data.num_items, data.answers) == (6, None)
+    part = load_dataset("npz", tmp_path, path="seeds", subset=4)
+    assert part.num_items == 4
+    with pytest.raises(UserError, match=r"^annotations=crowd: these answers are about data=mnist, not data=seeds"):
+        load_annotations("crowd", data, 0, tmp_path)
+
+
+def test_answers_of_a_file_can_be_flipped_but_not_drawn(tmp_path: Path) -> None:
+    write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=PAIRS)
+    assert np.array_equal(crowd(tmp_path, flipped=1.0).label, 1 - PAIRS[:, 3])
+    with pytest.raises(UserError, match=r"^annotations\.num_tasks=3: expected null, all answers of data=people"):
+        crowd(tmp_path, num_tasks=3)
+
+
+@pytest.mark.parametrize("name", ["birds5_pairs", "seeds", "mine"])
+def test_a_missing_file_is_one_line_that_says_where_it_comes_from(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_dataset("npz", tmp_path, path=name)
+    said = str(caught.value)
+    assert said.startswith(f"data.path={name}: no {name}.npz in {tmp_path / 'crowds'} or a folder within it")
+    assert ORIGINS.get(name, "") in said
+    assert "\n" not in said
+    assert "SEMICROWD_CROWDS" in said
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"table": FEATURES}, r"cannot be read: it has table; expected an \.npz with features and labels"),
+        ({"X": FEATURES, "y": LABELS[:4]}, r"X float64 \[6, 3\], y \[4\]; expected numbers"),
+        ({"X": FEATURES[0], "y": LABELS}, "expected numbers"),
+        ({"X": FEATURES, "y": np.array([{}] * 6)}, "cannot be read: Object arrays cannot be loaded"),
+        ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS[:, :4]}, r"pairs int64 \[8, 4\]; expected whole"),
+        ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS + 9}, "row 0, column i: 9; expected"),
+        ({"X": np.where(FEATURES > 0, np.nan, FEATURES), "y": LABELS}, "not a finite number"),
+    ],
+)
+def test_a_file_that_is_not_as_expected(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    path = write(tmp_path, "wrong", **arrays)
+    with pytest.raises(UserError, match=message):
+        load_dataset("npz", tmp_path, path=str(path))
+
+
+def test_no_archive_and_no_path(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(UserError, match="cannot be read"):
+        load_dataset("npz", tmp_path, path=str(tmp_path / "text.npz"))
+    with pytest.raises(UserError, match=r"^data\.path=.*none\.npz: no such file"):
+        load_dataset("npz", tmp_path, path=str(tmp_path / "none.npz"))
+    with pytest.raises(UserError, match=r"^data=npz: data\.path is missing"):
+        load_dataset("npz", tmp_path)
+    write(tmp_path, "people", features=FEATURES, labels=LABELS, pairs=PAIRS)
+    with pytest.raises(UserError, match=r"^data\.subset=3: expected null: people\.npz has answers"):
+        load_dataset("npz", tmp_path, path=str(tmp_path / "people.npz"), subset=3)

@@ -1,0 +1,125 @@
+"""Co-training as an estimator: what answers add, that they never cost, files, seeds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from semicrowd import CoTraining, load
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.simulate import two_coin
+from semicrowd.data import load_dataset
+from semicrowd.starts import portfolio
+
+TABLE, KINDS = make_blobs(120, 3, centers=3, cluster_std=1.2, random_state=2)
+NEW, NEW_KINDS = make_blobs(60, 3, centers=3, cluster_std=1.2, random_state=2)
+
+
+def _crowd(labels: np.ndarray, quality: float, each: int, seed: int = 0, annotated: int | None = 60) -> PairAnnotations:
+    return two_coin(
+        labels, np.random.default_rng(seed), num_annotators=5, pairs_per_annotator=each, num_annotated=annotated,
+        sensitivity=quality, specificity=quality,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, CoTraining]:
+    """With answers and without."""
+    return {"both": CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30)), "alone": CoTraining().fit(TABLE)}
+
+
+@pytest.mark.parametrize("name", ["both", "alone"])
+def test_a_fit_predicts_new_items_and_comes_back_from_a_file(
+    name: str, fitted: dict[str, CoTraining], tmp_path: Path
+) -> None:
+    model = fitted[name]
+    assert adjusted_rand_score(KINDS, model.labels_) > 0.9
+    p = model.predict_proba(NEW)
+    np.testing.assert_allclose(p.sum(1), 1)
+    assert (p >= 0).all()
+    assert adjusted_rand_score(NEW_KINDS, model.predict(NEW)) > 0.85
+    assert (model.predict(TABLE) == model.result_.features.cluster).mean() > 0.95
+    model.save(tmp_path / "model.pt")
+    again = load(tmp_path / "model.pt")
+    assert again.predict_proba(NEW).tobytes() == p.tobytes()
+    assert again.labels_.tobytes() == model.labels_.tobytes()
+    assert sum(model.shares_.values()) == pytest.approx(1)
+
+
+def test_what_is_known_of_the_fit(fitted: dict[str, CoTraining]) -> None:
+    both, alone = fitted["both"], fitted["alone"]
+    assert both.candidates_ is not None
+    assert both.winner_ in set(both.candidates_["candidate"])
+    assert both.held_out_gain_ > 3 * both.held_out_gain_error_ > 0
+    assert both.workers_ is not None
+    assert len(both.workers_) == 5
+    assert alone.candidates_ is None
+    assert alone.workers_ is None
+    assert np.isnan(alone.held_out_gain_)
+
+
+def test_the_same_seed_gives_the_same_bytes(fitted: dict[str, CoTraining]) -> None:
+    again = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
+    first = fitted["both"]
+    assert again.labels_.tobytes() == first.labels_.tobytes()
+    assert again.predict_proba(NEW).tobytes() == first.predict_proba(NEW).tobytes()
+    assert again.winner_ == first.winner_
+    assert CoTraining().fit(TABLE).predict_proba(NEW).tobytes() == fitted["alone"].predict_proba(NEW).tobytes()
+
+
+def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, CoTraining]) -> None:
+    model = CoTraining().fit(TABLE, _crowd(KINDS, 0.5, 40, annotated=30))
+    assert model.held_out_gain_ <= model.held_out_gain_error_
+    assert np.array_equal(model.labels_, fitted["alone"].labels_)
+    assert model.workers_ is not None
+    assert np.array_equal(model.predict(NEW), fitted["alone"].predict(NEW))
+
+
+def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a million items: candidates are made of the annotated ones and of some others."""
+    monkeypatch.setattr(portfolio, "_SEEN", 50)
+    model = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
+    assert adjusted_rand_score(KINDS, model.labels_) > 0.85
+    assert adjusted_rand_score(NEW_KINDS, model.predict(NEW)) > 0.85
+
+
+def _pinwheel() -> tuple[np.ndarray, np.ndarray]:
+    found = load_dataset("pinwheel", Path(), points_per_class=60)
+    assert found.labels is not None
+    return found.features.astype(float), found.labels
+
+
+def _some(table: tuple[np.ndarray, np.ndarray], number: int) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.random.default_rng(0).permutation(len(table[0]))[:number]
+    return table[0][rows], table[1][rows]
+
+
+TABLES = {
+    "blobs": lambda: make_blobs(300, 4, centers=4, random_state=1)[:2],
+    "overlapping blobs": lambda: make_blobs(300, 3, centers=4, cluster_std=2.5, random_state=2)[:2],
+    "iris": lambda: load_iris(return_X_y=True),
+    "wine": lambda: load_wine(return_X_y=True),
+    "pinwheel": _pinwheel,
+    "digits": lambda: _some(load_digits(return_X_y=True), 400),
+    "breast cancer": lambda: _some(load_breast_cancer(return_X_y=True), 250),
+    "moons": lambda: make_moons(300, noise=0.1, random_state=0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_crowd_at_chance_costs_nothing(name: str, seed: int) -> None:
+    features, labels = TABLES[name]()
+    alone = normalized_mutual_info_score(labels, CoTraining().fit(features).labels_)
+    guessed = CoTraining().fit(features, _crowd(labels, 0.5, 60, seed))
+    assert normalized_mutual_info_score(labels, guessed.labels_) >= alone - 0.01
+
+
+@pytest.mark.slow
+def test_clean_clusters_are_found() -> None:
+    features, labels = make_blobs(500, 10, centers=5, random_state=0)
+    model = CoTraining().fit(features, _crowd(labels, 0.9, 120, annotated=None))
+    assert normalized_mutual_info_score(labels, model.labels_) >= 0.995

@@ -1,0 +1,150 @@
+"""Warnings about results that are not to be trusted, on simulated crowds; a healthy result gives none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.crowd import simulate
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.estimators import ESTIMATORS
+from semicrowd.evaluation.held_out import Gain
+from semicrowd.evaluation.trust import doubts
+from semicrowd.fitting.result import Assignment, Result
+from semicrowd.starts.answer_model import fit_rates
+from semicrowd.starts.portfolio import Verdict
+
+LABELS = np.repeat(np.arange(4), 50)
+SURE, NOISE = Gain(0.2, 0.01), Gain(0.004, 0.005)
+
+
+def crowd(rate: float, seed: int = 0) -> PairAnnotations:
+    """1200 answers of six people about 100 of the items."""
+    return simulate.two_coin(
+        LABELS, np.random.default_rng(seed), num_annotators=6, pairs_per_annotator=200, num_annotated=100,
+        sensitivity=rate, specificity=rate,
+    )  # fmt: skip
+
+
+def found(answers: PairAnnotations, final: np.ndarray = LABELS, features: np.ndarray | None = None) -> Result:
+    """Clusters, and annotators judged by them."""
+    same = (final[answers.i] == final[answers.j]).astype(float)
+    rates = fit_rates(same, answers.worker, answers.label, answers.num_annotators)
+    workers = WorkerPosterior(rates.sensitivity[None], rates.specificity[None])
+    alone = final if features is None else features
+    return Result(4, Assignment.hard(final), Assignment.hard(alone), workers)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("gain", [None, SURE])
+def test_a_healthy_result_gives_none(gain: Gain | None, seed: int) -> None:
+    answers = crowd(0.85, seed)
+    assert doubts(found(answers), answers, gain) == []
+    assert doubts(replace(found(answers), workers=None), answers, gain) == []
+    assert doubts(found(answers), None) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_crowd_that_tosses_coins_weighs_nothing(seed: int) -> None:
+    answers = crowd(0.5, seed)
+    said = doubts(found(answers), answers)
+    assert len(said) == 1
+    assert said[0].startswith("the answers say nothing about these clusters: the annotators' weights are")
+    assert "check that i and j" in said[0]
+    assert "\n" not in said[0]
+
+
+def test_a_gain_that_is_known_decides_and_the_weights_do_not() -> None:
+    coins, right = crowd(0.5), crowd(0.85)
+    assert doubts(found(coins), coins, SURE) == []
+    said = doubts(found(right), right, NOISE)
+    assert len(said) == 1
+    assert "is +0.0040 nats likelier with the clusters than without any (standard error 0.0050)" in said[0]
+
+
+@pytest.mark.parametrize(("rate", "number"), [(0.5, 1), (0.85, 0)])
+def test_without_posteriors_the_annotators_differences_are_the_noise(rate: float, number: int) -> None:
+    answers = crowd(rate)
+    workers = found(answers).workers
+    assert workers is not None
+    right, wrong = workers.mean()
+    nothing = np.full((1, 6, 2), np.nan)
+    result = replace(found(answers), workers=WorkerPosterior(nothing, nothing, np.stack([right, wrong])))
+    assert len(doubts(result, answers)) == number
+
+
+@pytest.mark.parametrize(("others", "warned"), [(9, True), (11, False)])
+def test_one_cluster_with_almost_all_items(others: int, warned: bool) -> None:
+    clusters = np.zeros(200, int)
+    clusters[:others] = 1
+    result = replace(found(crowd(0.85)), final=Assignment.hard(clusters), features=Assignment.hard(clusters))
+    said = doubts(result, None)
+    assert len(said) == warned
+    if warned:
+        assert said[0].startswith("one cluster has 95.5 % of the items")
+
+
+def test_answers_about_other_rows_than_those_of_the_features_contradict_them() -> None:
+    """What the features tell is another grouping of the items than that of the answers."""
+    answers = crowd(0.85)
+    other = np.random.default_rng(0).permutation(LABELS)
+    said = doubts(found(answers, features=other), answers, SURE)
+    assert len(said) == 1
+    assert said[0].startswith("features and answers contradict each other: the clusters of the 100 annotated items")
+    # Some of them wrong is what answers are for.
+    some = np.where(np.arange(200) % 2, LABELS, other)
+    assert doubts(found(answers, features=some), answers, SURE) == []
+    # Answers that say nothing contradict nobody.
+    assert len(doubts(found(answers, features=other), answers, NOISE)) == 1
+
+
+def verdict(gain: Gain, *rows: tuple[str, int, float, float, float, float]) -> Verdict:
+    """Of "kept", which is among the candidates."""
+    names = ["candidate", "clusters", "score", "behind", "standard_error", "agreement"]
+    return Verdict("kept", pd.DataFrame(rows, columns=names), *gain)
+
+
+KEPT = ("kept", 4, -0.50, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("other", "warned"),
+    [
+        (("same", 4, -0.51, 0.01, 0.02, 0.95), False),
+        (("far", 6, -0.60, 0.10, 0.02, 0.30), False),
+        (("more", 6, -0.51, 0.01, 0.02, 0.85), True),
+        (("other", 4, -0.51, 0.01, 0.02, 0.30), True),
+        (("better", 6, -0.49, 0.00, 0.00, 0.30), True),  # the winner has fewer clusters
+    ],
+)
+def test_another_candidate_within_one_standard_error(
+    other: tuple[str, int, float, float, float, float], warned: bool
+) -> None:
+    answers = crowd(0.85)
+    said = doubts(replace(found(answers), verdict=verdict(SURE, KEPT, other)), answers)
+    assert len(said) == warned
+    if warned:
+        assert f"{other[1]} clusters of '{other[0]}' instead of the 4 of 'kept'" in said[0]
+        assert f"{other[5]:.2f}" in said[0]
+    # Which of them chance prefers is not worth a line.
+    assert len(doubts(replace(found(answers), verdict=verdict(NOISE, KEPT, other)), answers, SURE)) == 1
+
+
+@pytest.mark.parametrize(("rate", "number"), [(0.9, 0), (0.5, 1)])
+def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate: float, number: int) -> None:
+    features, labels = make_blobs(120, 3, centers=3, cluster_std=1.5, random_state=3)
+    answers = simulate.two_coin(
+        labels, np.random.default_rng(1), num_annotators=4, pairs_per_annotator=100, num_annotated=60,
+        sensitivity=rate, specificity=rate,
+    )  # fmt: skip
+    model = ESTIMATORS["cotrain"](random_state=0).fit(features, answers)
+    said = doubts(model.result_, answers)
+    assert len(said) == number, said
+    table = model.candidates_.set_index("candidate")
+    assert table.loc[model.winner_, "agreement"] == pytest.approx(1)
+    if not number:
+        assert adjusted_rand_score(labels, model.labels_) > 0.9

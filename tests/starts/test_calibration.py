@@ -1,0 +1,165 @@
+"""How far a source is to be believed: against scipy's optimum of the same score, Bayes' rule and simulated items."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, logit, softmax
+
+from semicrowd.starts import calibration
+from semicrowd.starts.calibration import Calibration, log_probability, mixed
+
+
+def _drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A cluster of every row of probabilities, as [n, K] of zeros and ones."""
+    return np.eye(p.shape[1])[(rng.random((len(p), 1)) > p.cumsum(1)).sum(1)]
+
+
+def _classified(power: float, number: int = 1500, K: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities to a power, and clusters drawn from the probabilities themselves."""
+    rng = np.random.default_rng(7)
+    log_p = log_softmax(1.5 * rng.normal(size=(number, K)), axis=1)
+    return softmax(power * log_p, axis=1), _drawn(np.exp(log_p), rng)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("wrong", [0.0, 0.15], ids=["sound", "a share at random"])
+def test_power_and_doubt_of_a_classifier_score_as_the_optimum_of_scipy(power: float, wrong: float) -> None:
+    found, known = _classified(power)
+    rng = np.random.default_rng(3)
+    spoilt = rng.random(len(known)) < wrong
+    known = np.where(spoilt[:, None], np.eye(4)[rng.integers(4, size=len(known))], known)
+    base = known.mean(0)
+
+    def loss(parameters: np.ndarray) -> float:
+        doubt = expit(parameters[1])
+        p = (1 - doubt) * softmax(np.exp(parameters[0]) * np.log(found), axis=1) + doubt * base
+        return -float((known * np.log(p)).sum() + calibration._PRIOR * np.log(doubt))
+
+    best = min((minimize(loss, start, method="Nelder-Mead") for start in ([0, -3], [-1, -1])), key=lambda one: one.fun)
+    made = Calibration.of_classifier(found, known)
+    np.testing.assert_array_equal(made.base, base)
+    # The grid is coarse: a few nats of 1500 items' score, which is hundreds.
+    assert best.fun - 1e-3 <= loss(np.array([np.log(made.power), logit(made.doubt)])) < best.fun + 4
+    assert abs(np.log(made.power) - best.x[0]) < 0.4
+    assert abs(made.doubt - expit(best.x[1])) < 0.1
+
+
+def test_of_two_ways_to_write_the_same_probabilities_the_calibrated_ones_are_the_same() -> None:
+    """A classifier whose certainty is off by a known power is mended."""
+    right, known = _classified(1.0)
+    for power in (0.5, 2.0, 4.0):
+        found, _ = _classified(power)
+        made = Calibration.of_classifier(found, known)
+        assert made.power == pytest.approx(1 / power, rel=0.45)
+        np.testing.assert_allclose(made(np.log(found)), right, atol=0.12)
+        assert np.abs(made(np.log(found)) - right).mean() < 0.03
+
+
+def _calibration_error(p: np.ndarray, known: np.ndarray) -> float:
+    """Expected calibration error of the most probable cluster, fifteen bins of as many items (Guo et al. 2017)."""
+    sure, right = p.max(1), known[np.arange(len(p)), p.argmax(1)]
+    bins = np.array_split(np.argsort(sure), 15)
+    return float(sum(len(one) * abs(sure[one].mean() - right[one].mean()) for one in bins) / len(sure))
+
+
+@pytest.mark.parametrize("power", [0.4, 3.0, 8.0])
+def test_calibrated_probabilities_come_true_as_often_as_they_say(power: float) -> None:
+    """On items that the calibration has not seen."""
+    found, known = _classified(power, 24_000)
+    made = Calibration.of_classifier(found[:4000], known[:4000])
+    assert _calibration_error(found[4000:], known[4000:]) > 0.1
+    assert _calibration_error(made(np.log(found[4000:])), known[4000:]) <= 0.03
+
+
+def _heard(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features' words and answers' words about items of three kinds, and the kinds; each witness counts ``echo`` times.
+
+    A witness names the kind of an item, right seven times in ten; the features are a witness of their own.
+    """
+    rng = np.random.default_rng(11)
+    says = np.where(np.eye(3, dtype=bool), 0.7, 0.15)
+    kind = rng.integers(3, size=number)
+    named = [_drawn(says[kind], rng).argmax(1) for _ in range(witnesses + 1)]
+    features = says[:, named[0]].T / says[:, named[0]].sum(0)[:, None]
+    return features, echo * np.sum([np.log(says[:, one].T) for one in named[1:]], axis=0), kind
+
+
+def test_power_and_doubt_of_answers_score_as_the_optimum_of_scipy() -> None:
+    features, heard, _ = _heard(2, 3000, echo=3)
+    base = np.full(3, 1 / 3)
+
+    def loss(parameters: np.ndarray) -> float:
+        power, doubt = expit(parameters)
+        p = (1 - doubt) * softmax(power * heard + np.log(base), axis=1) + doubt * base
+        return -float(np.log((features * p / base).sum(1)).sum() + calibration._PRIOR * np.log(doubt))
+
+    best = min((minimize(loss, one, method="Nelder-Mead") for one in ([0, -3], [-1, -1])), key=lambda one: one.fun)
+    made = Calibration.of_answers(heard, features, base)
+    assert best.fun - 1e-3 <= loss(logit([made.power, made.doubt])) < best.fun + 1
+    assert made.power == pytest.approx(expit(best.x[0]), rel=0.4)
+
+
+def test_answers_that_were_heard_three_times_count_once() -> None:
+    base = np.full(3, 1 / 3)
+    once, thrice = (Calibration.of_answers(*_heard(2, 4000, echo)[1::-1], base) for echo in (1, 3))
+    assert once.power >= 0.7
+    assert thrice.power == pytest.approx(1 / 3, abs=0.1)
+    features, heard, kind = _heard(2, 4000, 3)
+    assert _calibration_error(thrice.with_answers(heard, features), np.eye(3)[kind]) <= 0.03
+
+
+def test_answers_that_have_nothing_to_do_with_the_features_are_not_believed() -> None:
+    features, heard, _ = _heard(4, 2000)
+    elsewhere = heard[np.random.default_rng(0).permutation(2000)]
+    made = Calibration.of_answers(elsewhere, features, np.full(3, 1 / 3))
+    joint = made.with_answers(elsewhere, features)
+    assert np.abs(joint - features).max() < 0.1
+
+
+def test_with_answers_is_the_rule_of_bayes_by_enumeration() -> None:
+    """Two worlds: with the chance of doubt the answers are about nothing, else their likelihood counts to the power."""
+    rng = np.random.default_rng(5)
+    base = np.array([0.5, 0.3, 0.2])
+    made = Calibration(0.4, 0.15, base)
+    features, heard = rng.dirichlet(np.ones(3), 6), 3 * rng.normal(size=(6, 3))
+    found = made.with_answers(heard, features)
+    for item, k in product(range(6), range(3)):
+        likelihood = np.exp(made.power * heard[item])
+        said = base * likelihood / sum(base * likelihood)
+        joint = [features[item, c] / base[c] * ((1 - made.doubt) * said[c] + made.doubt * base[c]) for c in range(3)]
+        assert found[item, k] == pytest.approx(joint[k] / sum(joint))
+    np.testing.assert_allclose(Calibration(0.4, 1.0, base).with_answers(heard, features), features)
+
+
+@pytest.mark.parametrize("each", [0.0, 5.0])
+def test_shares_of_a_mixture_are_the_most_probable(each: float) -> None:
+    rng = np.random.default_rng(2)
+    found = rng.dirichlet(np.ones(3), (3, 300))
+    known = _drawn(np.tensordot([0.6, 0.3, 0.1], found, 1), rng)
+
+    def loss(logits: np.ndarray) -> float:
+        shares = softmax(np.append(logits, 0))
+        return -float((known * np.log(np.tensordot(shares, found, 1))).sum() + each * np.log(shares).sum())
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-8, "xatol": 1e-6})
+    np.testing.assert_allclose(mixed(found, known, each, 2000), softmax(np.append(best.x, 0)), atol=2e-3)
+
+
+def test_many_items_are_calibrated_by_some_that_lie_evenly_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, known = _classified(2.0, 6000)
+    whole = Calibration.of_classifier(found, known)
+    monkeypatch.setattr(calibration, "_MOST", 500)
+    some = calibration._some(6000)
+    assert len(some) == 500
+    assert set(np.diff(some)) <= {12, 13}
+    part = Calibration.of_classifier(found, known)
+    assert abs(np.log(part.power / whole.power)) < 0.5
+    np.testing.assert_array_equal(part.base, known.mean(0))
+
+
+def test_logarithms_are_finite() -> None:
+    found = log_probability(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(np.exp(found), [[1.0, 0.0], [0.5, 0.5]], atol=1e-12)

@@ -1,0 +1,177 @@
+"""One candidate: what turns of classifiers and answers make of first clusters, and the scores of held-out answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd.crowd import simulate
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.starts.answers import FOLDS
+from semicrowd.starts.calibration import Calibration
+from semicrowd.starts.cotraining import (
+    cotrain,
+    folds_of_answers,
+    held_out_scores,
+    scores_without_clusters,
+)
+from semicrowd.starts.spreading import LogisticSpread, NeighbourSpread, Spread
+from semicrowd.starts.stacking import StackedSpread
+
+FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
+
+
+def _answers(kind: str = "two_coin", quality: float = 0.85) -> PairAnnotations:
+    rng = np.random.default_rng(0)
+    rates = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
+    if kind == "tasks":
+        return simulate.tasks(LABELS, rng, num_annotators=5, num_tasks=30, task_size=6, **rates)
+    return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)
+
+
+ANSWERS = _answers()
+ITEMS = ANSWERS.annotated
+OF_KINDS = ("two_coin", "tasks")
+
+
+def _flipped(answers: PairAnnotations, row: int) -> PairAnnotations:
+    label = answers.label.copy()
+    label[row] = 1 - label[row]
+    return replace(answers, label=label)
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_no_answer_of_a_task_or_about_a_pair_is_in_two_folds(kind: str) -> None:
+    answers = _answers(kind)
+    fold = folds_of_answers(answers)
+    assert set(fold) == set(range(FOLDS))
+    unit = answers.task
+    if unit is None:
+        ends = np.sort(np.stack([answers.i, answers.j], 1), 1)
+        unit = np.unique(ends, axis=0, return_inverse=True)[1].ravel()
+        assert len(np.unique(unit)) < answers.num_pairs, "several people were asked about some pairs"
+    for one in np.unique(unit):
+        assert len(np.unique(fold[unit == one])) == 1
+    size = np.bincount(fold)
+    assert size.max() < 2 * size.min()
+
+
+def test_the_two_orders_of_a_pair_are_one_pair() -> None:
+    i, j = np.array([0, 1, 2, 3, 4, 5, 0]), np.array([1, 0, 3, 2, 5, 4, 5])
+    fold = folds_of_answers(PairAnnotations.from_arrays(i, j, np.arange(7), i % 2, num_items=6))
+    assert (fold[0], fold[2], fold[4]) == (fold[1], fold[3], fold[5])
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_a_held_out_answer_has_no_part_in_its_own_probability(kind: str) -> None:
+    """Flipped, it has the rest of the probability, if all else is held: what is predicted has not changed."""
+    answers = _answers(kind)
+    rng = np.random.default_rng(3)
+    size = len(answers.annotated)
+    known, features = rng.dirichlet(np.ones(4), size), rng.dirichlet(np.ones(4), size)
+    believed = Calibration(0.5, 0.1, known.mean(0))
+    scores, without = held_out_scores(answers, known, features, believed), scores_without_clusters(answers)
+    others = np.zeros(len(scores))
+    for row in (0, 7, 100, answers.num_pairs - 1):
+        turned = _flipped(answers, row)
+        again = held_out_scores(turned, known, features, believed)
+        assert np.exp(scores[row]) + np.exp(again[row]) == pytest.approx(1)
+        assert np.exp(without[row]) + np.exp(scores_without_clusters(turned)[row]) == pytest.approx(1)
+        fold = folds_of_answers(answers)
+        same_fold = fold == fold[row]
+        same_fold[row] = False
+        np.testing.assert_allclose(again[same_fold], scores[same_fold])
+        others = np.maximum(others, np.abs(again - scores) * (fold != fold[row]))
+    assert others.max() > 1e-3, "the other folds have heard it"
+
+
+def test_without_clusters_an_answer_is_as_likely_as_its_annotator_says_it() -> None:
+    rng = np.random.default_rng(0)
+    chance, worker = rng.uniform(0.1, 0.9, 4), np.repeat(np.arange(4), 300)
+    i, j = rng.integers(80, size=(2, 1200))
+    j = np.where(i == j, (i + 1) % 80, j)
+    label = (rng.random(1200) < chance[worker]).astype(np.int64)
+    answers = PairAnnotations.from_arrays(i, j, worker, label, num_items=80)
+    expected = np.where(label == 1, chance[worker], 1 - chance[worker])
+    np.testing.assert_allclose(np.exp(scores_without_clusters(answers)), expected, atol=0.08)
+
+
+def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
+    rng = np.random.default_rng(2)
+    clusters = LABELS[ITEMS] * 2 + rng.integers(2, size=len(ITEMS))  # every cluster in two pieces
+    clusters[rng.random(len(ITEMS)) < 0.1] = 0
+    found = cotrain(ANSWERS, clusters, StackedSpread([LogisticSpread(FEATURES)]), np.random.default_rng(0))
+    assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > 0.9
+    assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > adjusted_rand_score(LABELS[ITEMS], clusters) + 0.2
+    assert len(np.unique(found.clusters)) == 4
+    alone, final = found.probabilities(ITEMS)
+    np.testing.assert_allclose(alone.sum(1), 1)
+    assert adjusted_rand_score(LABELS, alone.argmax(1)) > 0.85
+    np.testing.assert_array_equal(final[ITEMS], found.known)
+    rest = np.setdiff1d(np.arange(200), ITEMS)
+    np.testing.assert_array_equal(final[rest], alone[rest])
+
+
+def test_more_clusters_than_are_asked_for_are_joined() -> None:
+    clusters = np.arange(len(ITEMS)) % 12
+    found = cotrain(ANSWERS, clusters, StackedSpread([NeighbourSpread(FEATURES)]), np.random.default_rng(0), most=3)
+    assert found.known.shape[1] <= 3
+
+
+def test_clusters_that_do_not_move_are_joined_with_the_answers_item_by_item() -> None:
+    """Without turns classifiers learn the first clusters alone, whatever the answers say."""
+    told: list[np.ndarray] = []
+
+    class Told(NeighbourSpread):
+        def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
+            told.append(known)
+            return super().out_of_sample(items, known, fold)
+
+    clusters = LABELS[ITEMS] // 2
+    found = cotrain(ANSWERS, clusters, StackedSpread([Told(FEATURES)]), np.random.default_rng(0), 0)
+    assert len(told) == 1
+    np.testing.assert_allclose(told[0], np.eye(2)[clusters], atol=1e-6)
+    assert found.known.shape[1] == 2
+
+
+def test_a_cluster_of_one_item_is_left_out() -> None:
+    clusters = LABELS[ITEMS].copy()
+    clusters[0] = 4
+    found = cotrain(ANSWERS, clusters, StackedSpread([NeighbourSpread(FEATURES)]), np.random.default_rng(0), 0)
+    assert found.known.shape[1] == 4
+    assert found.clusters[0] == LABELS[ITEMS[0]]
+
+
+class Forgetful(Spread):
+    """Knows nothing of an item that it is not told of."""
+
+    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
+        found = np.full((200, known.shape[1]), 1 / known.shape[1])
+        found[items] = known
+        return found
+
+
+def test_what_learns_by_heart_is_not_believed() -> None:
+    """In sample it is never wrong; out of sample it says nothing, and the judge hears that alone."""
+    rng = np.random.default_rng(0)
+    few = simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=30, num_annotated=80)
+    clusters = LABELS[few.annotated]
+    by_heart, by_features = (
+        cotrain(few, clusters, spread, np.random.default_rng(0)) for spread in (Forgetful(), NeighbourSpread(FEATURES))
+    )
+    assert by_features.scores.mean() > by_heart.scores.mean() + 0.05
+
+
+def test_right_clusters_predict_held_out_answers_and_wrong_ones_do_not() -> None:
+    rng = np.random.default_rng(0)
+    right, wrong = (
+        cotrain(ANSWERS, clusters, StackedSpread([LogisticSpread(FEATURES)]), np.random.default_rng(0), 0)
+        for clusters in (LABELS[ITEMS], rng.permutation(LABELS[ITEMS]))
+    )
+    chance = scores_without_clusters(ANSWERS).mean()
+    # The entropy of answers that are right .85 of the time is what could be reached.
+    best = 0.85 * np.log(0.85) + 0.15 * np.log(0.15)
+    assert right.scores.mean() == pytest.approx(best, abs=0.06)
+    assert right.scores.mean() > max(chance, wrong.scores.mean()) + 0.05

@@ -1,0 +1,92 @@
+"""Features in more than one way: what units, dominating columns, constant ones and few rows do to each."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
+
+from semicrowd.starts.preparing import preparations, prepared
+
+BLOBS = make_blobs(120, 5, centers=4, random_state=0)[0]
+
+
+def _distances(features: np.ndarray, name: str) -> np.ndarray:
+    return pairwise_distances(prepared(preparations(features)[name], features))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda x: x * [1e-3, 1, 1e4, -1, 7] + [5, -1e4, 0, 1, 2],
+        lambda x: x[:, [3, 0, 4, 2, 1]],
+        lambda x: np.concatenate([x, np.full((len(x), 2), 12.0)], 1),
+    ],
+    ids=["units of their own", "another order", "constant columns"],
+)
+def test_units_order_and_constant_columns_do_not_matter_to_standardised_features(changed: object) -> None:
+    assert callable(changed)
+    # The first column reaches ten times as far, so that standardising changes the distances.
+    wide = BLOBS * [10, 1, 1, 1, 1]
+    np.testing.assert_allclose(
+        _distances(changed(wide), "standardised"), _distances(wide, "standardised"), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_standardised_features_are_those_of_the_correlation_matrix() -> None:
+    found = prepared(preparations(BLOBS * [10, 1, 1, 1, 1])["standardised"], BLOBS * [10, 1, 1, 1, 1])
+    values = np.sort(np.linalg.eigvalsh(np.corrcoef(BLOBS.T)))[::-1]
+    np.testing.assert_allclose(found.var(0, ddof=1), values / values.mean(), rtol=1e-6)
+
+
+def test_in_raw_features_a_dominating_column_dominates_and_in_standardised_ones_it_is_one_of_many() -> None:
+    """Embeddings: 20 columns in one unit that tell the kinds, one more that is a hundred times as wide."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=150)
+    kinds = 2 * np.eye(20)[labels] + 0.3 * rng.normal(size=(150, 20))
+    table = np.concatenate([kinds, 100 * rng.normal(size=(150, 1))], 1)
+    ways = preparations(table)
+    assert {"standardised", "raw"} <= set(ways)
+    raw = prepared(ways["raw"], table)
+    assert raw.var(0)[0] / raw.var(0).sum() > 0.99
+    standardised = prepared(ways["standardised"], table)
+    assert standardised.var(0)[0] / standardised.var(0).sum() < 0.2
+    same = labels[:, None] == labels
+    ratios = [apart[~same].mean() / apart[same].mean() for apart in map(pairwise_distances, (standardised, raw))]
+    assert ratios[0] > 1.1 > 1.02 > ratios[1]
+
+
+def test_of_texts_the_direction_counts_whatever_their_length() -> None:
+    rng = np.random.default_rng(2)
+    topics, length = rng.dirichlet(np.ones(12), 200), rng.lognormal(0, 1.5, (200, 1))
+    ways = preparations(topics * length)
+    assert "unit" in ways
+    cosine = 1 - pairwise_distances(topics, metric="cosine")
+    found = pairwise_distances(prepared(ways["unit"], topics * length)) ** 2
+    above = np.triu_indices(200, 1)
+    assert np.corrcoef(found[above], -cosine[above])[0, 1] > 0.999
+
+
+def test_a_preparation_that_changes_no_distance_is_left_out() -> None:
+    alike = np.random.default_rng(0).normal(size=(100, 4))
+    alike = (alike - alike.mean(0)) / alike.std(0)
+    assert "raw" not in preparations(alike)
+    assert next(iter(preparations(alike))) == "standardised"
+    assert "raw" in preparations(alike * [1, 1, 1, 20])
+    sphere = alike / np.linalg.norm(alike, axis=1, keepdims=True)
+    assert list(preparations(sphere)) == ["standardised"]
+
+
+def test_nothing_comes_of_features_that_do_not_vary() -> None:
+    assert preparations(np.ones((10, 3))) == {}
+    assert preparations(np.ones((1, 3))) == {}
+
+
+@pytest.mark.parametrize("shape", [(150, 300), (3, 50), (40, 1)])
+def test_mean_variance_is_one_however_many_columns_there_are(shape: tuple[int, int]) -> None:
+    table = 50 * np.random.default_rng(0).normal(size=shape)
+    for pipeline in preparations(table).values():
+        found = prepared(pipeline, table)
+        assert found.shape[1] <= min(100, shape[1], shape[0] - 1)
+        assert found.var(0, ddof=1).mean() == pytest.approx(1)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(prepared(pipeline, table[:2]), found[:2], atol=1e-9)
