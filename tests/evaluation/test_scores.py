@@ -58,7 +58,8 @@ def test_without_labels_their_scores_are_left_out() -> None:
     result = score(FOUND, data(None), answers())
     assert set(result.scores) == {
         "clusters/occupied", "clusters/used", "clusters/effective", "elbo/train", "restart/best",
-        "workers/sensitivity_mae", "workers/specificity_mae",
+        "workers/sensitivity_mae", "workers/specificity_mae", "workers/sensitivity_coverage",
+        "workers/specificity_coverage",
     }  # fmt: skip
     assert np.isnan(result.restart_scores["oracle_acc"]).all()
 
@@ -110,7 +111,7 @@ def test_two_who_err_have_no_rank_but_an_error() -> None:
     known = answers_of_five([0.5, 0.8, 1.0, 1.0, np.nan], [np.nan] * 5)
     scores = score(five_annotators(), data(), known).scores
     assert {name for name in scores if name.startswith("workers/")} == {
-        "workers/sensitivity_mae", "workers/observed_sensitivity_mae",
+        "workers/sensitivity_mae", "workers/sensitivity_coverage", "workers/observed_sensitivity_mae",
     }  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_fits_without_a_score_and_empty_tables_are_kept(tmp_path: Path) -> None:
     assert path.read_text().strip().split(",") == COLUMNS
     assert record([result("crabs", "none", "scdc", 0, None)], path, tmp_path / "lock") == 1
     assert record([], path, tmp_path / "lock") == 1
-    assert path.read_text().splitlines()[1] == "crabs,none,scdc,0,,,,3,1.25,0123456789,2026-11-23,,over 60 s"
+    assert path.read_text().splitlines()[1] == "crabs,none,scdc,0,,,,3,1.25,0123456789,2026-11-23,,over 60 s,,,,"
     assert np.isnan(recorded(path)["nmi"].iloc[0])
     assert claims(tmp_path) == {}
 

@@ -9,7 +9,14 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
-from semicrowd.metrics import cluster_counts, clustering_scores, worker_rank, worker_recovery
+from semicrowd.metrics import (
+    calibration_error,
+    cluster_counts,
+    clustering_scores,
+    interval_coverage,
+    worker_rank,
+    worker_recovery,
+)
 from semicrowd.metrics.chains import mixing
 
 _QUALITY = ("sensitivity", "specificity")
@@ -64,6 +71,8 @@ def score(
     if test is not None:
         scores |= _scores("test", data.test_labels, test.cluster)
     scores |= _scores("final", data.labels, found.final.cluster)
+    if data.labels is not None:
+        scores |= _calibration("final", data.labels, found.final)
     if found.samples is not None:
         scores |= _score_samples(found.samples, data.labels)
     workers = None
@@ -71,12 +80,17 @@ def score(
         items = answers.annotated
         labels = None if data.labels is None else data.labels[items]
         scores |= _scores("annotated", labels, found.final.cluster[items])
+        if labels is not None:
+            scores |= _calibration("annotated", labels, found.final, items)
         if found.workers is not None:
             workers = worker_frame(found.workers, found.best, answers, found.final.kinds)
             for name in _QUALITY:
                 truth = getattr(answers, f"true_{name}")
                 workers[f"true_{name}"] = np.nan if truth is None else truth
                 scores |= _recovery(name, workers[name].to_numpy(), workers[f"true_{name}"].to_numpy(float))
+                if truth is not None:
+                    ends = (workers[f"{name}_{end}"].to_numpy() for end in ("low", "high"))
+                    scores |= _finite(f"workers/{name}_coverage", interval_coverage(*ends, truth))
             if data.labels is not None:
                 for name, in_truth in zip(_QUALITY, answers.empirical_quality(data.labels), strict=True):
                     observed = workers[f"observed_{name}"].to_numpy()
@@ -91,6 +105,18 @@ def score(
 def _scores(split: str, labels: np.ndarray | None, clusters: np.ndarray) -> dict[str, float]:
     scores = {} if labels is None else clustering_scores(labels, clusters)
     return {f"{split}/{name}": value for name, value in scores.items()}
+
+
+def _calibration(
+    split: str, labels: np.ndarray, found: Assignment, items: np.ndarray | slice = slice(None)
+) -> dict[str, float]:
+    error = calibration_error(labels, found.cluster[items], found.probability[items])
+    return _finite(f"{split}/calibration_error", error)
+
+
+def _finite(name: str, value: float) -> dict[str, float]:
+    """Nothing of what is not defined: JSON has no such number."""
+    return {name: value} if np.isfinite(value) else {}
 
 
 def _score_restarts(restarts: Restarts, labels: np.ndarray | None, num_clusters: int) -> dict[str, np.ndarray]:

@@ -1,6 +1,10 @@
 """How good a clustering is, and how well the annotators were judged."""
 
+from semicrowd.metrics.calibration import calibration_error, interval_coverage
 from semicrowd.metrics.clustering import USED_SHARE, accuracy, cluster_counts, clustering_scores
 from semicrowd.metrics.workers import worker_rank, worker_recovery
 
-__all__ = ["USED_SHARE", "accuracy", "cluster_counts", "clustering_scores", "worker_rank", "worker_recovery"]
+__all__ = [
+    "USED_SHARE", "accuracy", "calibration_error", "cluster_counts", "clustering_scores", "interval_coverage",
+    "worker_rank", "worker_recovery",
+]  # fmt: skip

@@ -53,8 +53,17 @@ def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
 
     With more clusters than classes the clusters left over count as wrong (and with fewer, the classes left over).
     """
-    table = contingency_matrix(labels, clusters)
-    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+    return float(right_items(labels, clusters).mean())
+
+
+def right_items(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Whether each item is right under the best one-to-one match of clusters and classes, [N] bool."""
+    kind, found = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
+    classes, matched = linear_sum_assignment(contingency_matrix(kind, found), maximize=True)
+    class_of = np.full(int(found.max()) + 1, -1)
+    class_of[matched] = classes
+    right: np.ndarray = class_of[found] == kind
+    return right
 
 
 def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.optimize import minimize
-from scipy.special import betaln, digamma
 from torch import Tensor, nn
 
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.expfam.beta_fit import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
 
@@ -38,8 +37,6 @@ USUAL = {"sensitivity": USUAL_QUALITY, "specificity": USUAL_QUALITY, "slips": US
 #: Least shapes of a prior fitted to a crowd that slips: below 1 the expected logarithm of an error's chance is so low
 #: that no first one is seen.
 LEAST = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "slips": (1.0, 0.0)}
-#: Standard deviation of ln a and ln b of the annotators' Beta(a, b) priors around their usual values.
-HYPERPRIOR_SD = 2.0
 
 
 class GlobalPosterior(nn.Module):
@@ -144,29 +141,3 @@ class GlobalPosterior(nn.Module):
             kl = natural_kl(family, self.eta[name], self.prior(name), statistics)
             terms[f"kl_{name}"] = kl.flatten(1).sum(1) if kl.dim() > 1 else kl
         return terms
-
-
-def common_beta(
-    counts: np.ndarray, usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
-) -> np.ndarray:
-    """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts`` [M, 2], share.
-
-    The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
-    decides, one or two annotators hardly move it, and where nobody errs the mode stays finite.
-    """
-    counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
-    centre = np.log(usual)
-
-    total = counts.sum(1)
-
-    def loss(log_shape: np.ndarray) -> tuple[float, np.ndarray]:
-        shape = np.exp(log_shape)
-        a, b = shape
-        away = (log_shape - centre) / HYPERPRIOR_SD
-        likelihood = (betaln(a + counts[:, 0], b + counts[:, 1]) - betaln(a, b)).sum()
-        slope = (digamma(shape + counts) - digamma(shape)).sum(0) - (digamma(a + b + total) - digamma(a + b)).sum()
-        return float(0.5 * np.square(away).sum() - likelihood), away / HYPERPRIOR_SD - shape * slope
-
-    # The line search may leap: betaln of more is rounding.
-    within = [(np.log(max(low, 1e-3)), np.log(1e3)) for low in least]
-    return np.exp(minimize(loss, centre, jac=True, bounds=within).x)

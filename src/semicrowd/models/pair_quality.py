@@ -13,7 +13,8 @@ from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY, common_beta
+from semicrowd.expfam.beta_fit import common_beta
+from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY
 
 
 def judged(

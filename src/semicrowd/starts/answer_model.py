@@ -17,9 +17,10 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import beta
+from semicrowd.expfam.beta_fit import common_beta
 from semicrowd.inference.graph import FixedPairGraph
 from semicrowd.inference.message_passing import infer_z
-from semicrowd.models.global_posterior import USUAL_QUALITY, common_beta
+from semicrowd.models.global_posterior import USUAL_QUALITY
 from semicrowd.starts.answer_classifier import Annotators
 
 #: Prior of S_kl off the diagonal: its mean, and how many answers of a perfect annotator it is worth.

@@ -23,7 +23,13 @@ from semicrowd.defaults.rule import MODELS
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.files import write_json
-from semicrowd.metrics import cluster_counts, clustering_scores
+from semicrowd.metrics import (
+    calibration_error,
+    cluster_counts,
+    clustering_scores,
+    interval_coverage,
+    worker_rank,
+)
 from semicrowd.metrics.clustering import USED_SHARE
 from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
 from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
@@ -32,6 +38,8 @@ from semicrowd.settings.training import TrainerSettings
 
 #: Of a mixture: principal components at most, and starts (baselines.BOUNDS says so to the reader).
 _COMPONENTS, _STARTS = 50, 3
+#: Answers of an annotator whose rates can be told.
+_TOLD = 30
 #: Values that a fit's code takes its defaults from, beside what it imports.
 _SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("baselines.py",)}
 
@@ -63,6 +71,8 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
         row |= {"seconds": round(time.perf_counter() - started, 2)}
         found = estimator.predict(features) if cell.variant.predicted else estimator.labels_
         row |= _scores(found, data.labels, answers)
+        if answers is not None:
+            row |= _trust(estimator, data.labels, answers)
     except _OverLimitError:
         row |= {"seconds": limit, "status": f"over {limit:g} s"}
     except Exception as error:  # whatever it is: one method's failure on one data set must not end the others' fits
@@ -133,6 +143,27 @@ def _scores(found: np.ndarray, labels: np.ndarray, answers: PairAnnotations | No
     return scores
 
 
+def _trust(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotations) -> dict[str, float]:
+    """Calibration of the annotated items' probabilities; how well intervals and ranks of the annotators hold.
+
+    Annotators whose true rates are not known are compared with what the labels say of their answers, those with
+    :data:`_TOLD` answers.
+    """
+    items, final = answers.annotated, estimator.result_.final
+    found = {"calibration_error": calibration_error(labels[items], final.cluster[items], final.probability[items])}
+    people = estimator.workers_
+    if people is not None:
+        told = (people["pairs"] >= _TOLD).to_numpy()
+        held = []
+        for name, in_answers in zip(("sensitivity", "specificity"), answers.empirical_quality(labels), strict=True):
+            simulated = getattr(answers, f"true_{name}")
+            true = np.where(told, in_answers if simulated is None else simulated, np.nan)
+            held.append(interval_coverage(people[f"{name}_low"].to_numpy(), people[f"{name}_high"].to_numpy(), true))
+            found[f"{name}_rank"] = worker_rank(people[name].to_numpy(), true) or np.nan
+        found["interval_coverage"] = float(np.mean(held))
+    return {name: round(value, 5) for name, value in found.items() if np.isfinite(value)}
+
+
 def _in_use(found: np.ndarray, labels: np.ndarray) -> int:
     """Clusters of half a per cent of the items, or of as few as the smallest kind has."""
     sizes, smallest = np.bincount(found), int(np.unique(labels, return_counts=True)[1].min())
@@ -170,7 +201,7 @@ def fingerprint(cell: Cell) -> str:
 
 @cache
 def _code(loader: str, estimator: str, generative: bool) -> str:
-    files = fingerprints([ESTIMATORS[estimator].__module__, *data_modules(loader), "semicrowd.metrics.clustering"])
+    files = fingerprints([ESTIMATORS[estimator].__module__, *data_modules(loader), "semicrowd.metrics"])
     folder = SOURCE / "semicrowd" / "settings"
     settings = [(folder / name).read_text(encoding="utf-8") for name in _SETTINGS[generative]]
     return json.dumps(files) + "".join(settings)

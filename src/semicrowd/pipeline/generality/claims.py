@@ -21,7 +21,7 @@ import pandas as pd
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE, Share, figures, with_answers
 from semicrowd.pipeline.generality.plan import OURS, base_of
-from semicrowd.pipeline.generality.record import FILES, FOLDER, recorded
+from semicrowd.pipeline.generality.record import FILES, FOLDER, TRUST, recorded
 from semicrowd.pipeline.generality.summary import cell_table, signed
 
 _MARK = re.compile(r"(<!-- claim: ([^ ]*) -->)(.*?)(<!-- end -->)", re.S)
@@ -62,11 +62,26 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
     yield Claim(f"{where}.commits", ", ".join(sorted(rows["commit"].unique())), "commits that they were measured with")
     for method in OURS:
         yield from _of_method(where, method, table)
+        yield from _of_trust(where, method, with_answers(rows))
     for row in table.to_dict("records"):
         name = f"{where}.{row['method']}.{row['data']}.{row['regime']}"
         if not np.isnan(row["nmi"]):
             yield Claim(name, f"{row['nmi']:.3f}".removeprefix("0"), f"NMI, mean of {row['n']} seeds")
             yield Claim(f"{name}.clusters", str(row["found"]), f"clusters for each seed; there are {row['classes']}")
+
+
+def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    meaning = {
+        "calibration_error": "expected calibration error of the annotated items",
+        "interval_coverage": "share of 90 % intervals that hold the annotator's rate",
+        "sensitivity_rank": "rank correlation of annotators' sensitivities and the truth",
+        "specificity_rank": "of their specificities",
+    }
+    mine = rows[rows["method"] == method].groupby(["data", "regime"])[TRUST].mean().dropna(how="all")
+    for name in TRUST:
+        if mine[name].notna().any():
+            text = f"{meaning[name]}, median of {mine[name].count()} cells"
+            yield Claim(f"{where}.{method}.{name}", f"{mine[name].median():.3f}", text)
 
 
 def _of_method(where: str, method: str, table: pd.DataFrame) -> Iterator[Claim]:

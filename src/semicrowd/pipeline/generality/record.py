@@ -22,8 +22,10 @@ LOOKS = "locked_looks.csv"
 #: Tables of fits, and which list of data sets each is of.
 FILES = {"development": "development.csv", "locked": "locked.csv"}
 _KEY = ["data", "regime", "method", "settings", "seed"]
+#: Whether probabilities and intervals mean what they say, and annotators are ranked as they should be.
+TRUST = ["calibration_error", "interval_coverage", "sensitivity_rank", "specificity_rank"]
 COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "commit", "date",
-           "settings", "status"]  # fmt: skip
+           "settings", "status", *TRUST]  # fmt: skip
 _CHANGED = "+changes"
 
 
@@ -35,6 +37,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {
         "method": base_of(method), "seconds": result.get("seconds"), "commit": commit,
         "date": str(result.get("date", ""))[:10], "settings": settings_text(method), "status": result.get("status"),
+        **{name: result.get(name) for name in TRUST},
     }  # fmt: skip
 
 
@@ -81,7 +84,7 @@ def _read(path: Path) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
     words = dict.fromkeys(("data", "regime", "method", "commit", "date", "settings", "status"), str)
-    return pd.read_csv(path, dtype=words).fillna(dict.fromkeys(words, ""))
+    return pd.read_csv(path, dtype=words).fillna(dict.fromkeys(words, "")).reindex(columns=COLUMNS)
 
 
 def _write(rows: pd.DataFrame, path: Path) -> None:
