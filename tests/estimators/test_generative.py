@@ -16,6 +16,7 @@ from semicrowd.estimators.base import CrowdClusterer
 Problem = tuple[np.ndarray, PairAnnotations]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
 def test_the_units_of_columns_change_no_cluster(name: str) -> None:
     """Five clean clusters and answers right nine times in ten, features in other units, moved, in another order."""

@@ -18,7 +18,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from .conftest import Command
 
 #: A short run with answers whose data are in the test's folder.
-SHORT = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run")
+WHOLE = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run")
+#: With a quick start.
+SHORT = (*WHOLE, "start=cells")
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -38,14 +40,15 @@ def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str
 
 @pytest.mark.usefixtures("table", "answers")
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
-    done = train(*SHORT, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
+    done = train(*WHOLE, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr
     assert not done.stderr  # no banner, no warning, no progress bar without a terminal
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
     splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
               for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")]  # fmt: skip
-    others = ["clusters/occupied", "clusters/used", "clusters/effective", "elbo/train",
+    others = ["annotated/calibration_error", "final/calibration_error",
+              "clusters/occupied", "clusters/used", "clusters/effective", "elbo/train",
               "workers/observed_sensitivity_mae", "workers/observed_specificity_mae",
               "answers/cross_validated_gain", "answers/cross_validated_gain_error", "seconds/fit", "epochs",
               "restart/best", "restart/oracle_acc", "warnings/count"]  # fmt: skip

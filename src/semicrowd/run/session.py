@@ -29,6 +29,7 @@ _SPLITS = ("train", "test", "annotated", "final")
 METRICS = (
     *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")),
     "test/log_likelihood",
+    *(f"{split}/calibration_error" for split in ("annotated", "final")),
     "clusters/occupied",
     "clusters/used",
     "clusters/effective",
@@ -37,6 +38,7 @@ METRICS = (
         f"workers/{rate}{name}_{error}"
         for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
     ),
+    *(f"workers/{name}_coverage" for name in ("sensitivity", "specificity")),
     *(f"answers/{name}" for name in ("held_out_gain", "held_out_gain_error")),
     *(f"answers/{name}" for name in ("cross_validated_gain", "cross_validated_gain_error")),
     "seconds/fit",

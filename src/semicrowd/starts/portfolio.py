@@ -5,7 +5,7 @@ the answers) and from the answers alone. Each is co-trained with quick classifie
 of all preparations, mixed as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`).
 Beside them stand the clusters of the features alone, and those of k-means with as many clusters as the answers have
 led to: what only the answers see has to pay. The candidate under which held-out answers are likeliest wins. Where it is
-not far ahead of the features alone it is made anew without each fold of the answers, and has to predict these better.
+not far ahead of the features alone it is made anew without each fold of the answers, and has to predict these.
 """
 
 import warnings
@@ -45,6 +45,8 @@ _FINALISTS = 3
 _SEEN = 20_000
 #: Standard errors by which a co-trained candidate is ahead of the features alone beyond doubt.
 _CLEAR = 5.0
+#: Standard errors by which answers that had no part in a candidate are likelier under it than without clusters.
+_INFORMED = 2.0
 #: What a name says of candidates that are not co-trained.
 FEATURES, COUNTED = "features alone", "features, number of clusters from the answers"
 #: Takes a line about what is being done.
@@ -282,11 +284,18 @@ def confirmed(
     verdict: Verdict,
     answers: PairAnnotations,
 ) -> tuple[str, Verdict]:
-    """The same where the best is judged by answers that had no part in it, and has to beat the features alone."""
-    ahead, error = lead(unseen, found[FEATURES].scores, answers)
-    scores, without = (unseen if ahead > error else found[FEATURES].scores), scores_without_clusters(answers)
-    gain, gain_error = lead(scores, without, answers)
-    winner = best if ahead > error and gain > gain_error else FEATURES
+    """The same where the best is judged by answers that had no part in it.
+
+    It has to predict them better than the features alone do, and beyond doubt better than if they had nothing to do
+    with the items: of a crowd that guesses a candidate may be ahead by luck, of one that does not each is as likely to
+    be.
+    """
+    without = scores_without_clusters(answers)
+    gain, gain_error = lead(unseen, without, answers)
+    winner = best
+    if lead(unseen, found[FEATURES].scores, answers)[0] <= 0 or gain <= _INFORMED * gain_error:
+        winner = FEATURES
+        gain, gain_error = lead(found[FEATURES].scores, without, answers)
     agreement = [adjusted_rand_score(found[winner].clusters, found[name].clusters) for name in verdict.table.candidate]
     return winner, Verdict(winner, verdict.table.assign(agreement=agreement), gain, gain_error)
 

@@ -28,6 +28,7 @@ def exact(loss: str) -> dict[Partition, float]:
     return {z: float(p / sum(found.values())) for z, p in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["svm", "logistic"])
 def test_they_visit_partitions_as_often_as_they_are_likely(loss: str) -> None:
     planes = Hyperplanes(SEEN, loss, VARIANCE[loss])
