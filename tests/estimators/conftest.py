@@ -13,7 +13,9 @@ from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.settings.gibbs import GIBBS_PARAMETERS
 
 #: Short fits of the slow ones.
-_SETTINGS = {"start.kind": "cells", "start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,)}
+_SETTINGS = {
+    "start.kind": "cells", "start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,),
+}  # fmt: skip
 _GENERATIVE = {"epochs": 2, "batch_size": 10, "settings": _SETTINGS}
 _QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},

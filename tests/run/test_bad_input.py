@@ -78,7 +78,7 @@ def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, 
 def test_answers(train: Command, tmp_path: Path, table: Path, rows: list[str], said: list[str]) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
-    done = train("data=table", f"data.path={table}", "model.K=2", "annotations=file", f"annotations.path={path}")
+    done = train("data=table", f"data.path={table}", "annotations=file", f"annotations.path={path}")
     refused(done, "answers.csv", *said)
     assert sorted(tmp_path.iterdir()) == [path, table]
 
@@ -94,7 +94,7 @@ def test_an_answers_file_without_a_byte(train: Command, tmp_path: Path) -> None:
 def test_features_that_are_no_numbers(train: Command, tmp_path: Path, value: str) -> None:
     path = tmp_path / "items.csv"
     path.write_text(f"x,y\n1,2\n3,{value}\n5,6\n")
-    refused(train("data=table", f"data.path={path}", "model.K=2"), "items.csv", "line 3, column y", "number")
+    refused(train("data=table", f"data.path={path}"), "items.csv", "line 3, column y", "number")
     assert list(tmp_path.iterdir()) == [path]
 
 

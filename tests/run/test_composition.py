@@ -13,7 +13,13 @@ from semicrowd.run.composition import CONF, composed, known_keys
 from semicrowd.settings.fields import shown
 from semicrowd.settings.groups import CHOSEN, FIXED, choice_of, names_of
 
+from .conftest import Command
+
 FILES = [path for group in CHOSEN for path in sorted((CONF / group).glob("*.yaml"))]
+
+
+#: Data that a user brings.
+OWN = ("images", "npz", "table")
 
 
 @pytest.mark.parametrize("group", CHOSEN)
@@ -25,11 +31,23 @@ def test_every_choice_has_settings_and_a_file(group: str) -> None:
 def test_a_choice_is_its_heading_its_name_and_the_names_of_its_settings(path: Path) -> None:
     assert path.read_text().startswith("# ")
     group, name = path.parent.name, path.stem
-    assert yaml.safe_load(path.read_text()) == {"defaults": [{f"/settings/{group}@_here_": name}], "name": name}
+    defaults = [{f"/settings/{group}@_here_": name}]
+    if path.stem in OWN:
+        defaults.append({"override /model@_global_.model": "cotrain"})
+    assert yaml.safe_load(path.read_text()) == {"defaults": defaults, "name": name}
     found = composed([f"{group}={name}"])
     assert found.choices[group] == name
     assert found.values == {}  # nothing is given, so that rules and defaults decide
     assert found.origins[group] == f"{group}={name}"
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_users_own_data_are_clustered_by_co_training_unless_another_model_is_named(name: str) -> None:
+    found = composed([f"data={name}"])
+    assert (found.choices["model"], found.origins["model"]) == ("cotrain", f"conf/data/{name}.yaml")
+    found = composed([f"data={name}", "model=bayes"])
+    assert (found.choices["model"], found.origins["model"]) == ("bayes", "model=bayes")
+    assert composed([]).choices["model"] == "scdc"
 
 
 @pytest.mark.parametrize("group", FIXED)
@@ -76,3 +94,10 @@ def test_null_is_a_value_where_a_setting_is_optional_and_otherwise_not_given() -
                        st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))))
 def test_what_is_given_comes_through_as_it_is(values: dict[str, object]) -> None:
     assert composed([f"{key}={shown(value)}" for key, value in values.items()]).values == values
+
+
+def test_a_setting_of_another_model_is_told_whose_it_is(train: Command) -> None:
+    done = train("data=table", "data.path=items.csv", "model.K=4")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: model.K=4: unknown setting model.K: model=")
+    assert " scdc" in done.stderr

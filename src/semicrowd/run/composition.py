@@ -166,5 +166,6 @@ def _keys_of_file(path: Path) -> set[str]:
     content = yaml.safe_load(path.read_text()) or {}
     package = f"{path.parent.name}." if path.parent.name in CHOSEN else ""
     entries = [entry for entry in content.pop("defaults", []) if isinstance(entry, dict)]
-    chosen = [key.removeprefix("override ").lstrip("/") for one in entries for key, name in one.items() if name]
+    keys = [key for one in entries for key, name in one.items() if name]
+    chosen = [key.removeprefix("override ").lstrip("/").partition("@")[0] for key in keys]
     return {*chosen, *dotted(content, package)}

@@ -33,7 +33,7 @@ examples
   python src/train.py
   python src/train.py data=pinwheel annotations=two_coin seed=0
   python src/train.py data=mnist model=bayes nets=conv annotations=crowd seed=0
-  python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv model.K=20
+  python src/train.py data=table data.path=features.csv annotations=file annotations.path=answers.csv
   python src/train.py data=face model=mcvc annotations=quota annotations.pairs_per_annotator=1000
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2

@@ -9,6 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 from semicrowd.errors import UserError
 from semicrowd.run.composition import known_keys
 from semicrowd.settings.fields import nearest
+from semicrowd.settings.groups import CHOSEN, names_of
 
 
 def explain(error: Exception, arguments: Sequence[str]) -> UserError:
@@ -29,6 +30,10 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         key = unknown[1].lstrip("+~")
         given = next((o for o in arguments if o.split("=")[0].lstrip("+~") == key), key)
         keys = known_keys()
+        group, _, name = key.partition(".")
+        owners = [choice for choice, kind in CHOSEN.get(group, {}).items() if name in names_of(kind)]
+        if owners:
+            return UserError(f"{given}: unknown setting {key}: {group}={', '.join(owners)} have it, this {group} not")
         others = [k for k in keys if k != key]  # another method may have a setting of this name
         alike = [k for k in others if k.endswith(f".{key}")] or [k for k in others if k.count(".") == key.count(".")]
         return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
