@@ -18,6 +18,7 @@ from pairs import pairs
 from scdc import scdc
 from semicrowd.errors import UserError
 from semicrowd.fitting.threads import threads_of_a_fit
+from sizes import sizes
 from tables import tables
 from threads import threads
 from time_to import time_to
@@ -35,6 +36,7 @@ SUBJECTS = {
     "time_to": "seconds until a test accuracy, a default fit from scratch",
     "tables": "a default fit of a table with answers, both models, and its growth with items and answers",
     "growth": "time and memory of what starts are made of, up to a million items",
+    "sizes": "co-training of images and Gaussians, up to a million items",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -65,6 +67,7 @@ def main() -> None:
         "time_to": partial(time_to, bench),
         "tables": partial(tables, arguments.quick),
         "growth": partial(growth, arguments.quick),
+        "sizes": partial(sizes, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),

@@ -84,3 +84,11 @@ def test_what_starts_are_made_of_is_measured_at_every_size() -> None:
     assert len(of) == 13
     assert all(len(row[1].split(", ")) == 2 for row in rows[1:])
     assert of["search of 15 neighbours"][-1] == "1.000, 1.000"  # so few are compared with all
+
+
+@pytest.mark.slow
+def test_co_training_is_measured_with_its_time_and_memory() -> None:
+    (rows,) = tables("sizes")
+    (row,) = rows[1:]
+    assert row[:2] == ["gaussians", "2000"]
+    assert all(float(cell) > 0 for cell in row[2:6])
