@@ -89,8 +89,8 @@ def score(
                 workers[f"true_{name}"] = np.nan if truth is None else truth
                 scores |= _recovery(name, workers[name].to_numpy(), workers[f"true_{name}"].to_numpy(float))
                 if truth is not None:
-                    ends = (workers[f"{name}_{end}"].to_numpy() for end in ("low", "high"))
-                    scores |= _finite(f"workers/{name}_coverage", interval_coverage(*ends, truth))
+                    low, high = (workers[f"{name}_{end}"].to_numpy() for end in ("low", "high"))
+                    scores |= _finite(f"workers/{name}_coverage", interval_coverage(low, high, truth))
             if data.labels is not None:
                 for name, in_truth in zip(_QUALITY, answers.empirical_quality(data.labels), strict=True):
                     observed = workers[f"observed_{name}"].to_numpy()

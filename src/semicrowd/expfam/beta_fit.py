@@ -75,5 +75,5 @@ class _Crowd:
 def _downhill(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Newton's step by the size of the curvature, whatever its sign, and no longer than :data:`_LONGEST`."""
     sizes, axes = np.linalg.eigh(hessian)
-    step = -axes @ (axes.T @ gradient / np.maximum(np.abs(sizes), 1e-6))
-    return np.asarray(step * min(1.0, _LONGEST / max(np.linalg.norm(step), _LONGEST)))
+    step: np.ndarray = -axes @ (axes.T @ gradient / np.maximum(np.abs(sizes), 1e-6))
+    return step / max(float(np.linalg.norm(step)) / _LONGEST, 1.0)
