@@ -12,6 +12,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.estimators import ESTIMATORS
+from semicrowd.evaluation import trust
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import doubts
 from semicrowd.fitting.result import Assignment, Result
@@ -105,7 +106,17 @@ def test_answers_about_other_rows_than_those_of_the_features_contradict_them() -
 def verdict(gain: Gain, *rows: tuple[str, int, float, float, float, float]) -> Verdict:
     """Of "kept", which is among the candidates."""
     names = ["candidate", "clusters", "score", "behind", "standard_error", "agreement"]
-    return Verdict("kept", pd.DataFrame(rows, columns=names), *gain)
+    return Verdict("kept", pd.DataFrame(rows, columns=names).assign(unseen=np.nan), *gain, num_answers=200)
+
+
+def test_a_candidate_that_was_refused_is_not_recommended() -> None:
+    found = verdict(SURE, ("kept", 3, -0.5, 0.1, 0.01, 1.0), ("refused", 2, -0.4, 0.0, 0.0, 0.3))
+    near = replace(found, table=found.table.assign(behind=[0.0, 0.0]))
+    assert len(list(trust._close(near))) == 1
+    refused = replace(near, table=near.table.assign(unseen=[-0.51, -0.55]))
+    assert len(list(trust._close(refused))) == 1
+    shown = replace(near, table=near.table.assign(unseen=[-0.56, -0.55]))
+    assert list(trust._close(shown)) == []
 
 
 KEPT = ("kept", 4, -0.50, 0.0, 0.0, 1.0)

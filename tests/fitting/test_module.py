@@ -142,7 +142,7 @@ def test_no_restarts_are_refused() -> None:
 def test_a_checkpoint_has_what_the_start_has_chosen_among(build: Build, tmp_path: Path) -> None:
     table = pd.DataFrame({"candidate": ["one", "two"], "clusters": [3, 4], "score": [-0.5, -0.6]})
     written, read = build("scdc").module(), build("scdc").module()
-    written.verdicts = [Verdict("one", table, 0.2, 0.01)]
+    written.verdicts = [Verdict("one", table, 0.2, 0.01, 90)]
     content: dict[str, Any] = {}
     written.on_save_checkpoint(content)
     torch.save(content, tmp_path / "last.ckpt")

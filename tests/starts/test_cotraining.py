@@ -175,3 +175,13 @@ def test_right_clusters_predict_held_out_answers_and_wrong_ones_do_not() -> None
     best = 0.85 * np.log(0.85) + 0.15 * np.log(0.15)
     assert right.scores.mean() == pytest.approx(best, abs=0.06)
     assert right.scores.mean() > max(chance, wrong.scores.mean()) + 0.05
+
+
+def test_tasks_may_have_any_numbers() -> None:
+    answers = simulate.tasks(
+        np.arange(60) % 3, np.random.default_rng(0), num_annotators=3, num_tasks=12, task_size=6, num_annotated=40,
+        sensitivity=0.9, specificity=0.9,
+    )  # fmt: skip
+    assert answers.task is not None
+    large = replace(answers, task=10**9 * (1 + answers.task))
+    np.testing.assert_array_equal(folds_of_answers(large), folds_of_answers(answers))

@@ -148,9 +148,11 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
 def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str) -> None:
     """Flipped, an answer has the rest of the probability: first clusters, classifiers and annotators are the same."""
     answers = OF_KINDS[kind]
-    row = 17
+    row, start = 17, "few cells of standardised features"
+    assert start in Portfolio(TABLE, answers, 0, lambda _: None).first_clusters()
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
-    one, other = (Portfolio(TABLE, each, 0, lambda _: None)._unseen_scores(0)[row] for each in (answers, turned))
+    both = (Portfolio(TABLE, each, 0, lambda _: None) for each in (answers, turned))
+    one, other = (made._unseen_scores(start, None)[row] for made in both)
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
@@ -166,13 +168,15 @@ def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alon
         (alone.scores + 1e-4 + noise, "co-trained", True),
         (alone.scores - 1e-4 + noise, FEATURES, True),
     ):
-        best, said = confirmed("co-trained", unseen, found, verdict, ANSWERS)
+        best, said = confirmed("co-trained", {"co-trained": unseen, FEATURES: alone.scores}, found, verdict, ANSWERS)
+        assert said.table.set_index("candidate")["unseen"]["co-trained"] == pytest.approx(unseen.mean())
         assert (best, said.winner, said.informative) == (winner, winner, informative)
         assert said.table["agreement"].tolist()[said.table["candidate"].tolist().index(winner)] == 1.0
     # Ahead of features that know nothing, but no better than luck.
     nothing = {"co-trained": trained, FEATURES: _candidate(4, without - 0.05 + noise)}
     for gain in (-0.1, 0.0, 1.5 * lead(without + noise, without, ANSWERS)[1]):
-        best, said = confirmed("co-trained", without + gain + noise, nothing, verdict, ANSWERS)
+        unseen = {"co-trained": without + gain + noise, FEATURES: nothing[FEATURES].scores}
+        best, said = confirmed("co-trained", unseen, nothing, verdict, ANSWERS)
         assert (best, said.informative) == (FEATURES, False)
 
 
@@ -262,3 +266,14 @@ def test_few_or_one_sided_answers_are_enough(
         np.testing.assert_allclose(found.sum(1), 1, rtol=1e-6)
     assert np.isfinite(verdict.gain)
     assert all(eta.isfinite().all() for eta in winner.annotators)
+
+
+def test_a_handful_of_answers_tells_nothing() -> None:
+    """Tossed coins of one person about clear clusters: by luck some of these would gain."""
+    features = make_blobs(40, 2, centers=2, random_state=0)[0]
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        i, j = np.stack([rng.permutation(40)[:2] for _ in range(5)], 1)
+        answers = PairAnnotations.from_arrays(i, j, np.zeros(5, int), rng.integers(0, 2, 5), num_items=40)
+        verdict = _found(answers, features)[-1]
+        assert (verdict.winner, verdict.informative) == (FEATURES, False)

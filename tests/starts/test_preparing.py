@@ -90,3 +90,27 @@ def test_mean_variance_is_one_however_many_columns_there_are(shape: tuple[int, i
         assert found.var(0, ddof=1).mean() == pytest.approx(1)
         assert found.dtype == np.float64
         np.testing.assert_allclose(prepared(pipeline, table[:2]), found[:2], atol=1e-9)
+
+
+def test_rows_that_are_multiples_of_one_another_have_no_direction() -> None:
+    """Inches and centimetres: of length 1 all rows are one but for rounding, which is no preparation."""
+    for seed in range(5):
+        inches = np.random.default_rng(seed).uniform(1, 5, size=(200, 1))
+        assert set(preparations(inches * [[1, 2.54]])) <= {"standardised", "raw"}
+
+
+def test_columns_that_hardly_ever_differ_and_two_items_are_features() -> None:
+    rare = np.zeros((3000, 3))
+    for column in range(3):
+        rare[np.random.default_rng(column).permutation(3000)[:40], column] = 1
+    for features in (rare, np.array([[0.0, 1.0], [2.0, 0.0]]), np.c_[np.arange(9.0), 1e-200 * np.arange(9)]):
+        ways = preparations(features)
+        assert "standardised" in ways
+        assert np.isfinite(prepared(ways["standardised"], features)).all()
+    assert preparations(np.full((9, 2), 1e-200) * np.arange(9)[:, None]) == {}
+
+
+def test_columns_far_from_zero_are_seen_by_their_differences() -> None:
+    for seed in range(5):
+        features = 1e9 + np.random.default_rng(seed).normal(size=(300, 2)) * [1, 10]
+        assert all(np.isfinite(prepared(way, features)).all() for way in preparations(features).values())

@@ -37,7 +37,8 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
 
 def components(features: np.ndarray, *steps: Any, svd_solver: str) -> Pipeline | None:
     """Not fitted: constant columns out, then ``steps``, then the first :data:`MOST` components; None of nothing."""
-    varying = int((np.ptp(features, axis=0) > 0).sum())
+    # As VarianceThreshold counts: the variance of tiny numbers can be 0 where they differ.
+    varying = int((np.minimum(np.ptp(features, axis=0), features.var(0)) > 0).sum())
     if not varying:
         return None
     kept = min(varying, MOST, max(len(features) - 1, 1))

@@ -39,7 +39,8 @@ class CoTraining(CoTrainingParameters, CrowdClusterer):
     ----------
     candidates_ : data frame of what was tried, the likeliest first: ``candidate``, ``clusters``, ``score`` (ln p of a
         held-out answer, in nats), ``behind`` and ``standard_error``, ``answer_power``, ``agreement`` (adjusted Rand
-        index of its clusters and the winner's); None without answers
+        index of its clusters and the winner's), ``unseen`` (the score where it was made anew without these answers: of
+        two of which one wins, which need not be the first of the table); None without answers
     winner_ : name of the one that was kept
     held_out_gain_, held_out_gain_error_ : nats by which a held-out answer is likelier than without any clusters, and
         the standard error; NaN without answers

@@ -100,8 +100,13 @@ def _contradiction(found: Result, answers: PairAnnotations) -> Iterator[str]:
 
 
 def _close(verdict: Verdict) -> Iterator[str]:
-    """The likeliest of the other candidates that are within one standard error and differ from the winner."""
+    """The likeliest of the other candidates that are within one standard error and differ from the winner.
+
+    None where one was refused: its score, and those of its like, are too good.
+    """
     rows = verdict.table.set_index("candidate")
+    if rows.loc[verdict.winner, "unseen"] < rows["unseen"].max():
+        return
     number, others = int(rows.loc[verdict.winner, "clusters"]), rows.drop(index=verdict.winner)
     differ = (others["clusters"] != number) | (others["agreement"] < _ALIKE)
     near = others[differ & (others["behind"] <= others["standard_error"])].sort_values("score", ascending=False)

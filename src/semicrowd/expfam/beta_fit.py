@@ -1,7 +1,7 @@
 """The Beta that the rates of a crowd share, by Newton steps: the mode of the Beta-binomial likelihood."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Real
 from scipy.special import betaln, digamma, zeta
 
 #: Standard deviation of ln a and ln b of the shared Beta(a, b) around their usual values.
@@ -14,7 +14,7 @@ _LONGEST, _TOLERANCE = 2.0, 1e-9
 
 
 def common_beta(
-    counts: Float[np.ndarray, "M 2"], usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
+    counts: Real[np.ndarray, "M 2"], usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
 ) -> Float[np.ndarray, "2"]:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts``, share.
 
@@ -50,7 +50,7 @@ def common_beta(
 class _Crowd:
     """Negative log likelihood of (ln a, ln b) and hyperprior, up to a constant."""
 
-    def __init__(self, counts: Float[np.ndarray, "M 2"], centre: Float[np.ndarray, "2"]) -> None:
+    def __init__(self, counts: Real[np.ndarray, "M 2"], centre: Float[np.ndarray, "2"]) -> None:
         counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
         self.counts, self.total, self.centre = counts, counts.sum(1), centre
 

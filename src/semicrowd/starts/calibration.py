@@ -18,10 +18,10 @@ POWERS = np.array([0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.
 DOUBTS = np.array([1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95])
 #: Of the answers: independent witnesses would have power 1, so none is larger.
 ANSWER_POWERS = POWERS[POWERS <= 1]
-#: Shape of the prior of doubt less one: some items without a mistake do not say that there is none.
+#: Of a classifier, ln prior = ½ ln doubt: some items without a mistake do not say that there is none.
 _PRIOR = 0.5
-#: Of the answers: items without a mistake that speak for them beforehand. Where features say nothing of the items they
-#: say nothing against the answers, which are then believed as independent witnesses (ln power has variance 1).
+#: Of the answers, ln prior = ½ ln doubt + 20 ln(1 − doubt) − ½ ln² power: where features say nothing of the items,
+#: nothing contradicts the answers, and they are believed as if each were independent of the others.
 _SOUND = 20.0
 #: Items that a calibration looks at, at most: two numbers are found.
 _MOST = 4000

@@ -146,11 +146,10 @@ def scores_without_clusters(answers: PairAnnotations) -> Float[np.ndarray, "P"]:
 
 def folds_of_answers(answers: PairAnnotations) -> Int[np.ndarray, "P"]:
     """The fold of each answer: those of a task together, else those about a pair."""
-    if answers.task is not None:
-        unit = answers.task
-    else:
-        low, high = np.minimum(answers.i, answers.j), np.maximum(answers.i, answers.j)
-        unit = np.unique(low * answers.num_items + high, return_inverse=True)[1]
+    unit = answers.task
+    if unit is None:
+        unit = np.minimum(answers.i, answers.j) * answers.num_items + np.maximum(answers.i, answers.j)
+    unit = np.unique(unit, return_inverse=True)[1]
     number = int(unit.max()) + 1
     # Always the same folds, or the standard error of a difference would hold their noise.
     return (np.random.default_rng(0).permutation(number) % FOLDS)[unit]

@@ -5,7 +5,8 @@ the answers) and from the answers alone. Each is co-trained with quick classifie
 of all preparations, mixed as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`).
 Beside them stand the clusters of the features alone, and those of k-means with as many clusters as the answers have
 led to: what only the answers see has to pay. The candidate under which held-out answers are likeliest wins. Where it is
-not far ahead of the features alone it is made anew without each fold of the answers, and has to predict these.
+not far ahead of the features alone both are made anew without each fold of the answers, and it has to predict these
+better.
 """
 
 import warnings
@@ -36,7 +37,7 @@ from semicrowd.starts.spreading import GaussianSpread, LogisticSpread, Neighbour
 from semicrowd.starts.stacking import StackedSpread
 
 #: k-means cells of a start, as shares of the most clusters.
-_CELLS = (0.5, 1.5)
+_CELLS = {"few": 0.5, "many": 1.5}
 #: Principal components that Gaussians with covariances of their own look at, and those with one for all.
 _FULL, _SHARED = 8, 50
 #: Candidates that go on to all classifiers.
@@ -47,6 +48,8 @@ _SEEN = 20_000
 _CLEAR = 5.0
 #: Standard errors by which answers that had no part in a candidate are likelier under it than without clusters.
 _INFORMED = 2.0
+#: Answers that can tell anything of the items, at least.
+_FEWEST = 10
 #: What a name says of candidates that are not co-trained.
 FEATURES, COUNTED = "features alone", "features, number of clusters from the answers"
 #: Takes a line about what is being done.
@@ -59,23 +62,26 @@ class Verdict:
 
     Attributes
     ----------
-    winner : name of the candidate
+    winner : name of the candidate; it need not be the first of the table
     table : a row for each candidate that could have won: ``candidate``, ``clusters``, ``score`` (nats an answer, held
         out), ``behind`` and ``standard_error`` (how far behind the highest score, over items), ``answer_power``,
-        ``agreement`` (adjusted Rand index of the annotated items' clusters and the winner's)
-    gain, gain_error : of the best candidate over answers that have nothing to do with the items, and its standard
-        error
+        ``agreement`` (adjusted Rand index of the annotated items' clusters and the winner's), ``unseen`` (the score of
+        those that were made anew without each fold of the answers; NaN of the others)
+    gain, gain_error : how much likelier an answer is with the winner's clusters than without any, and the standard
+        error, in nats
+    num_answers : that this was judged by
     """
 
     winner: str
     table: pd.DataFrame
     gain: float
     gain_error: float
+    num_answers: int
 
     @property
     def informative(self) -> bool:
-        """Whether the answers are likelier than if they had nothing to do with the items."""
-        return self.gain > self.gain_error
+        """Whether the answers are likelier than if they had nothing to do with the items, and not a handful."""
+        return self.num_answers >= _FEWEST and self.gain > self.gain_error
 
 
 class Portfolio:
@@ -153,25 +159,29 @@ class Portfolio:
             if len(last) < _FINALISTS and not any(_alike(quick[name], quick[other]) for other in last):
                 self.say(f"start: {name}, all classifiers")
                 last[name] = self._cotrained(quick[name].clusters, self._all(), ROUNDS)
-        for name, clusters in self.unmoved(last).items():
+        unmoved = self.unmoved(last)
+        for name, clusters in unmoved.items():
             self.say(f"start: {name}")
             last[name] = self._cotrained(clusters, self._all(), 0)
         best, verdict = judge(last, self.answers)
         ahead, error = lead(last[best].scores, last[FEATURES].scores, self.answers)
         if best != FEATURES and ahead < _CLEAR * error:
-            unseen = last[best].scores
-            if best in quick:
-                self.say(f"start: {best}, without each answer in turn")
-                unseen = self._unseen_scores(list(quick).index(best))
+            self.say(f"start: {best}, without each answer in turn")
+            unseen = {name: self._unseen_scores(name, unmoved.get(name)) for name in (best, FEATURES)}
             best, verdict = confirmed(best, unseen, last, verdict, self.answers)
         self.say(f"start: {best} won with {verdict.gain:+.4f} ({verdict.gain_error:.4f}) nats an answer")
         return last[best], verdict
 
-    def _unseen_scores(self, place: int) -> Float[np.ndarray, "P"]:
+    def _unseen_scores(self, name: str, unmoved: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer by a candidate of the same start that is made without it and its fold.
 
-        The scores of a co-trained candidate are too good: the clusters that classifiers learn have come from all
-        answers, those held out among them.
+        The scores of a candidate are too good: the clusters that classifiers learn have come from all answers, those
+        held out among them.
+
+        Parameters
+        ----------
+        name : of a start, or of a candidate with these ``unmoved`` clusters of the annotated items, which no answer has
+            had a part in but for their number
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers)
         for one in range(FOLDS):
@@ -179,9 +189,12 @@ class Portfolio:
             if not (told.any() and asked.any()):
                 continue
             part.answers = _some(self.answers, told)
-            starts = list(part.first_clusters().values())
-            if place < len(starts):
-                found = part._cotrained(starts[place][0], self._all(), ROUNDS)
+            if unmoved is None:
+                first, rounds = part.first_clusters().get(name, (None, []))[0], ROUNDS
+            else:
+                first, rounds = unmoved[np.searchsorted(self.answers.annotated, part.answers.annotated)], 0
+            if first is not None:
+                found = part._cotrained(first, self._all(), rounds)
                 z = found.probabilities(part.answers.annotated)[1][self.answers.annotated]
                 alike = Heard.of(self.answers, told).alike(z)
                 scores[asked] = Heard.of(self.answers, asked).log_likelihood(z, *alike)
@@ -198,10 +211,10 @@ class Portfolio:
         rng = stream(self.seed, "portfolio/cells", self.restart)
         found = {}
         for name, x in self.prepared.items():
-            for share in _CELLS:
+            for amount, share in _CELLS.items():
                 number = max(2, min(round(share * self.most), len(self.answers.annotated) // 2))
                 cells = self._joined(_cells(x, number, rng))
-                found[f"{number} cells of {name} features"] = cells[self.answers.annotated], [name]
+                found[f"{amount} cells of {name} features"] = cells[self.answers.annotated], [name]
         if len(self.answers.annotated) > self.most:
             alone = np.zeros(self.answers.num_items, np.int64)
             alone[self.answers.annotated] = spectral_clusters(self.answers, self.most, 2, rng)[-1].numpy()
@@ -265,39 +278,45 @@ def judge(found: Mapping[str, Candidate], answers: PairAnnotations) -> tuple[str
 
     winner = min(close, key=rank)
     gain, gain_error = lead(found[winner].scores, scores_without_clusters(answers), answers)
-    if FEATURES in found and gain <= gain_error:
+    if FEATURES in found and not (gain > gain_error and answers.num_pairs >= _FEWEST):
         winner = FEATURES
     rows = [
         {"candidate": name, "clusters": one.known.shape[1], "score": one.scores.mean(), "behind": leads[name][0],
          "standard_error": leads[name][1], "answer_power": one.answers.power,
-         "agreement": adjusted_rand_score(found[winner].clusters, one.clusters)}
+         "agreement": adjusted_rand_score(found[winner].clusters, one.clusters), "unseen": np.nan}
         for name, one in found.items()
     ]  # fmt: skip
     table = pd.DataFrame(rows).sort_values("score", ascending=False, ignore_index=True)
-    return winner, Verdict(winner, table, gain, gain_error)
+    return winner, Verdict(winner, table, gain, gain_error, answers.num_pairs)
 
 
 def confirmed(
     best: str,
-    unseen: Float[np.ndarray, "P"],
+    unseen: Mapping[str, Float[np.ndarray, "P"]],
     found: Mapping[str, Candidate],
     verdict: Verdict,
     answers: PairAnnotations,
 ) -> tuple[str, Verdict]:
-    """The same where the best is judged by answers that had no part in it.
+    """The same where the best and the features alone are judged by answers that had no part in either.
 
-    It has to predict them better than the features alone do, and beyond doubt better than if they had nothing to do
-    with the items: of a crowd that guesses a candidate may be ahead by luck, of one that does not each is as likely to
-    be.
+    The best has to predict these answers better than the features alone do, and better than no clusters at all by
+    :data:`_INFORMED` standard errors, so that luck with the answers of people who guess is not taken for knowledge.
+
+    Parameters
+    ----------
+    unseen : scores of both
     """
     without = scores_without_clusters(answers)
-    gain, gain_error = lead(unseen, without, answers)
-    winner = best
-    if lead(unseen, found[FEATURES].scores, answers)[0] <= 0 or gain <= _INFORMED * gain_error:
-        winner = FEATURES
+    ahead, (gain, gain_error) = lead(unseen[best], unseen[FEATURES], answers)[0], lead(unseen[best], without, answers)
+    winner = best if ahead > 0 and gain > _INFORMED * gain_error else FEATURES
+    if winner == FEATURES:
         gain, gain_error = lead(found[FEATURES].scores, without, answers)
-    agreement = [adjusted_rand_score(found[winner].clusters, found[name].clusters) for name in verdict.table.candidate]
-    return winner, Verdict(winner, verdict.table.assign(agreement=agreement), gain, gain_error)
+    names = verdict.table.candidate
+    table = verdict.table.assign(
+        agreement=[adjusted_rand_score(found[winner].clusters, found[name].clusters) for name in names],
+        unseen=[unseen[name].mean() if name in unseen else np.nan for name in names],
+    )
+    return winner, Verdict(winner, table, gain, gain_error, answers.num_pairs)
 
 
 def lead(

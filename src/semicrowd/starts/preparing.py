@@ -10,32 +10,45 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from semicrowd.data.preparation import components
+from semicrowd.random import stream
 
 #: Items that two preparations are compared on, and the correlation of their distances from which on they are one.
 _COMPARED, _THE_SAME = 300, 0.98
+#: A spread of this many rounding errors of the rows' length is none.
+_ROUNDING = 100.0
 
 
 def preparations(features: Float[np.ndarray, "N D"]) -> dict[str, Pipeline]:
-    """Name → fitted preparation; those that change no distance much are left out, none of constant features.
+    """Name → fitted preparation; none where no column varies.
 
     ``standardised`` gives every column variance 1, ``raw`` leaves them, ``unit`` gives every row length 1. All of them
-    then take principal components.
+    then take principal components. ``raw`` and ``unit`` are left out where the distances between items are nearly those
+    of a preparation before, and where nothing varies but rounding: rows that are multiples of one another, made of
+    length 1.
     """
-    ways = {"standardised": [StandardScaler()], "raw": [], "unit": [Normalizer()]}
+    # Centred before principal components are: far from 0 their covariance would be rounding.
+    ways = {"standardised": [], "raw": [], "unit": [Normalizer()]}
     found: dict[str, Pipeline] = {}
     distances: list[np.ndarray] = []
-    some = np.linspace(0, len(features) - 1, min(_COMPARED, len(features))).astype(int)
+    some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED]
     for name, steps in ways.items():
-        pipeline = components(features, *steps, svd_solver="auto")
+        scale = StandardScaler(with_std=name == "standardised")
+        pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
             break
-        prepared = pipeline.fit_transform(features)
-        pair = prepared[some]
+        pair = pipeline.fit(features).transform(features[some])
         squared = ((pair[:, None] - pair[None]) ** 2).sum(-1)[np.triu_indices(len(some), 1)]
-        if squared.std() > 0 and all(np.corrcoef(squared, other)[0, 1] < _THE_SAME for other in distances):
+        lengths = np.square(pipeline[:-2].transform(features[some])).sum(1)
+        rounding = _ROUNDING * np.finfo(lengths.dtype).eps
+        varies = squared.std() > 0 and squared.max() > rounding**2 * lengths.max()
+        if not found or (varies and all(_differ(squared, other) for other in distances)):
             distances.append(squared)
             found[name] = pipeline
     return found
+
+
+def _differ(squared: Float[np.ndarray, "P"], other: Float[np.ndarray, "P"]) -> bool:
+    return other.std() == 0 or bool(np.corrcoef(squared, other)[0, 1] < _THE_SAME)
 
 
 def prepared(pipeline: Pipeline, features: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N C"]:

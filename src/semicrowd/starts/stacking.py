@@ -32,8 +32,10 @@ class StackedSpread(Spread):
     def __call__(self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "N K"]:
         """See :class:`Spread`."""
         used = np.flatnonzero(self.shares >= min(_LEAST_SHARE, self.shares.max()))
-        found = [self._calibrated(int(s), self.spreads[int(s)](items, known)) for s in used]
-        mixture = np.tensordot(self.shares[used] / self.shares[used].sum(), found, 1)
+        mixture = np.zeros((1, known.shape[1]))
+        for s in used:  # one at a time: of a million items each has some hundred MB
+            share = self.shares[s] / self.shares[used].sum()
+            mixture = mixture + share * self._calibrated(int(s), self.spreads[int(s)](items, known))
         return mixture if self.whole is None else self.whole(log_probability(mixture))
 
     def out_of_sample(

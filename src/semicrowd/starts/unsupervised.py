@@ -1,4 +1,4 @@
-"""Clusters of the features alone, in the preparation under which they hang together best."""
+"""Clusters of the features alone, standardised: neither modularity nor silhouette tells which preparation is best."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Unsupervised(NamedTuple):
     Attributes
     ----------
     memberships : [N, K] probabilities
-    preparations, prepared : of the features, by name: the one that was kept
+    preparations, prepared : of the features, by name: the first, standardised one
     said : what the clusters are, in a few words
     """
 

@@ -159,7 +159,8 @@ def _trust(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotatio
             simulated = getattr(answers, f"true_{name}")
             true = np.where(told, in_answers if simulated is None else simulated, np.nan)
             held.append(interval_coverage(people[f"{name}_low"].to_numpy(), people[f"{name}_high"].to_numpy(), true))
-            found[f"{name}_rank"] = worker_rank(people[name].to_numpy(), true) or np.nan
+            rank = worker_rank(people[name].to_numpy(), true)
+            found[f"{name}_rank"] = np.nan if rank is None else rank
         found["interval_coverage"] = float(np.mean(held))
     return {name: round(value, 5) for name, value in found.items() if np.isfinite(value)}
 
