@@ -17,15 +17,12 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import StandardScaler
 
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.crowd_only import CrowdLogistic
 from semicrowd.estimators.generative import BayesSCDC
-from semicrowd.estimators.unsupervised import KMeansOnly
 from semicrowd.files import write_json
-from semicrowd.fitting.result import Assignment, Result
 from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality.__main__ import main
 from semicrowd.pipeline.generality.ablation import ablation
@@ -111,25 +108,6 @@ def test_a_cell_has_the_scores_of_its_fit(tmp_path: Path) -> None:
     assert row["nmi"] == pytest.approx(normalized_mutual_info_score(bunch.target, found), abs=1e-5)
     assert (row["clusters"], row["classes"], row["items"], row["status"]) == (3, 3, 150, "done")
     assert finished(cell, path, 60, any_code=False)
-
-
-def test_a_cell_says_whether_probabilities_and_intervals_mean_what_they_say() -> None:
-    """Four annotators of 40 answers and one of four, who does not count; one item of four is wrong with certainty."""
-    labels, clusters = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])
-    worker = np.r_[np.repeat(np.arange(4), 40), np.full(4, 4)]
-    i, j = np.tile([0, 0, 1, 2], 41), np.tile([1, 2, 3, 3], 41)
-    right = np.random.default_rng(0).random(164) < np.r_[np.repeat([0.95, 0.9, 0.7, 0.6], 40), np.zeros(4)]
-    answers = PairAnnotations.from_arrays(i, j, worker, ((labels[i] == labels[j]) == right).astype(int), num_items=4)
-    sensitivity, specificity = answers.empirical_quality(labels)
-    people = pd.DataFrame({"pairs": [40] * 4 + [4], "sensitivity": sensitivity, "specificity": -specificity})
-    for name, true in (("sensitivity", sensitivity), ("specificity", specificity)):
-        people[f"{name}_low"], people[f"{name}_high"] = true - 0.01, true + np.array([0.01, 0.01, 0.01, -0.005, -0.005])
-    fitted, final = KMeansOnly(2), Assignment(clusters, np.ones(4))
-    fitted.result_, fitted.workers_ = Result(2, final, final), people
-    found = cell_module._trust(fitted, labels, answers)
-    assert found == {
-        "calibration_error": 0.25, "interval_coverage": 0.75, "sensitivity_rank": 1.0, "specificity_rank": -1.0,
-    }  # fmt: skip
 
 
 def test_a_cell_counts_for_its_own_code_alone_unless_it_is_to_be_kept(

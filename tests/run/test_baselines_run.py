@@ -24,6 +24,7 @@ QUICK = (
 )  # fmt: skip
 _NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")
 SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
+CALIBRATION = ["annotated/calibration_error", "final/calibration_error"]
 CLUSTERS = ["clusters/occupied", "clusters/used", "clusters/effective"]
 ENDS = ["seconds/fit", "epochs", "restart/best", "warnings/count"]
 
@@ -52,7 +53,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     metrics = metrics_of(run)
     workers = [f"workers/{name}_mae" for name in ("sensitivity", "specificity")]
     workers += [f"workers/observed_{name}_{of}" for of in ("mae", "rank") for name in ("sensitivity", "specificity")]
-    assert list(metrics) == [*SCORES, *CLUSTERS, *workers, *ENDS]
+    workers += ["workers/sensitivity_coverage", "workers/specificity_coverage"]
+    assert list(metrics) == [*SCORES, *CALIBRATION, *CLUSTERS, *workers, *ENDS]
     assert (metrics["epochs"], metrics["restart/best"]) == (1, 0)
     assert json.loads((run / "status.json").read_text())["status"] == "finished"
 
