@@ -175,8 +175,8 @@ def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alon
     # Ahead of features that know nothing, but no better than luck.
     nothing = {"co-trained": trained, FEATURES: _candidate(4, without - 0.05 + noise)}
     for gain in (-0.1, 0.0, 1.5 * lead(without + noise, without, ANSWERS)[1]):
-        unseen = {"co-trained": without + gain + noise, FEATURES: nothing[FEATURES].scores}
-        best, said = confirmed("co-trained", unseen, nothing, verdict, ANSWERS)
+        both = {"co-trained": without + gain + noise, FEATURES: nothing[FEATURES].scores}
+        best, said = confirmed("co-trained", both, nothing, verdict, ANSWERS)
         assert (best, said.informative) == (FEATURES, False)
 
 
