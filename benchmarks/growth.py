@@ -4,7 +4,6 @@ Fifteen Gaussian kinds in 50 columns; a tenth of the items, at most 100,000, are
 """
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
 from curves import LINEAR, Curve
+from process import measured_apart
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.random import stream
 from semicrowd.starts.nearest import Nearest
@@ -48,9 +48,7 @@ def _list(values: Sequence[float], form: str) -> str:
 
 
 def _measure(items: int) -> dict[str, tuple[float, float, float]]:
-    command = [sys.executable, __file__, str(items)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return {what: tuple(cost) for what, cost in json.loads(done.stdout.splitlines()[-1]).items()}
+    return {what: tuple(cost) for what, cost in measured_apart(__file__, items).items()}
 
 
 def _run(items: int) -> dict[str, tuple[float, float, float]]:

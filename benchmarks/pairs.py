@@ -5,7 +5,6 @@ Half of the items have answers. A step takes 128 of the others, and answers in t
 
 import json
 import resource
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 from curves import LINEAR, Curve
+from process import measured_apart
 from semicrowd.crowd import simulate
 from semicrowd.data import Dataset
 from semicrowd.fitting.module import ClusteringModule
@@ -65,9 +65,7 @@ def _rows(what: str, sizes: Sequence[int], costs: Sequence[Cost]) -> list[tuple[
 
 def _measure(items: int, number: int, steps: int) -> Cost:
     """The cost in a new process, whose peak of memory is nobody else's."""
-    command = [sys.executable, __file__, str(items), str(number), str(steps)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+    return Cost(**measured_apart(__file__, items, number, steps))
 
 
 def _run(items: int, number: int, steps: int) -> Cost:

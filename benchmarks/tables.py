@@ -7,8 +7,6 @@ process of its own, without OMP_NUM_THREADS.
 
 import json
 import math
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -18,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curves import LINEAR, Curve
+from process import measured_apart
 from semicrowd.crowd import simulate
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.random import stream
@@ -93,10 +92,7 @@ def _tasks(size: Size) -> int:
 
 def _measure(model: str, size: Size) -> Cost:
     """In a new process, in the environment that a user has."""
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    command = [sys.executable, __file__, model, *map(str, size)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+    return Cost(**measured_apart(__file__, model, *size, as_a_user=True))
 
 
 def _fit(model: str, size: Size) -> Cost:

@@ -3,10 +3,12 @@
 import hashlib
 import os
 import signal
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,19 @@ from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E4
 from semicrowd.errors import UserError  # noqa: E402
 from semicrowd.models.bayes import BayesSCDC  # noqa: E402
 from semicrowd.models.scdc import SCDC  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def published() -> ModuleType:
+    """The package of other constrained methods, which on import makes NumPy raise on underflow everywhere."""
+    before = np.geterr()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            package: ModuleType = pytest.importorskip("active_semi_clustering")
+            return package
+    finally:
+        np.seterr(**before)
 
 
 @pytest.fixture

@@ -71,8 +71,8 @@ def test_default_fits_of_tables_have_a_time_and_a_slope() -> None:
     assert all(min(float(seconds) for seconds in row[3].split(",")) > 0 for row in growth[1:])
 
 
+@pytest.mark.usefixtures("published")
 def test_mpckmeans_stands_against_the_published_implementation() -> None:
-    pytest.importorskip("active_semi_clustering")
     (rows,) = tables("mpckmeans")
     for _, theirs, ours, ratio, _ in rows[1:]:
         assert min(float(theirs), float(ours), float(ratio)) > 0

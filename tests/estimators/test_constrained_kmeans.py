@@ -1,6 +1,5 @@
 """Constrained k-means against k-means and the package active-semi-supervised-clustering."""
 
-import warnings
 from types import ModuleType
 
 import numpy as np
@@ -12,17 +11,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
-
-
-@pytest.fixture(scope="module")
-def published() -> ModuleType:
-    """The package, which on import makes NumPy raise on underflow everywhere."""
-    before = np.geterr()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        package: ModuleType = pytest.importorskip("active_semi_clustering")
-    np.seterr(**before)
-    return package
 
 
 def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:

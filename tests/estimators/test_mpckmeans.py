@@ -1,6 +1,5 @@
 """MPCK-means against its objective written out, enumeration and the package active-semi-supervised-clustering."""
 
-import warnings
 from itertools import product
 from types import ModuleType
 
@@ -15,17 +14,6 @@ from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators.link_graph import LinkGraph
 from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
-
-
-@pytest.fixture(scope="module")
-def published() -> ModuleType:
-    """The package, which on import makes NumPy raise on underflow everywhere."""
-    before = np.geterr()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        package: ModuleType = pytest.importorskip("active_semi_clustering")
-    np.seterr(**before)
-    return package
 
 
 def _stretched(rng: np.random.Generator, size: int = 40) -> tuple[np.ndarray, np.ndarray]:

@@ -159,3 +159,10 @@ def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate:
     assert table.loc[model.winner_, "agreement"] == pytest.approx(1)
     if not number:
         assert adjusted_rand_score(labels, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("number", [1, 9, 10])
+def test_a_handful_of_answers_is_no_evidence_however_right_they_are(number: int) -> None:
+    answers = crowd(0.99).some(np.arange(number))
+    said = doubts(replace(found(answers), verdict=verdict(SURE, ("kept", 4, 0.0, 0.0, 0.01, 1.0))), answers)
+    assert ["fewer than 10 are no evidence" in line for line in said] == [True] * (number < 10)

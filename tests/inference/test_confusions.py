@@ -13,7 +13,7 @@ from tests.inference.test_placements import placed
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.expfam import beta
-from semicrowd.inference.confusions import RIGHT, WRONG, Confusions, Placed, place
+from semicrowd.inference.confusions import Confusions, Placed, place
 from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.placements import PlacementGraph, SlipStatistics, belief, belief_bound
@@ -91,6 +91,17 @@ def test_the_bound_is_below_the_sum_over_all_kinds_seen_and_true(seed: int) -> N
     assert float(belief_bound(now, unary, graph)) <= total + 1e-9
 
 
+def given_type(found: Placed, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ln p(an annotator's counts [K, K + 1], type) of each type, and the posterior mean of C given it."""
+    types, K = found.types[0], len(counts)
+    joint, means = [], []
+    for (right, wrong), share in zip(types.rows, types.shares, strict=True):
+        prior = np.full((K, K + 1), wrong / K) + (right - wrong / K) * np.eye(K, K + 1)
+        joint.append(np.log(share) + dirichlet_multinomial(prior, counts))
+        means.append((prior + counts) / (prior + counts).sum(1, keepdims=True))
+    return np.array(joint), np.array(means)
+
+
 def tasks_of(groups: list[list[int]], items: list[list[int]], worker: list[int]) -> RelationalBatch:
     """All pairs of each task; the same group, the answer 1."""
     rows = [
@@ -111,20 +122,18 @@ def test_the_evidence_is_near_the_sum_over_everything() -> None:
     for first, last in ((0.9, 0.1), (0.99, 0.01), (0.99, 0.8)):
         p = np.array([[first, 1 - first], [first, 1 - first], [last, 1 - last]])
         found = place(torch.from_numpy(np.log(p))[None], answers, AT_FIRST[:, :1], AT_FIRST[:, :1])
-        prior = np.full((K, K + 1), WRONG / K) + (RIGHT - WRONG / K) * np.eye(K, K + 1)
         total = -np.inf
         for z in itertools.product(range(K), repeat=3):
             for y in itertools.product(range(K + 1), repeat=3):
                 counts = np.zeros((K, K + 1))
                 np.add.at(counts, (list(z), list(y)), 1)
-                rows = gammaln(prior + counts).sum(1) - gammaln((prior + counts).sum(1))
-                rows -= gammaln(prior).sum(1) - gammaln(prior.sum(1))
+                rows = np.logaddexp.reduce(given_type(found, counts)[0])
                 hits = np.zeros((2, 2))
                 for i, j, label in zip(answers.i, answers.j, answers.label, strict=True):
                     same = y[i] == y[j] and y[i] < K
                     hits[0 if same else 1, 0 if same == bool(label) else 1] += 1
                 quality = sum(betaln(10 + right, 1 + wrong) - betaln(10, 1) for right, wrong in hits)
-                total = np.logaddexp(total, np.log(p[range(3), z]).sum() + rows.sum() + quality)
+                total = np.logaddexp(total, np.log(p[range(3), z]).sum() + rows + quality)
         assert float(found.evidence.sum()) == pytest.approx(total, abs=0.5)
         assert float(found.evidence.sum()) < total
 
@@ -151,7 +160,7 @@ def test_of_certain_items_it_is_the_textbook_posterior_of_counts() -> None:
     chance[range(10), labels] = 1 - 1e-9
     # Natural parameters, that of p(z) plus any number: it is normalised.
     found = place(torch.from_numpy(np.log(chance))[None] + 3, answers, AT_FIRST[:, :3], AT_FIRST[:, :3])
-    rows, total = np.full((K, K + 1), WRONG / K) + (RIGHT - WRONG / K) * np.eye(K, K + 1), 0.0
+    total = 0.0
     for m in range(3):
         counts = np.zeros((K, K + 1))
         given = np.zeros((2, 2))  # right and wrong answers about pairs of one kind, then of two
@@ -163,12 +172,13 @@ def test_of_certain_items_it_is_the_textbook_posterior_of_counts() -> None:
                     given[0 if labels[a] == labels[b] else 1, 0] += 1
         if m == 2:
             given += [[-1, 1], [-1, 1]]
-        mean = (rows + counts) / (rows + counts).sum(1, keepdims=True)
+        joint, means = given_type(found, counts)
+        mean = np.tensordot(np.exp(joint - np.logaddexp.reduce(joint)), means, 1)
         np.testing.assert_allclose(found.confusions[0, m], mean, rtol=0.02, atol=2e-3)
         for eta, side in zip(found.quality, given, strict=True):
             np.testing.assert_allclose(beta.to_standard(eta)[0, m], np.array([10, 1]) + side, atol=0.05)
             total += dirichlet_multinomial(np.array([10.0, 1.0]), side)
-        total += dirichlet_multinomial(rows, counts)
+        total += np.logaddexp.reduce(joint)
     assert float(found.evidence.sum()) == pytest.approx(total, abs=0.05)
     # Items that stand in the same tasks have the same part of it.
     for same in ([0, 2], [1, 3], [7], [8]):
@@ -179,7 +189,7 @@ def test_kinds_that_are_taken_for_one_by_loops() -> None:
     rng = np.random.default_rng(3)
     rows = torch.from_numpy(rng.dirichlet(np.ones(4), (2, 3, 3)))
     nothing = torch.zeros(0)
-    found = Placed(nothing, (), rows, nothing).same()
+    found = Placed(nothing, (), rows, (), nothing).same()
     for r, m, a, b in np.ndindex(2, 3, 3, 3):  # "alone", the fourth, is equal to no other item's
         expected = sum(float(rows[r, m, a, k] * rows[r, m, b, k]) for k in range(3))
         assert float(found[r, m, a, b]) == pytest.approx(expected)
@@ -228,8 +238,9 @@ def test_rows_hold_every_placement_once_however_many_turns_there_were() -> None:
     assert placements is not None
     for m, kind in np.ndindex(6, 3):
         number = int(((placements.worker == m) & (kinds[placements.item] == kind)).sum())
-        never = (WRONG / 3) / (RIGHT + WRONG + number)
-        assert float(found.confusions[0, m, kind].min()) == pytest.approx(never, rel=0.01)
+        total = found.types[0].rows.sum(1) + number
+        never = found.types[0].rows[:, 1] / 3 / total
+        assert never.min() * 0.99 <= float(found.confusions[0, m, kind].min()) <= never.max() * 1.01
 
 
 def test_two_kinds_that_half_of_the_crowd_merge_have_more_evidence_apart() -> None:

@@ -10,7 +10,7 @@ from tests.small_fits import SmallFit
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
-from semicrowd.expfam.beta_fit import HYPERPRIOR_SD
+from semicrowd.expfam.shared_prior import HYPERPRIOR_SD
 from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.settings.model import BayesSettings

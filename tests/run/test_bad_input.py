@@ -57,6 +57,9 @@ def refused(done: "CompletedProcess[str]", *said: str) -> None:
         ("hydra.run.dir=items.csv/run", ["items.csv/run", "Not a directory"]),
         ("-m seed=5-1", ["5-1", "backwards"]),
         ("-m foo=1,2", ["foo"]),
+        ("~data", ["~data", "data=…"]),
+        ("data=table data.path=a=b.csv", ["data.path=a=b.csv", """'data.path="a=b.csv"'"""]),
+        ("data=table data.path=a,b.csv", ["data.path=a,b.csv", """'data.path="a,b.csv"'"""]),
     ],
 )
 def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, said: list[str]) -> None:

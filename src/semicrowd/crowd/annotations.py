@@ -1,7 +1,7 @@
 """Answers of crowd workers to "are these two the same kind of thing?"."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,6 +70,17 @@ class PairAnnotations:
         """The annotated items numbered on their own, and graphs of the answers; made once."""
         return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators, self.task)
 
+    @cached_property
+    def pair(self) -> np.ndarray:
+        """[P] number of the pair that an answer is about, from 0; a pair is one in whichever order its items are."""
+        low, high = np.minimum(self.i, self.j), np.maximum(self.i, self.j)
+        return np.unique(low * self.num_items + high, return_inverse=True)[1]
+
+    @cached_property
+    def question(self) -> np.ndarray:
+        """[P] number of what was answered as a whole, from 0: the task or, without tasks, the pair."""
+        return self.pair if self.task is None else np.unique(self.task, return_inverse=True)[1]
+
     @property
     def annotated(self) -> np.ndarray:
         """Sorted ids of the items that some answer is about, int64."""
@@ -78,6 +89,17 @@ class PairAnnotations:
     def __getstate__(self) -> dict[str, Any]:
         """The answers alone: a copy makes its own index."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def some(self, rows: np.ndarray) -> "PairAnnotations":
+        """The answers of ``rows``, their tasks numbered anew; items and annotators keep their numbers."""
+        i, j, worker, label = (one[rows] for one in (self.i, self.j, self.worker, self.label))
+        task = None if self.task is None else np.unique(self.task[rows], return_inverse=True)[1]
+        return replace(self, i=i, j=j, worker=worker, label=label, task=task, notes=())
+
+    def judged_by(self, labels: np.ndarray) -> "PairAnnotations":
+        """The same with each annotator's share of right answers, by true classes [N], as the truth about them."""
+        sensitivity, specificity = self.empirical_quality(labels)
+        return replace(self, true_sensitivity=sensitivity, true_specificity=specificity)
 
     def empirical_quality(self, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sensitivity and specificity of each annotator in the answers that there are, given what the items are.

@@ -6,7 +6,7 @@ Pairs of kinds that look alike are taken for one now and then by everybody. Some
 those that are asked for; some do not look at all; some copy. All of them guess more often the longer they work.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -118,10 +118,10 @@ def realistic(
     chance = np.where(people.constant[:, None] >= 0, people.constant[:, None], chance)
     answer = (rng.random(pair.shape) < chance)[people.copied]
     i, j = (items[ends[people.copied]].ravel() for ends in (first, second))
-    return _judged(PairAnnotations.from_arrays(
+    return PairAnnotations.from_arrays(
         i, j, np.repeat(np.arange(s.num_annotators), count), answer.ravel(), num_items=len(labels), simulated=True,
         source="realistic (simulated)",
-    ), labels)  # fmt: skip
+    ).judged_by(labels)  # fmt: skip
 
 
 def realistic_tasks(
@@ -162,11 +162,11 @@ def realistic_tasks(
         j.append(items[members[t][second]])
         answer.append(groups[t][first] == groups[t][second])
     count = [len(part) for part in answer]
-    return _judged(PairAnnotations.from_arrays(
+    return PairAnnotations.from_arrays(
         np.concatenate(i), np.concatenate(j), np.repeat([m for m, _ in rows], count), np.concatenate(answer),
         task=np.repeat(np.arange(len(rows)), count), num_items=len(labels), simulated=True,
         source="realistic_tasks (simulated)",
-    ), labels)  # fmt: skip
+    ).judged_by(labels)  # fmt: skip
 
 
 def _grouped(
@@ -190,9 +190,3 @@ def _grouped(
 def _position(count: int) -> np.ndarray:
     """From 0 to 1, of a single answer 0."""
     return np.linspace(0, 1, count) if count > 1 else np.zeros(count)
-
-
-def _judged(answers: PairAnnotations, labels: np.ndarray) -> PairAnnotations:
-    """With the rates of right answers as the truth about the annotators."""
-    sensitivity, specificity = answers.empirical_quality(labels)
-    return replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)

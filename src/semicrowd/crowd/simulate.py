@@ -117,8 +117,7 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
     if s.misplaced or habits.merged or habits.guesses.any():
-        alpha, beta = answers.empirical_quality(labels)
-        answers = replace(answers, true_sensitivity=alpha, true_specificity=beta)
+        answers = answers.judged_by(labels)
     return flip_annotators(answers, s.flipped, rng)
 
 

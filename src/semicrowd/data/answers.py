@@ -1,7 +1,6 @@
 """Answers by the name of their origin."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.experts import experts
 from semicrowd.data import Dataset
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
@@ -37,8 +37,8 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
 
     Parameters
     ----------
-    kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``realistic``, ``realistic_tasks``, ``labels`` (simulated);
-        ``crowd`` (real, those of the data, which MNIST and some .npz files have) or ``file``
+    kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``realistic``, ``realistic_tasks``, ``experts``, ``labels``
+        (simulated); ``crowd`` (real, those of the data, which MNIST and some .npz files have) or ``file``
     seed : of the run; the simulators, and what ``crowd`` leaves to chance, draw from its streams "annotations"
     root : data root
     options : of the kind; see :mod:`semicrowd.settings.sources`
@@ -67,6 +67,10 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
             "expected a column label, or annotations=file with answers of people"
         )
     rng = stream(seed, "annotations")
+    if kind == "experts":
+        if data.missing:
+            raise UserError(f"annotations=experts: {data.missing}; expected features without missing values")
+        return experts(data.features, data.labels, rng, **vars(settings))
     if kind in _BY_ANOTHER_AXIS:
         return _BY_ANOTHER_AXIS[kind](data.labels, rng, data.other_labels, **vars(settings))
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
@@ -115,8 +119,7 @@ def _judged(
 ) -> PairAnnotations:
     """With the truth about the annotators where labels are known, some of them flipped."""
     if labels is not None:
-        sensitivity, specificity = answers.empirical_quality(labels)
-        answers = replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
+        answers = answers.judged_by(labels)
     return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
 
 

@@ -10,18 +10,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.cotraining import folds_of_answers
-from semicrowd.starts.portfolio import lead
+from semicrowd.starts.portfolio import FEWEST, lead
 
 #: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
 SHARE = 0.1
-#: Fewest held-out answers that say something of clusters.
-FEWEST = 10
 #: Shares of the prediction by clusters that are tried.
 _SHARES = np.linspace(0, 1, 21)
 
@@ -53,7 +51,7 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
     asked = _held_out(answers)
     if asked.sum() < FEWEST:
         return None
-    return _some(answers, ~asked), _some(answers, asked)
+    return answers.some(~asked), answers.some(asked)
 
 
 def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
@@ -93,7 +91,7 @@ def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]
 
 
 def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:
-    unit = _units(answers)
+    unit = answers.question
     order = np.argsort(unit, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
     left, asked = np.bincount(answers.worker, minlength=answers.num_annotators), np.zeros(answers.num_pairs, bool)
@@ -107,20 +105,3 @@ def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:
         if not wanted:
             break
     return asked
-
-
-def _units(answers: PairAnnotations) -> Int[np.ndarray, "P"]:
-    """What is held out as a whole."""
-    if answers.task is not None:
-        return np.unique(answers.task, return_inverse=True)[1]
-    low, high = np.minimum(answers.i, answers.j), np.maximum(answers.i, answers.j)
-    return np.unique(low * answers.num_items + high, return_inverse=True)[1]
-
-
-def _some(answers: PairAnnotations, rows: Bool[np.ndarray, "P"]) -> PairAnnotations:
-    """Some of the answers, their tasks numbered anew; the annotators keep their numbers."""
-    task = None if answers.task is None else np.unique(answers.task[rows], return_inverse=True)[1]
-    return replace(
-        answers, i=answers.i[rows], j=answers.j[rows], worker=answers.worker[rows], label=answers.label[rows],
-        task=task, notes=(),
-    )  # fmt: skip

@@ -13,7 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.portfolio import FEWEST, Verdict
 
 #: A cluster with more of the items than this has almost all.
 _ALMOST_ALL = 0.95
@@ -39,7 +39,8 @@ def doubts(found: Result, answers: PairAnnotations | None, held_out: Gain | None
         return lines
     verdict = found.verdict
     gain = held_out if verdict is None else Gain(verdict.gain, verdict.gain_error)
-    silent = _no_gain(gain) if gain is not None else _no_weight(found.workers, found.best, answers)
+    silent = _too_few(answers) if verdict is not None else None
+    silent = silent or (_no_gain(gain) if gain is not None else _no_weight(found.workers, found.best, answers))
     if silent:
         # Whether features agree with such answers, and which candidate they prefer, is chance.
         said = "take the clusters for those of the features alone, and do not rely on workers.csv"
@@ -57,6 +58,11 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
             f"one cluster has {100 * share:.1f} % of the items: no kinds were told apart; give features that differ "
             "between the kinds, or more answers about items of several kinds"
         )
+
+
+def _too_few(answers: PairAnnotations) -> str | None:
+    number = answers.num_pairs
+    return f"fewer than {FEWEST} are no evidence, and there are {number}" if number < FEWEST else None
 
 
 def _no_gain(gain: Gain) -> str | None:

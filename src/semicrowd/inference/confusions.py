@@ -7,13 +7,14 @@ model of Dawid & Skene (1979) on kinds that show only in pairs; :mod:`.placement
 the rows.
 
 As there, q(z, y) has one factor for each item, q(z_i) Π_t q(y_ti | z_i), in which y given z is exact. C, α and β are at
-their posterior means.
+their posterior means; the prior of C is fitted to the crowd (:mod:`.confusion_types`).
 
 Axes: R restarts, n items, U placements, P answers, K kinds, M annotators.
 """
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -22,13 +23,14 @@ from torch.nn.functional import pad
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import QUALITY_PRIOR, agreement_by_annotator, pair_evidence, quality_posterior
 from semicrowd.expfam import beta, dirichlet
+from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.message_passing import Found, infer_placed
 from semicrowd.inference.placements import RARE, first_belief, graph_of_tasks
 
-#: Pseudo-placements of a row: on the diagonal, and on all that is beside it together.
-RIGHT, WRONG = 9.0, 1.0
 #: Turns of who the items are, then what their annotators are like; and of each, sweeps and the change that ends them.
 _TURNS, _SWEEPS, _TOLERANCE = 10, 20, 1e-3
+#: Change of ln of the pseudo-placements that ends the turns, too.
+_SETTLED = 0.05
 
 
 class Confusions(NamedTuple):
@@ -81,6 +83,7 @@ class Placed(NamedTuple):
     log_z : [R, n, K], ln q(z)
     quality : natural parameters of q(α) and q(β), of perceived kinds, [R, M, 2] each
     confusions : [R, M, K, K + 1], C_m(l, k) at its posterior mean
+    types : the prior of C, of each restart
     evidence : [R, n], ln p(answers) given p(z), each item's part of it and an even share of what belongs to the
         annotators: the variational bound with C, α and β summed out at their expected counts
     """
@@ -88,6 +91,7 @@ class Placed(NamedTuple):
     log_z: Tensor
     quality: tuple[Tensor, ...]
     confusions: Tensor
+    types: tuple[Types, ...]
     evidence: Tensor
 
     def same(self) -> Float[Tensor, "R M K K"]:
@@ -112,26 +116,28 @@ def place(
     """
     (R, _, K), M, placements = unary.shape, sensitivity.shape[1], answers.placements
     assert placements is not None
-    rows = torch.full((K, K + 1), WRONG / K).to(unary).diagonal_scatter(torch.full((K,), RIGHT).to(unary))
+    types = (Types.usual(),) * R
     prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
     every = agreement_by_annotator(unary.new_ones(1, len(answers.label)), answers.worker, answers.label, M)[0]
     counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
     quality: tuple[Tensor, ...] = ()
     found: Found | None = None
-    before = unary.new_zeros(())
+    before, settled = unary.new_zeros(()), False
     for turn in range(_TURNS):
-        confusions = rows + counts
-        confusions = confusions / confusions.sum(-1, keepdim=True)
+        confusions = torch.stack([one.mean(own) for one, own in zip(types, counts, strict=True)])
         alpha, beta_ = (one.to(unary) for one in expected)
         weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
         graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
         found = infer_placed(unary, graph, found, _SWEEPS, _TOLERANCE)
         assert found.heard is not None
         z, heard = found.log_z.exp(), graph.statistics.hearing(found.heard)
-        if turn == _TURNS - 1 or (z - before).abs().max() < _TOLERANCE:
+        if turn == _TURNS - 1 or (settled and (z - before).abs().max() < _TOLERANCE):
             break
         before, own = z, z[:, placements.item]
         counts = torch.zeros_like(counts).index_add(1, placements.worker, own[..., None] * heard.conditional)
+        earlier, types = types, tuple(one.fitted(own) for one, own in zip(types, counts, strict=True))
+        pairs = zip(types, earlier, strict=True)
+        settled = max(np.abs(np.log(new.rows / old.rows)).max() for new, old in pairs) < _SETTLED
         agreement = graph.answers.agreement(heard.kind(own))
         same = agreement_by_annotator(agreement, answers.worker, answers.label, M)
         quality = quality_posterior(prior, prior, same, every)
@@ -141,11 +147,13 @@ def place(
     now = first_belief(found.log_z, graph, found.heard)
     evidence = (now.z * (unary.log_softmax(-1) - now.log_z)).sum(-1) + now.value
     evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
-    annotators = _gain(rows, counts, confusions.log()).sum((1, 2))
+    rows = torch.stack([one.evidence(own) for one, own in zip(types, counts, strict=True)])
+    annotators = (rows - (counts * confusions.log()).sum((-1, -2))).sum(1)
     for eta in quality:
         shape, at_first = beta.to_standard(eta), beta.to_standard(prior)
         annotators = annotators + _gain(at_first, shape - at_first, beta.expected_statistics(eta)).sum(1).to(unary)
-    return Placed(found.log_z, quality, confusions, evidence + annotators[:, None] / unary.shape[1])
+    evidence = evidence + annotators[:, None] / unary.shape[1]
+    return Placed(found.log_z, quality, confusions, types, evidence)
 
 
 def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
-from semicrowd.expfam.beta_fit import common_beta
+from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.expfam.beta_fit import common_beta
+from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY
 
 

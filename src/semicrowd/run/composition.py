@@ -103,7 +103,9 @@ def composed(overrides: Sequence[str]) -> Given:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for group in (*CHOSEN, *FIXED):
-        settings = content[group]
+        settings = content.get(group)
+        if settings is None:
+            raise UserError(f"~{group}: no run without it; choose one with {group}=… (--help lists them)")
         if not isinstance(settings, dict):
             raise UserError(f"{group}={settings}: no such {group}")
         if group in CHOSEN:

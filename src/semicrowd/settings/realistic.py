@@ -90,3 +90,17 @@ class RealisticTasksSettings(EffectSettings):
     def sizes(self) -> tuple[int, int]:
         """Least and most items of a task."""
         return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
+
+
+@dataclass(frozen=True)
+class ExpertsSettings(Settings):
+    """Simulated: random pairs, judged by networks that know next to nothing of some kinds (Zhang & Chen 2026)."""
+
+    group = "annotations"
+
+    num_annotators: int = setting(3, "M; the kinds are shared out among them, to be blind to", whole(2))
+    pairs_per_annotator: int = setting(3000, "distinct pairs that each of them answers", whole(1))
+    num_annotated: int | None = setting(None, "items that the pairs are made of; null: all", whole(2), optional=True)
+    familiar: float = setting(0.1, "share of the items of a kind whose labels an expert has learnt from", _SHARE)
+    unfamiliar: float = setting(0.0001, "the same of the kinds that the expert is blind to; one at least", _SHARE)
+    corrupted: float = setting(0.3, "share of the answers that a fair coin's take the place of", _SHARE)

@@ -11,7 +11,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
-from semicrowd.settings.realistic import RealisticSettings, RealisticTasksSettings
+from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
 
 #: Tasks of MNIST's crowd.
 CROWD_TASKS = 91
@@ -349,6 +349,7 @@ ANSWERS: dict[str, type[Settings]] = {
     "tasks": TasksSettings,
     "realistic": RealisticSettings,
     "realistic_tasks": RealisticTasksSettings,
+    "experts": ExpertsSettings,
     "labels": LabelSettings,
     "crowd": CrowdSettings,
     "file": FileSettings,

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import beta
-from semicrowd.expfam.beta_fit import common_beta
+from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.graph import FixedPairGraph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.global_posterior import USUAL_QUALITY

@@ -144,15 +144,11 @@ def scores_without_clusters(answers: PairAnnotations) -> Float[np.ndarray, "P"]:
     return scores
 
 
-def folds_of_answers(answers: PairAnnotations) -> Int[np.ndarray, "P"]:
+def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.ndarray, "P"]:
     """The fold of each answer: those of a task together, else those about a pair."""
-    unit = answers.task
-    if unit is None:
-        unit = np.minimum(answers.i, answers.j) * answers.num_items + np.maximum(answers.i, answers.j)
-    unit = np.unique(unit, return_inverse=True)[1]
-    number = int(unit.max()) + 1
+    number = int(answers.question.max()) + 1
     # Always the same folds, or the standard error of a difference would hold their noise.
-    return (np.random.default_rng(0).permutation(number) % FOLDS)[unit]
+    return (np.random.default_rng(0).permutation(number) % folds)[answers.question]
 
 
 def _used(known: np.ndarray) -> np.ndarray:

@@ -4,6 +4,8 @@ Embeddings have columns in one unit, which scaling would spoil; tables have colu
 hide each other unscaled; of texts and pictures the direction may say more than the length.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Float
 from sklearn.pipeline import Pipeline
@@ -18,8 +20,8 @@ _COMPARED, _THE_SAME = 300, 0.98
 _ROUNDING = 100.0
 
 
-def preparations(features: Float[np.ndarray, "N D"]) -> dict[str, Pipeline]:
-    """Name → fitted preparation; none where no column varies.
+def preparations(features: Float[np.ndarray, "N D"]) -> Iterator[tuple[str, Pipeline]]:
+    """Names and fitted preparations, each fitted when it is asked for; none where no column varies.
 
     ``standardised`` gives every column variance 1, ``raw`` leaves them, ``unit`` gives every row length 1. All of them
     then take principal components. ``raw`` and ``unit`` are left out where the distances between items are nearly those
@@ -28,23 +30,21 @@ def preparations(features: Float[np.ndarray, "N D"]) -> dict[str, Pipeline]:
     """
     # Centred before principal components are: far from 0 their covariance would be rounding.
     ways = {"standardised": [], "raw": [], "unit": [Normalizer()]}
-    found: dict[str, Pipeline] = {}
     distances: list[np.ndarray] = []
     some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED]
     for name, steps in ways.items():
         scale = StandardScaler(with_std=name == "standardised")
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
-            break
+            return
         pair = pipeline.fit(features).transform(features[some])
         squared = ((pair[:, None] - pair[None]) ** 2).sum(-1)[np.triu_indices(len(some), 1)]
         lengths = np.square(pipeline[:-2].transform(features[some])).sum(1)
         rounding = _ROUNDING * np.finfo(lengths.dtype).eps
         varies = squared.std() > 0 and squared.max() > rounding**2 * lengths.max()
-        if not found or (varies and all(_differ(squared, other) for other in distances)):
+        if not distances or (varies and all(_differ(squared, other) for other in distances)):
             distances.append(squared)
-            found[name] = pipeline
-    return found
+            yield name, pipeline
 
 
 def _differ(squared: Float[np.ndarray, "P"], other: Float[np.ndarray, "P"]) -> bool:

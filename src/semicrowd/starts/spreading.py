@@ -2,7 +2,7 @@
 
 Each takes rows of items and their cluster probabilities [n, K] and gives probabilities [N, K] of all items, those rows
 too, each from its features alone. They differ in what they expect of the features: straight borders, neighbours of one
-kind, or Gaussian clusters.
+kind, or Gaussian clusters (and, in starts/two_way.py, something else that shows beside the clusters).
 
 Time and memory grow in proportion to the number of items, up to a million of them. What is learned is learned from the
 annotated items and from a random sample of the others, which are all of them until there are many; what has been
@@ -84,7 +84,7 @@ class _Learner(Spread):
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
         """See :class:`Spread`."""
         learned, found = self.learn(items, known), np.empty((self.num_items, known.shape[1]))
-        for piece in _pieces(np.arange(self.num_items)):
+        for piece in in_pieces(np.arange(self.num_items)):
             found[piece] = learned(piece)
         return found
 
@@ -110,7 +110,7 @@ class LogisticSpread(_Learner):
 
         def learned(rows: np.ndarray) -> np.ndarray:
             found = np.full((len(rows), K), _LEAST)
-            for piece in _pieces(np.arange(len(rows))):
+            for piece in in_pieces(np.arange(len(rows))):
                 found[piece[:, None], regression.classes_] = regression.predict_proba(self.features[rows[piece]])
             return found
 
@@ -237,7 +237,7 @@ class GaussianSpread(_Learner):
     def _of_rows(self, mode: Mode, used: np.ndarray) -> Learned:
         def learned(rows: np.ndarray) -> np.ndarray:
             found = np.full((len(rows), len(used)), _LEAST)
-            for piece in _pieces(np.arange(len(rows))):
+            for piece in in_pieces(np.arange(len(rows))):
                 x = self.x[rows[piece]].astype(np.float64)
                 found[piece[:, None], np.flatnonzero(used)] = softmax(mode.log_density(x), axis=1)
             return found
@@ -250,7 +250,8 @@ def told_by_fold(known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]) ->
     return np.where((fold == np.arange(int(fold.max()) + 1)[:, None])[..., None], 0.0, known)
 
 
-def _pieces(rows: Int[np.ndarray, "n"]) -> list[Int[np.ndarray, "m"]]:
+def in_pieces(rows: Int[np.ndarray, "n"]) -> list[Int[np.ndarray, "m"]]:
+    """Rows, some at a time."""
     return [rows[first : first + _PIECE] for first in range(0, len(rows), _PIECE)]
 
 

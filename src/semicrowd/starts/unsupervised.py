@@ -33,10 +33,9 @@ def clusters_of_preparations(
     features: Float[np.ndarray, "N D"], rng: np.random.Generator, say: Callable[[str], None], most: int | None = None
 ) -> Unsupervised:
     """At most ``most`` clusters of the items."""
-    ways = preparations(features)
-    if not ways:
+    name, pipeline = next(preparations(features), ("none", None))
+    if pipeline is None:
         return Unsupervised(np.ones((len(features), 1)), {}, {}, "no feature varies: one cluster")
-    name, pipeline = next(iter(ways.items()))
     x = prepared(pipeline, features)
     most = min(most or most_clusters(len(features)), len(features) - 1)
     clusters, said = clusters_of_features(x, max(most, 2), rng)

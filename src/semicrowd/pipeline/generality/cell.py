@@ -62,9 +62,9 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
     assert data.labels is not None
     row |= {"items": data.num_items, "features": data.num_features, "classes": data.num_classes}
     row |= {"answers": 0 if answers is None else answers.num_pairs}
-    features, estimator = _prepared(cell, data)
     started = time.perf_counter()
     try:
+        features, estimator = _prepared(cell, data)
         with _limited(limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator.fit(features, answers)

@@ -21,7 +21,8 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         options = sorted(error.options or [])
         return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
     if isinstance(error, OverrideParseException):
-        return UserError(f"{error.override}: cannot be read; expected <setting>=<value>, such as seed=0")
+        hint = _quoted(str(error.override)) or "expected <setting>=<value>, such as seed=0"
+        return UserError(f"{error.override}: cannot be read; {hint}")
     text = str(error)
     if "Config group override must be" in text:
         return UserError("a group was set to null; expected the name of one of its choices (--help lists them)")
@@ -39,8 +40,18 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
     if "Ambiguous value for argument" in text:
         argument = re.search(r"argument '([^']+)'", text)
-        return UserError(f"{argument[1] if argument else 'a list of values'}: several values need -m")
+        quoted = _quoted(argument[1]) if argument else None
+        said = f"{argument[1] if argument else 'a list of values'}: several values need -m"
+        return UserError(f"{said}; {quoted}" if quoted else said)
     return UserError(" ".join(text.split("\n")[0].split()).rstrip(".") or type(error).__name__)
+
+
+def _quoted(override: str) -> str | None:
+    """How the shell is told of a path with a sign that Hydra takes for its own."""
+    key, _, value = override.partition("=")
+    if not key.endswith("path") or '"' in value or not set(value) & set("=,(){}[]: "):
+        return None
+    return f"""a path with such a sign is put in two kinds of quotes: '{key}="{value}"'"""
 
 
 def is_mistake(error: BaseException) -> bool:

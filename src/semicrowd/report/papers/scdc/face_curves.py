@@ -18,7 +18,7 @@ NUMBER = "pairs_per_annotator"
 MODELS = {
     "scdc": "SCDC",
     "bayes": "BayesSCDC",
-    "scdc_start": "SCDC's start, not trained",
+    "cotrain": "co-training, not told four",
     "scdc_paper": "SCDC, protocol paper",
     "bayes_paper": "BayesSCDC, protocol paper",
     "mcvc": "MCVC",
