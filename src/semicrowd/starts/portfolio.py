@@ -46,8 +46,10 @@ _FINALISTS = 3
 _SEEN = 20_000
 #: Standard errors by which a co-trained candidate is ahead of the features alone beyond doubt.
 _CLEAR = 5.0
-#: Standard errors by which answers that had no part in a candidate are likelier under it than without clusters.
+#: Standard errors by which a candidate that answers have made has to be better than none, on two counts together.
 _INFORMED = 2.0
+#: Least standard error.
+_TINY = 1e-9
 #: Folds of the answers, each of which is left out once where candidates are made anew: of few answers that are often
 #: wrong nine tenths lead to the clusters where four fifths do not.
 _UNSEEN_FOLDS = 10
@@ -306,8 +308,10 @@ def confirmed(
 ) -> tuple[str, Verdict]:
     """The same where the best and the features alone are judged by answers that had no part in either.
 
-    The best has to predict these answers better than the features alone do, and better than no clusters at all by
-    :data:`_INFORMED` standard errors, so that luck with the answers of people who guess is not taken for knowledge.
+    The best has to predict these answers better than the features alone do. And luck with the answers of people who
+    guess must not be taken for knowledge. Two scores speak of that: how far ahead of the features alone the best is as
+    it was found, and how far ahead of no clusters made anew. The one is too good, since all answers have led to the
+    clusters; the other too bad, since fewer have. Their z values together (Stouffer) have to be :data:`_INFORMED`.
 
     Parameters
     ----------
@@ -315,7 +319,9 @@ def confirmed(
     """
     without = scores_without_clusters(answers)
     ahead, (gain, gain_error) = lead(unseen[best], unseen[FEATURES], answers)[0], lead(unseen[best], without, answers)
-    winner = best if ahead > 0 and gain > _INFORMED * gain_error else FEATURES
+    found_ahead, found_error = lead(found[best].scores, found[FEATURES].scores, answers)
+    both = (found_ahead / max(found_error, _TINY) + gain / max(gain_error, _TINY)) / np.sqrt(2)
+    winner = best if ahead > 0 and both > _INFORMED else FEATURES
     if winner == FEATURES:
         gain, gain_error = lead(found[FEATURES].scores, without, answers)
     names = verdict.table.candidate
