@@ -18,6 +18,7 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.models.scdc import SCDC
+from semicrowd.nets import MLP
 from semicrowd.settings.model import BayesSettings
 from semicrowd.settings.training import TrainingSettings
 from semicrowd.starts.portfolio import Verdict
@@ -66,16 +67,18 @@ def test_samples_of_scdc_come_from_their_cluster(scdc: Callable[..., SmallFit[SC
     fit = scdc(K=4, restarts=2)
     fit.begin()
     model = fit.model
+    net = model.decoder.net
+    assert isinstance(net, MLP)
     with torch.no_grad():
-        for layer in model.decoder.net.hidden.parameters():
+        for layer in net.hidden.parameters():
             layer.zero_()  # the skip is left, and the heads' biases
     number = 20000
     samples = model.sample(number, torch.Generator().manual_seed(0))
-    assert model.decoder.net.skip is not None
-    _, bias, *_ = (parameter.detach() for parameter in model.decoder.net.heads.parameters())
+    assert net.skip is not None
+    _, bias, *_ = (parameter.detach() for parameter in net.heads.parameters())
     scale = model._scale().detach()
     for r in range(2):
-        skip = model.decoder.net.skip[r].detach()
+        skip = net.skip[r].detach()
         for k in range(4):
             expected = model.location[r, k].detach() @ skip + bias[r]
             covariance = skip.T @ scale[r, k] @ scale[r, k].T @ skip

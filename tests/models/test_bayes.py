@@ -21,6 +21,7 @@ from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
 from semicrowd.models.training_data import Part
+from semicrowd.nets import MLP
 
 Fit = SmallFit[BayesSCDC]
 Build = Callable[..., Fit]
@@ -261,12 +262,14 @@ def test_expected_weights_are_those_of_the_dirichlet(bayes: Build) -> None:
 def test_generated_samples_come_from_their_cluster(bayes: Build) -> None:
     """With a linear decoder the samples' mean is the image of the component's location."""
     model = bayes().model
+    net = model.decoder.net
+    assert isinstance(net, MLP)
     with torch.no_grad():
-        for parameter in model.decoder.net.hidden.parameters():
+        for parameter in net.hidden.parameters():
             parameter.zero_()
     location = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0]
     samples = model.sample(4000, torch.Generator().manual_seed(0))[0].double()
-    assert model.decoder.net.skip is not None
-    expected = location[0] @ model.decoder.net.skip[0].detach().double()
+    assert net.skip is not None
+    expected = location[0] @ net.skip[0].detach().double()
     error = samples.std(1) / 4000**0.5
     assert ((samples.mean(1) - expected).abs() < 5 * error).all()

@@ -7,7 +7,7 @@ from torch.func import functional_call
 from torch.nn.functional import conv2d, linear
 
 from semicrowd.nets import ConvNet
-from semicrowd.nets.conv import ConvBody, RestartConv
+from semicrowd.nets.conv import ConvBody, ResidualBlock, RestartConv
 from semicrowd.nets.mlp import RestartLinear, set_precision
 
 
@@ -27,6 +27,11 @@ def shaken(net: nn.Module) -> None:
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
 
 
+def small_net(*seeds: int, skip: bool = True) -> ConvNet:
+    drawn = generators(*seeds)
+    return ConvNet(ConvBody((9, 8), (3, 4), 1, drawn), (6,), (2, 5), drawn, skip)
+
+
 def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
     """Restart r's maps [B, C, h, w] of images [B, C, H, W], by torch's own convolutions."""
 
@@ -38,8 +43,8 @@ def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
     for layer in net.down:
         maps = conv(layer, maps, 2).relu()
     for block in net.blocks:
-        first, second = block.children()
-        maps = (maps + conv(second, conv(first, maps, 1).relu(), 1)).relu()
+        assert isinstance(block, ResidualBlock)
+        maps = (maps + conv(block.second, conv(block.first, maps, 1).relu(), 1)).relu()
     return maps
 
 
@@ -75,13 +80,10 @@ def test_untrained_layers_keep_the_scale_of_their_input() -> None:
 
 @pytest.mark.parametrize("skip", [False, True])
 def test_restarts_in_one_network_are_as_many_single_networks(skip: bool) -> None:
-    def build(*seeds: int) -> ConvNet:
-        return ConvNet((9, 8), (3, 4), 1, 6, (2, 5), generators(*seeds), skip)
-
     shared, own = normal(7, 72), normal(3, 7, 72, seed=6)
-    net = build(1, 2, 3)
+    net = small_net(1, 2, 3, skip=skip)
     for r, seed in enumerate((1, 2, 3)):
-        alone = build(seed)
+        alone = small_net(seed, skip=skip)
         for items, mine in ((shared, shared), (own, own[r])):
             for together, single in zip(net(items), alone(mine), strict=True):
                 torch.testing.assert_close(together[r], single[0], atol=1e-5, rtol=1e-5)
@@ -103,7 +105,7 @@ def test_a_body_is_what_torch_computes_for_images_of_any_size(image_shape: tuple
 
 
 def test_heads_see_the_body_through_one_layer_and_the_first_sees_the_pixels() -> None:
-    net = ConvNet((9, 8), (3, 4), 1, 6, (2, 5), generators(1, 2))
+    net = small_net(1, 2)
     shaken(net)
     items = normal(7, 72)
     outputs, features = net(items), net.body(items)
@@ -138,7 +140,8 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
 def test_bfloat16_is_close_to_float32() -> None:
     """A rounding error of at most 2⁻⁹ in each of a few layers, in the outputs and in the gradient."""
-    net = ConvNet((28, 28), (16, 32), 1, 128, (8, 8), generators(1, 2))
+    drawn = generators(1, 2)
+    net = ConvNet(ConvBody((28, 28), (16, 32), 1, drawn), (128,), (8, 8), drawn)
     items = torch.rand(32, 784, generator=torch.Generator().manual_seed(3))
     results = {}
     for precision in ("float32", "bfloat16"):
@@ -156,7 +159,8 @@ def test_bfloat16_is_close_to_float32() -> None:
 
 
 def test_every_parameter_learns() -> None:
-    net = ConvNet((28, 28), (4, 6), 2, 16, (3, 3), generators(1, 2))
+    drawn = generators(1, 2)
+    net = ConvNet(ConvBody((28, 28), (4, 6), 2, drawn), (16,), (3, 3), drawn)
     torch.cat(net(normal(16, 784)), -1).square().sum().backward()
     for name, parameter in net.named_parameters():
         assert parameter.grad is not None, name

@@ -2,12 +2,24 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
+from scipy.stats import logistic
 from torch import nn
 
-from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder, GaussianDecoder, Recognition, build_decoder
-from semicrowd.nets.recognition import MIN_VARIANCE
+from semicrowd.nets import (
+    MLP,
+    BernoulliDecoder,
+    ClusterEncoder,
+    GaussianDecoder,
+    LogisticDecoder,
+    NetBuilder,
+    Recognition,
+)
+from semicrowd.nets.mlp import RestartLinear
+from semicrowd.nets.recognition import MIN_VARIANCE, positive
+from semicrowd.settings.model import BayesSettings, NetSettings
 
 
 def generators(*seeds: int) -> list[torch.Generator]:
@@ -15,14 +27,14 @@ def generators(*seeds: int) -> list[torch.Generator]:
 
 
 def test_the_probabilities_of_all_binary_images_add_up_to_one() -> None:
-    decoder = BernoulliDecoder(2, (5,), 6, generators(1, 2))
+    decoder = BernoulliDecoder(MLP(2, (5,), (6,), generators(1, 2)))
     images = torch.tensor(list(itertools.product((0.0, 1.0), repeat=6)))
     x = torch.randn(2, 1, 2, generator=torch.Generator().manual_seed(0)).expand(2, len(images), 2)
     torch.testing.assert_close(decoder.log_likelihood(x, images).exp().sum(1), torch.ones(2))
 
 
 def test_grey_pixels_have_their_cross_entropy() -> None:
-    decoder = BernoulliDecoder(2, (5,), 6, generators(1))
+    decoder = BernoulliDecoder(MLP(2, (5,), (6,), generators(1)))
     x = 30 * torch.randn(1, 9, 2, generator=torch.Generator().manual_seed(0))  # logits far out, too
     grey = torch.rand(9, 6, generator=torch.Generator().manual_seed(1))
     loss = nn.functional.binary_cross_entropy_with_logits(decoder.net(x)[0][0], grey, reduction="none").sum(-1)
@@ -31,7 +43,7 @@ def test_grey_pixels_have_their_cross_entropy() -> None:
 
 
 def test_a_gaussian_density_integrates_to_one() -> None:
-    decoder = GaussianDecoder(2, (5,), 1, generators(1), initial_variance=0.5)
+    decoder = GaussianDecoder(MLP(2, (5,), (1, 1), generators(1)), initial_variance=0.5)
     axis = torch.linspace(-30, 30, 60001)[:, None]
     x = torch.tensor([[[2.0, -1.0]]]).expand(1, len(axis), 2)
     integral = decoder.log_likelihood(x, axis)[0].double().exp().sum() * 1e-3
@@ -44,8 +56,9 @@ def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> 
     net = MLP(4, (5, 7), (3, 3), generators(1, 2))
     recognition = Recognition(net, initial)
     encoder = ClusterEncoder(4, (5, 7), 3, 6, generators(1, 2), initial_variance=initial)
-    decoder = build_decoder("gaussian", 3, (5, 7), 4, generators(1, 2), initial_variance=initial)
+    decoder = GaussianDecoder(MLP(3, (5, 7), (4, 4), generators(1, 2), head_gain=0.1), initial)
     with torch.no_grad():
+        assert isinstance(decoder.net, MLP)
         for each in (net, encoder.rest, decoder.net):
             list(each.heads.parameters())[2].zero_()  # weight and bias of the mean's head come first
     items, x = torch.randn(8, 4, generator=generators(3)[0]), torch.randn(2, 8, 3, generator=generators(4)[0])
@@ -57,8 +70,45 @@ def test_networks_without_a_signal_have_the_initial_variance(initial: float) -> 
 
 
 def test_decoders_by_name() -> None:
-    for name, kind in (("gaussian", GaussianDecoder), ("bernoulli", BernoulliDecoder)):
-        decoder = build_decoder(name, 2, (5, 7), 3, generators(1), linear_skip=False)
+    kinds = {"gaussian": GaussianDecoder, "bernoulli": BernoulliDecoder, "logistic": LogisticDecoder}
+    for name, kind in kinds.items():
+        settings = BayesSettings(latent_dim=2, hidden=(7, 5), likelihood=name, linear_skip=False)
+        decoder = NetBuilder(settings, NetSettings(), 3, None, generators(1)).decoder()
         assert isinstance(decoder, kind)
+        assert isinstance(decoder.net, MLP)
         assert decoder.net.skip is None
         assert decoder.mean(torch.zeros(1, 4, 2)).shape == (1, 4, 3)
+
+
+def _logistic() -> tuple[LogisticDecoder, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """A decoder of one feature, one x for every step from 0 to 255, and the logistic's location and scale there."""
+    decoder = LogisticDecoder(MLP(2, (5,), (1, 1), generators(1)), initial_variance=0.02)
+    x = torch.tensor([[[0.3, -0.2]]]).expand(1, 256, 2)
+    location, raw = (head[0].double().flatten() for head in decoder.net(x))
+    return decoder, x, location, (3 * positive(raw, 0.02)).sqrt() / torch.pi
+
+
+def test_the_256_steps_of_a_discretised_logistic_add_up_to_one() -> None:
+    decoder, x, location, scale = _logistic()
+    steps = torch.arange(256)[:, None] / 255
+    found = decoder.log_likelihood(x, steps)[0].double()
+    assert found.exp().sum().item() == pytest.approx(1, abs=1e-5)
+    at = steps.flatten().double()
+    above, below = (logistic(location.detach(), scale.detach()).cdf(at + half) for half in (0.5 / 255, -0.5 / 255))
+    above[-1], below[0] = 1.0, 0.0
+    np.testing.assert_allclose(found.detach().exp(), above - below, rtol=1e-3, atol=1e-9)
+
+
+def test_far_out_steps_have_a_finite_likelihood_and_a_gradient() -> None:
+    decoder, x, *_ = _logistic()
+    with torch.no_grad():
+        net = decoder.net
+        assert isinstance(net, MLP)
+        for head in net.heads:
+            assert isinstance(head, RestartLinear)
+            head.bias.fill_(-20.0)  # the location far below 0, the scale as small as it can be
+    total = decoder.log_likelihood(x, torch.rand(256, 1)).sum()
+    total.backward()
+    assert total.isfinite()
+    assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in decoder.parameters())
+

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.distributions import Bernoulli, Independent, Normal
 
 from semicrowd.expfam import gaussian
-from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, GaussianDecoder, Recognition
+from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, ConvNet, GaussianDecoder, Recognition
 from semicrowd.nets.mlp import RestartLinear, set_precision
+from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 
 D, d, K = 6, 3, 4
 
@@ -35,7 +36,9 @@ def shaken(net: nn.Module) -> nn.Module:
         (lambda g: Recognition(MLP(D, (5, 7), (d, d), g)), D),
         (lambda g: Classifier(D, (5, 7), K, g), D),
         (lambda g: ClusterEncoder(D, (5, 7), d, K, g), D),
-        (lambda g: GaussianDecoder(d, (5, 7), D, g).net, d),
+        (lambda g: Classifier(216, (), K, g, body=NineLayerBody((3, 9, 8), 2, g)), 3 * 9 * 8),
+        (lambda g: ConvNet(ResidualBody((3, 9, 8), (2, 3), 2, g), (4,), (2, 3), g), 3 * 9 * 8),
+        (lambda g: ResidualDecoder((3, 9, 8), (2, 3), 2, d, 2, g), d),
     ],
 )
 def test_restarts_in_one_network_are_as_many_single_networks(
@@ -137,7 +140,7 @@ def test_the_cluster_encoder_in_bfloat16_is_near_that_in_float32_and_returns_flo
 
 def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     x = torch.randn(2, 8, d, generator=torch.Generator().manual_seed(5))
-    normal = shaken(GaussianDecoder(d, (5, 7), D, generators(1, 2)))
+    normal = shaken(GaussianDecoder(MLP(d, (5, 7), (D, D), generators(1, 2))))
     assert isinstance(normal, GaussianDecoder)
     observed = torch.randn(8, D, generator=torch.Generator().manual_seed(6))
     mean, raw = normal.net(x)
@@ -146,7 +149,7 @@ def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     torch.testing.assert_close(normal.log_likelihood(x, observed), expected, atol=1e-3, rtol=1e-4)
     torch.testing.assert_close(normal.mean(x), mean)
 
-    bernoulli = shaken(BernoulliDecoder(d, (5, 7), D, generators(1, 2)))
+    bernoulli = shaken(BernoulliDecoder(MLP(d, (5, 7), (D,), generators(1, 2))))
     assert isinstance(bernoulli, BernoulliDecoder)
     pixels = (observed > 0).float()
     expected = Independent(Bernoulli(logits=bernoulli.net(x)[0]), 1).log_prob(pixels)

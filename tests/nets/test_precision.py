@@ -27,7 +27,8 @@ def test_bfloat16_outputs_are_float32_and_close(seeds: tuple[int, ...], skip: bo
 
 
 def test_likelihoods_and_encoders_of_bfloat16_networks_are_float32() -> None:
-    decoder, encoder = BernoulliDecoder(3, (5,), 6, generators(1, 2)), ClusterEncoder(6, (5, 7), 3, 4, generators(1, 2))
+    decoder = BernoulliDecoder(MLP(3, (5,), (6,), generators(1, 2)))
+    encoder = ClusterEncoder(6, (5, 7), 3, 4, generators(1, 2))
     for net in (decoder, encoder):
         set_precision(net, "bfloat16")
     pixels, x = (torch.rand(shape, generator=torch.Generator().manual_seed(5)) for shape in ((8, 6), (2, 8, 3)))

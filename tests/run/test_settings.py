@@ -70,7 +70,6 @@ def test_what_does_not_fit_the_data_is_refused(arguments: str, facts: Facts, sai
         ("trainer.devices=2 trainer=ddp model=kmeans", "several processes need model=bayes or scdc"),
         ("model=kmeans nets=conv", "nets=conv: model=kmeans has no such settings; leave it out"),
         ("model=kmeans start.epochs=3", "start.epochs=3: model=kmeans has no such settings"),
-        ("model=scdc nets=conv", "nets=conv: model=scdc takes nets=mlp alone"),
         ("hydra.run.dir=", "hydra.run.dir=: expected the path of a folder"),
         ("annotations=tasks annotations.num_tasks=30", "annotations.num_tasks=30: expected one or more for each of 48"),
         ("model=semicrowd model.lower=0.9", "model.lower=0.9, model.upper="),

@@ -106,8 +106,8 @@ def annotator_model(
 def _check(num_clusters: int, likelihood: str, features: np.ndarray) -> None:
     if len(features) < num_clusters:
         raise UserError(f"model.K={num_clusters}: more clusters than the {len(features)} items")
-    if likelihood == "bernoulli" and not (features.min() >= 0 and features.max() <= 1):
-        raise UserError("model.likelihood=bernoulli: expected features between 0 and 1; these are not")
+    if likelihood != "gaussian" and not (features.min() >= 0 and features.max() <= 1):
+        raise UserError(f"model.likelihood={likelihood}: expected features between 0 and 1; these are not")
 
 
 @torch.no_grad()

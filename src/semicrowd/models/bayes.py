@@ -32,7 +32,7 @@ from semicrowd.models.global_posterior import GlobalPosterior
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
-from semicrowd.nets import build_decoder, build_recognition
+from semicrowd.nets import NetBuilder
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings
 
@@ -54,12 +54,8 @@ class BayesSCDC(GenerativeModel):
 
     def build(self, generators: Sequence[torch.Generator]) -> None:
         """φ and γ, and q(Θ)."""
-        settings = self.settings
-        self.recognition = build_recognition(settings, self.nets, self.num_features, self.image_shape, generators)
-        self.decoder = build_decoder(
-            settings.likelihood, settings.latent_dim, settings.hidden[::-1], self.num_features, generators,
-            settings.linear_skip, settings.initial_variance,
-        )  # fmt: skip
+        networks = NetBuilder(self.settings, self.nets, self.num_features, self.image_shape, generators)
+        self.recognition, self.decoder = networks.recognition(), networks.decoder()
         self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators, self.places)
 
     @property

@@ -23,7 +23,7 @@ from semicrowd.models.posterior import Posterior
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
-from semicrowd.nets import Classifier, ClusterEncoder, build_decoder
+from semicrowd.nets import NetBuilder
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import SCDCSettings
 
@@ -70,11 +70,10 @@ class SCDC(GenerativeModel):
     def build(self, generators: Sequence[torch.Generator]) -> None:
         """Networks, and points for π, μ, Σ, α and β."""
         settings, restarts = self.settings, self.num_restarts
-        K, d, hidden, skip = settings.K, settings.latent_dim, settings.hidden, settings.linear_skip
-        D, variance = self.num_features, settings.initial_variance
-        self.classifier = Classifier(D, hidden, K, generators)
-        self.encoder = ClusterEncoder(D, hidden, d, K, generators, skip, variance)
-        self.decoder = build_decoder(settings.likelihood, d, hidden[::-1], D, generators, skip, variance)
+        K, d = settings.K, settings.latent_dim
+        networks = NetBuilder(settings, self.nets, self.num_features, self.image_shape, generators)
+        self.classifier, self.encoder = networks.classifier(), networks.cluster_encoder()
+        self.decoder = networks.decoder()
         locations = [INITIAL_LOCATION_SD * torch.randn(K, d, generator=g) for g in generators]
         self.logits_pi = nn.Parameter(torch.zeros(restarts, K))
         self.location = nn.Parameter(torch.stack(locations))

@@ -1,10 +1,11 @@
 """Networks whose every parameter carries a leading restart axis."""
 
+from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
 from semicrowd.nets.conv import ConvNet
-from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, build_decoder
+from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, LogisticDecoder
 from semicrowd.nets.mlp import MLP
-from semicrowd.nets.recognition import Recognition, build_recognition
+from semicrowd.nets.recognition import Recognition
 
 __all__ = [
     "MLP",
@@ -14,7 +15,7 @@ __all__ = [
     "ConvNet",
     "Decoder",
     "GaussianDecoder",
+    "LogisticDecoder",
+    "NetBuilder",
     "Recognition",
-    "build_decoder",
-    "build_recognition",
 ]

@@ -1,4 +1,7 @@
-"""The amortised posteriors of SCDC, q(z | o) and q(x | z, o) (SCDC paper, section 2.3)."""
+"""The amortised posteriors of SCDC, q(z | o) and q(x | z, o) (SCDC paper, section 2.3).
+
+Both see an item through the layers of an MLP, or through a body of convolutions and the layers above it.
+"""
 
 from collections.abc import Sequence
 
@@ -6,12 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from semicrowd.nets.conv import Body, ConvNet
 from semicrowd.nets.mlp import MLP, RestartLinear
 from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
 
 
 class Classifier(nn.Module):
-    """q(z | o): an MLP to log probabilities of K clusters."""
+    """q(z | o): a network to log probabilities of K clusters."""
 
     def __init__(
         self,
@@ -20,9 +24,15 @@ class Classifier(nn.Module):
         num_clusters: int,
         generators: Sequence[torch.Generator],
         head_gain: float = 0.1,
+        body: Body | None = None,
     ) -> None:
         super().__init__()
-        self.net = MLP(num_features, hidden, (num_clusters,), generators, linear_skip=False, head_gain=head_gain)
+        heads = (num_clusters,)
+        self.net: MLP | ConvNet
+        if body is None:
+            self.net = MLP(num_features, hidden, heads, generators, linear_skip=False, head_gain=head_gain)
+        else:
+            self.net = ConvNet(body, hidden, heads, generators, linear_skip=False, head_gain=head_gain)
 
     @property
     def head(self) -> RestartLinear:
@@ -40,7 +50,8 @@ class ClusterEncoder(nn.Module):
     """q(x | z, o): a diagonal Gaussian from the item and the cluster.
 
     The first layer of [o, onehot(z)] is o W_o + W_z[z]: the large product with o is shared by all clusters of an item,
-    so that only the later, narrower layers are evaluated for each of them.
+    so that only the later, narrower layers are evaluated for each of them. With a body of convolutions o stands for
+    what that makes of the item.
     """
 
     def __init__(
@@ -52,11 +63,12 @@ class ClusterEncoder(nn.Module):
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
         initial_variance: float = INITIAL_VARIANCE,
+        body: Body | None = None,
     ) -> None:
         super().__init__()
-        self.initial_variance = initial_variance
+        self.initial_variance, self.body = initial_variance, body
         first, *rest = hidden
-        self.first = RestartLinear(num_features, first, generators)
+        self.first = RestartLinear(num_features if body is None else body.num_features, first, generators)
         self.cluster = nn.Parameter(torch.zeros(len(generators), num_clusters, first))
         self.rest = MLP(first, rest, (latent_dim, latent_dim), generators, linear_skip=False, head_gain=0.1)
         self.skip = RestartLinear(num_features, latent_dim, generators, gain=1.0) if linear_skip else None
@@ -68,7 +80,7 @@ class ClusterEncoder(nn.Module):
         clusters: Int[Tensor, "R T"] | None = None,
     ) -> tuple[Float[Tensor, "R T d"], Float[Tensor, "R T d"]]:
         """Mean and variance of the pairs (item, cluster); without pairs of each item by itself, W_z left out."""
-        hidden = self.first(features).to(self.cluster.dtype)
+        hidden = self.first(features if self.body is None else self.body(features)).to(self.cluster.dtype)
         skip = None if self.skip is None else self.skip(features).to(self.cluster.dtype)
         if items is not None and clusters is not None:
             cluster = self.cluster.gather(1, clusters[..., None].expand(-1, -1, self.cluster.shape[-1]))

@@ -57,39 +57,64 @@ class RestartConv(RestartLayer):
 
 
 class ResidualBlock(nn.Module):
-    """relu(x + conv(relu(conv(x)))) on maps [R, B, C, H, W] (He, Zhang, Ren & Sun 2016)."""
+    """relu(x' + conv(relu(conv(x)))) on maps [R, B, C, H, W] (He, Zhang, Ren & Sun 2016).
 
-    def __init__(self, channels: int, generators: Sequence[torch.Generator]) -> None:
+    x' is x, or a projection of it by a kernel of one pixel where channels or the resolution change.
+    """
+
+    def __init__(
+        self, channels: int, generators: Sequence[torch.Generator], *, out: int | None = None, stride: int = 1
+    ) -> None:
         super().__init__()
-        self.first = RestartConv(channels, channels, KERNEL, generators)
+        out = out or channels
+        self.first = RestartConv(channels, out, KERNEL, generators, stride)
         # A branch that starts small keeps the sum at the scale of x, so that no normalisation is needed.
-        self.second = RestartConv(channels, channels, KERNEL, generators, gain=0.5)
+        self.second = RestartConv(out, out, KERNEL, generators, gain=0.5)
+        same = out == channels and stride == 1
+        self.project = None if same else RestartConv(channels, out, 1, generators, stride)
 
-    def forward(self, maps: Float[Tensor, "R B C H W"]) -> Float[Tensor, "R B C H W"]:
-        """Maps of the same shape."""
-        return (maps + self.second(self.first(maps).relu())).relu()
+    def forward(self, maps: Float[Tensor, "R B i H W"]) -> Float[Tensor, "R B o h w"]:
+        """Maps of ⌈H/stride⌉ × ⌈W/stride⌉ pixels."""
+        beside = maps if self.project is None else self.project(maps)
+        return (beside + self.second(self.first(maps).relu())).relu()
 
 
-class ConvBody(nn.Module):
-    """Flattened images → flattened feature maps: convolutions of stride 2, then residual blocks. Of any image size.
+class Body(nn.Module):
+    """Flattened images → flattened feature maps, of any image size.
 
     Parameters
     ----------
     image_shape : (height, width) or (image channels, height, width)
-    channels : of each convolution of stride 2; each halves height and width, rounding up
-    blocks : residual blocks at the last resolution
 
     Attributes
     ----------
+    image_shape : (image channels, height, width)
     num_features : width of the output
+    """
+
+    num_features: int
+
+    def __init__(self, image_shape: Sequence[int]) -> None:
+        super().__init__()
+        *image_channels, height, width = image_shape
+        self.image_shape = (*(image_channels or (1,)), height, width)
+
+
+class ConvBody(Body):
+    """Convolutions of stride 2, then residual blocks.
+
+    Parameters
+    ----------
+    image_shape : see :class:`Body`
+    channels : of each convolution of stride 2; each halves height and width, rounding up
+    blocks : residual blocks at the last resolution
     """
 
     def __init__(
         self, image_shape: Sequence[int], channels: Sequence[int], blocks: int, generators: Sequence[torch.Generator]
     ) -> None:
-        super().__init__()
-        *image_channels, height, width = image_shape
-        self.image_shape = (*(image_channels or (1,)), height, width)
+        super().__init__(image_shape)
+        _, height, width = self.image_shape
         kernels = [FIRST_KERNEL] + [KERNEL] * (len(channels) - 1)
         self.down = nn.ModuleList(
             RestartConv(a, b, kernel, generators, stride=2)
@@ -106,35 +131,47 @@ class ConvBody(nn.Module):
             maps = layer(maps).relu()
         for block in self.blocks:
             maps = block(maps)
-        return maps.movedim(2, -1).flatten(2)  # channels last, as they lie in memory
+        return flat(maps)
+
+
+def flat(maps: Float[Tensor, "R B C H W"]) -> Float[Tensor, "R B F"]:
+    """Maps as rows, channels last, as they lie in memory."""
+    return maps.movedim(2, -1).flatten(2)
 
 
 class ConvNet(nn.Module):
-    """A convolutional body, one ReLU layer and linear heads; takes and gives what :class:`MLP` does.
+    """A body of convolutions, ReLU layers and linear heads; takes and gives what :class:`MLP` does.
 
     Parameters
     ----------
-    image_shape, channels, blocks : see :class:`ConvBody`
-    width : of the layer between the body and the heads
+    body : flattened images [B, D] → flattened features; has ``image_shape`` and ``num_features``
+    hidden : widths of the layers between the body and the heads
     heads, linear_skip, head_gain : see :class:`MLP`; the skip is from the pixels
     """
 
     def __init__(
         self,
-        image_shape: Sequence[int],
-        channels: Sequence[int],
-        blocks: int,
-        width: int,
+        body: Body,
+        hidden: Sequence[int],
         heads: Sequence[int],
         generators: Sequence[torch.Generator],
         linear_skip: bool = True,
         head_gain: float = 1.0,
     ) -> None:
         super().__init__()
-        self.body = ConvBody(image_shape, channels, blocks, generators)
-        self.top = MLP(self.body.num_features, (width,), heads, generators, linear_skip=False, head_gain=head_gain)
-        pixels = math.prod(image_shape)
+        self.body = body
+        self.top = MLP(body.num_features, hidden, heads, generators, linear_skip=False, head_gain=head_gain)
+        pixels = math.prod(body.image_shape)
         self.skip = RestartLinear(pixels, heads[0], generators, gain=1.0) if linear_skip else None
+
+    @property
+    def heads(self) -> nn.ModuleList:
+        """The linear layers at the end."""
+        return self.top.heads
+
+    def units(self, images: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B w"]:
+        """What the heads see of items [B, D] or [R, B, D]."""
+        return self.top.units(self.body(images))
 
     def forward(self, images: Float[Tensor, "*#R B D"]) -> list[Float[Tensor, "R B o"]]:
         """The heads' outputs for items [B, D] or [R, B, D]."""

@@ -2,35 +2,29 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import softplus
+from torch.nn.functional import logsigmoid, softplus
 
-from semicrowd.nets.mlp import MLP
 from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
 
 
 class Decoder(nn.Module, ABC):
-    """Base of the observation models: an MLP from x to the parameters of p(o | x)."""
+    """Base of the observation models: a network from x to the parameters of p(o | x).
+
+    Parameters
+    ----------
+    net : from x [R, B, d] to :attr:`heads_per_feature` outputs [R, B, D]
+    initial_variance : where the unconstrained variance is 0
+    """
 
     heads_per_feature = 1
 
-    def __init__(
-        self,
-        latent_dim: int,
-        hidden: Sequence[int],
-        num_features: int,
-        generators: Sequence[torch.Generator],
-        linear_skip: bool = True,
-        initial_variance: float = INITIAL_VARIANCE,
-    ) -> None:
+    def __init__(self, net: nn.Module, initial_variance: float = INITIAL_VARIANCE) -> None:
         super().__init__()
-        self.initial_variance = initial_variance
-        heads = (num_features,) * self.heads_per_feature
-        self.net = MLP(latent_dim, hidden, heads, generators, linear_skip, head_gain=0.1)
+        self.net, self.initial_variance = net, initial_variance
 
     @abstractmethod
     def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
@@ -71,15 +65,32 @@ class BernoulliDecoder(Decoder):
         return (observed * logits - softplus(logits)).sum(-1)  # torch's cross-entropy takes three times as long
 
 
-def build_decoder(
-    likelihood: str,
-    latent_dim: int,
-    hidden: Sequence[int],
-    num_features: int,
-    generators: Sequence[torch.Generator],
-    linear_skip: bool = True,
-    initial_variance: float = INITIAL_VARIANCE,
-) -> Decoder:
-    """The observation model ``gaussian`` or ``bernoulli``."""
-    kinds: dict[str, type[Decoder]] = {"gaussian": GaussianDecoder, "bernoulli": BernoulliDecoder}
-    return kinds[likelihood](latent_dim, hidden, num_features, generators, linear_skip, initial_variance)
+class LogisticDecoder(Decoder):
+    """Discretised logistic of 256 equal steps from 0 to 1 (Kingma et al. 2016; Salimans et al. 2017), for colours.
+
+    The lowest and the highest value have all that lies beyond them.
+    """
+
+    heads_per_feature = 2
+
+    def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
+        """The logistic's location."""
+        return self.net(x)[0]
+
+    def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
+        """ln of the probability of every feature's step, in nats."""
+        location, raw = self.net(x)
+        # A logistic of scale s has the variance (π s)² / 3.
+        precision = (3 * positive(raw, self.initial_variance)).rsqrt() * math.pi
+        centred, half = (observed - location) * precision, 0.5 / 255 * precision
+        above, below = centred + half, centred - half
+        # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), without a difference of numbers that are nearly the same
+        inside = logsigmoid(above) + logsigmoid(-below) + torch.log(-torch.expm1(-2 * half))
+        edges = torch.where(observed < 0.5 / 255, logsigmoid(above), logsigmoid(-below))
+        return torch.where((observed < 0.5 / 255) | (observed > 1 - 0.5 / 255), edges, inside).sum(-1)
+
+
+#: By the name of the likelihood.
+DECODERS: dict[str, type[Decoder]] = {
+    "gaussian": GaussianDecoder, "bernoulli": BernoulliDecoder, "logistic": LogisticDecoder,
+}  # fmt: skip

@@ -76,10 +76,7 @@ def check_given(given: Given) -> None:
     if not given.run_dir.strip() or not given.sweep_dir.strip():
         raise UserError("hydra.run.dir=: expected the path of a folder")
     model = given.choices["model"]
-    if model in MODELS:
-        if model == "scdc" and given.values.get("nets.kind") == "conv":
-            raise UserError("nets=conv: model=scdc takes nets=mlp alone")
-    else:
+    if model not in MODELS:
         _filled(given, [("model", groups_of(given.choices)["model"])], {})
         for name in given.values:
             if name.partition(".")[0] in _GENERATIVE:

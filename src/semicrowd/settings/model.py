@@ -10,21 +10,30 @@ _SHARE = number(above=0, high=1)
 
 @dataclass(frozen=True)
 class NetSettings(Settings):
-    """The recognition network of BayesSCDC, and the precision of all networks."""
+    """What the networks are made of, and the precision of all of them."""
 
     group = "nets"
 
-    kind: str = setting("mlp", "mlp: of the widths model.hidden | conv: of images, bayes alone", choice("mlp", "conv"))
+    kind: str = setting(
+        "mlp", "mlp: of the widths model.hidden | conv: convolutions see the images | resnet: residual blocks see and "
+        "draw them (SCDC paper, App. B, CIFAR-10)",
+        choice("mlp", "conv", "resnet"),
+    )
     precision: str = setting(
         "float32", "of products, parameters stay float32: float32 | bfloat16 | auto (bfloat16 where the machine has "
         "instructions for it)",
         choice("float32", "bfloat16", "auto"),
     )
     channels: tuple[int, ...] = setting(
-        (16, 32), "of the convolutions of stride 2; conv alone", each(whole(1, 100_000), "[16, 32]", least=1)
+        (16, 32), "of the convolutions of stride 2 (conv); of the blocks at each resolution (resnet)",
+        each(whole(1, 100_000), "[16, 32]", least=1),
     )
-    blocks: int = setting(1, "residual blocks at the last resolution; conv alone", whole(0, 1000))
-    width: int = setting(128, "of the layer before the heads; conv alone", whole(1, 100_000))
+    blocks: int = setting(
+        1, "residual blocks at the last resolution (conv); at each resolution but the first, which has one (resnet)",
+        whole(0, 1000),
+    )
+    width: int = setting(128, "of the layer between convolutions and heads", whole(1, 100_000))
+    classifier: int = setting(32, "channels of the first of nine layers of q(z | o); resnet, scdc", whole(1, 10_000))
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class GenerativeSettings(Settings):
     hidden: tuple[int, ...] = setting((40, 40), "widths of the networks' hidden layers", _WIDTHS)
     linear_skip: bool = setting(True, "from the input to the networks' first head, as SVAE has it", flag())
     likelihood: str = setting(
-        "gaussian", "gaussian | bernoulli (features from 0 to 1)", choice("gaussian", "bernoulli")
+        "gaussian", "gaussian | bernoulli (features from 0 to 1) | logistic (256 steps from 0 to 1)",
+        choice("gaussian", "bernoulli", "logistic"),
     )
     initial_variance: float = setting(0.1, "of the untrained networks' Gaussians", number(above=0))
     learning_rate: float = setting(0.001, "of the networks, at first", number(above=0))
