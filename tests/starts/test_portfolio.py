@@ -233,7 +233,7 @@ Build = Callable[..., SmallFit[Any]]
 def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
     fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
     kept: list[Any] = []
-    found = cotrained(fit.data, fit.annotations, 8, 1, fit.said.append, kept.append)
+    found = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, kept.append)
     assert len(kept) == 1
     assert found.probabilities.shape == (1, 120, 8)
     torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
@@ -245,11 +245,11 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
 
 
 def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(build: Build) -> None:
-    fit = build("scdc", K=3, start={"kind": "portfolio", "epochs": 1})
-    two = cotrained(fit.data, fit.annotations, 3, 2, fit.said.append, lambda _: None)
+    fit = build("scdc", K=3, restarts=2, start={"kind": "portfolio", "epochs": 1})
+    two = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
     assert two.probabilities.shape == (2, 120, 3)
     assert [eta.shape for eta in two.annotators] == [(2, 6, 2)] * 2
-    again = cotrained(fit.data, fit.annotations, 3, 2, fit.said.append, lambda _: None)
+    again = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
     assert torch.equal(two.probabilities, again.probabilities)
 
 

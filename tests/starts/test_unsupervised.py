@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from semicrowd.random import stream
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.preparing import preparations, prepared
+from semicrowd.starts.preparing import preparations
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 
@@ -18,13 +18,13 @@ def test_round_clusters_in_any_units() -> None:
     assert adjusted_rand_score(labels, found.memberships.argmax(1)) == 1.0
     assert found.memberships.shape == (200, 4)
     assert "its 4 clusters of standardised features" in found.said
-    assert list(found.preparations) == list(found.prepared) == ["standardised"]
+    assert list(found.preparations) == ["standardised"]
 
 
 def test_clusters_are_those_of_the_features_and_an_item_is_less_sure_where_its_neighbours_are_others() -> None:
     features, _ = make_moons(300, noise=0.12, random_state=0)
     found = clusters_of_preparations(features, stream(0, "test"), lambda _: None)
-    x = prepared(dict(preparations(features))["standardised"], features)
+    x = preparations(features)["standardised"].items
     expected, _ = clusters_of_features(x, 26, stream(0, "test"))
     clusters = found.memberships.argmax(1)
     assert adjusted_rand_score(expected, clusters) == 1.0

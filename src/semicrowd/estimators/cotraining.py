@@ -1,15 +1,16 @@
 """Co-training: classifiers of the features and the answers of a crowd teach each other; no generative model."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
-from sklearn.pipeline import Pipeline
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
 from semicrowd.fitting.iterate import iterate
@@ -19,7 +20,7 @@ from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
 from semicrowd.settings.baselines import CoTrainingParameters
 from semicrowd.starts.portfolio import Portfolio
-from semicrowd.starts.preparing import prepared
+from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Nearest items of the fit that speak for a new one, and new items that are looked up at once.
@@ -69,16 +70,20 @@ class CoTraining(CoTrainingParameters, CrowdClusterer):
         return self.predict_proba(X).argmax(-1)
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
+        if self.image_shape is not None and math.prod(self.image_shape) != features.shape[1]:
+            raise UserError(
+                f"image_shape={list(self.image_shape)}: {math.prod(self.image_shape)} pixels; expected "
+                f"{features.shape[1]}, the columns of X"
+            )
         return iterate(_Fit(self, features, answers), monitor)
 
     def _keep(
         self,
-        ways: Mapping[str, Pipeline],
-        items: Mapping[str, np.ndarray],
+        ways: Mapping[str, Prepared],
         shares: Mapping[str, float],
         memberships: np.ndarray,
     ) -> None:
-        self.preparations_ = {name: (ways[name], items[name]) for name in ways if shares[name] > 0}
+        self.preparations_ = {name: tuple(way) for name, way in ways.items() if shares[name] > 0}
         total = sum(shares[name] for name in self.preparations_) or 1.0
         self.shares_ = {name: shares[name] / total for name in self.preparations_}
         self.memberships_ = memberships
@@ -106,24 +111,26 @@ class _Fit(Method):
     def _of_features(self) -> Result:
         model = self.model
         found = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.say, model.max_clusters
+            self.features, stream(model.seed_, "unsupervised"), self.say, model.max_clusters, model.image_shape
         )
         model.candidates_, model.winner_ = None, found.said
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(found.preparations, 1.0)
-        model._keep(found.preparations, found.prepared, shares, found.memberships)
+        model._keep(found.preparations, shares, found.memberships)
         assignment = Assignment.of(found.memberships)
         return Result(found.memberships.shape[1], assignment, assignment)
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
-        portfolio = Portfolio(self.features, answers, model.seed_, self.say, model.max_clusters)
+        portfolio = Portfolio(
+            self.features, answers, model.seed_, self.say, model.max_clusters, image_shape=model.image_shape
+        )
         winner, verdict = portfolio.winner()
         workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))
         if verdict.informative:
             alone, final = portfolio.probabilities(winner)
             shares = portfolio.shares_of_preparations(winner)
-            model._keep(portfolio.preparations, portfolio.prepared, shares, alone[portfolio.rows])
+            model._keep(portfolio.preparations, shares, alone[portfolio.rows])
             found = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
         else:  # as if there were none: classifiers that learned from the annotated items alone would know less
             found = replace(self._of_features(), workers=workers)

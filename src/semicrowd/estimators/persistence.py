@@ -31,6 +31,7 @@ from semicrowd.models.state import load_model
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainerSettings, TrainingSettings, ViewSettings
+from semicrowd.starts.patches import PatchFeatures
 from semicrowd.starts.portfolio import Verdict
 
 #: Objects that a fitted estimator may hold. Estimators of this package are added where they are defined.
@@ -38,9 +39,9 @@ CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LogisticRegression,
-        LogisticRegressionCV, NetSettings, Normalizer, PCA, Pipeline, Recipe, Restarts, Result, SCDCSettings, Samples,
-        StandardScaler, StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings, VarianceThreshold,
-        Verdict, ViewSettings, WorkerPosterior,
+        LogisticRegressionCV, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline, Recipe, Restarts, Result,
+        SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings,
+        VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -28,7 +28,10 @@ def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
     name = model["name"]
     if name not in MODELS:
         spelled = described(PARAMETERS[name])
-        return ESTIMATORS[name](**{one.name: _plain(model[one.spelled]) for one in spelled}, random_state=seed)
+        values = {one.name: _plain(model[one.spelled]) for one in spelled}
+        if "image_shape" in values and values["image_shape"] is None:
+            values["image_shape"] = data.image_shape
+        return ESTIMATORS[name](**values, random_state=seed)
     # Imported here: a run of another method does without Lightning.
     from semicrowd.fitting.training import check_trainer
 

@@ -54,6 +54,10 @@ class CoTrainingParameters(Parameters):
         None, "clusters at most; null: twice the square root of the number of annotated items (of all, without "
         "answers), 4 to 50", whole(2, 100_000), optional=True,
     )  # fmt: skip
+    image_shape: tuple[int, ...] | None = setting(
+        None, "(height, width) or (colours, height, width) where a row of X is an image; on the command line null is "
+        "as the data say", each(whole(1), "[28, 28]", least=2), optional=True,
+    )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)

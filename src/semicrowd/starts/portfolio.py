@@ -10,7 +10,7 @@ better.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,6 @@ from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -31,7 +30,7 @@ from semicrowd.starts.answer_classifier import spectral_clusters
 from semicrowd.starts.answer_model import Heard
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.preparing import preparations, prepared
+from semicrowd.starts.preparing import Prepared, preparations, prepared
 from semicrowd.starts.spreading import GaussianSpread, LogisticSpread, NeighbourSpread, Spread
 from semicrowd.starts.stacking import StackedSpread
 from semicrowd.starts.two_way import TwoWaySpread
@@ -101,6 +100,7 @@ class Portfolio:
     features : [N, D], as they come
     most : clusters at most; None: as many as the answers could tell apart
     restart : number of the restart, which draws its own cells
+    image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     """
 
     def __init__(
@@ -111,9 +111,10 @@ class Portfolio:
         say: Say,
         most: int | None = None,
         restart: int = 0,
+        image_shape: Sequence[int] | None = None,
     ) -> None:
         self.all_features, self.all_answers = features, answers
-        self.seed, self.say, self.restart = seed, say, restart
+        self.seed, self.say, self.restart, self.image_shape = seed, say, restart, image_shape
         self.most = most or most_clusters(len(answers.annotated))
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_SEEN]
         #: Items that candidates are made of: the annotated ones and a sample of the others.
@@ -125,14 +126,14 @@ class Portfolio:
         )  # fmt: skip
 
     @cached_property
-    def preparations(self) -> dict[str, Pipeline]:
+    def preparations(self) -> dict[str, Prepared]:
         """Of the features, by name."""
-        return dict(preparations(self.features))
+        return preparations(self.features, self.image_shape)
 
     @cached_property
     def prepared(self) -> dict[str, np.ndarray]:
         """Features [n, C] of :attr:`rows`, by name of their preparation."""
-        ways = {name: prepared(pipeline, self.features) for name, pipeline in self.preparations.items()}
+        ways = {name: way.items for name, way in self.preparations.items()}
         return ways or {"none": np.zeros((len(self.features), 1))}
 
     @cached_property
@@ -156,7 +157,7 @@ class Portfolio:
 
     def _all_prepared(self, name: str) -> Float[np.ndarray, "N C"]:
         if name in self.preparations:
-            return prepared(self.preparations[name], self.all_features)
+            return prepared(self.preparations[name].pipeline, self.all_features)
         return np.zeros((len(self.all_features), 1))
 
     def winner(self) -> tuple[Candidate, Verdict]:

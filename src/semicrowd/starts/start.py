@@ -110,7 +110,7 @@ def _from_answers(
     """q(z) of all items by one of :data:`FROM_ANSWERS`; the annotators of ``model`` are set."""
     given = data, annotations, model.settings, settings, model.num_restarts, say
     if settings.kind == "portfolio":
-        found = cotrained(data, annotations, model.num_clusters, model.num_restarts, say, keep)
+        found = cotrained(data, annotations, model, say, keep)
     elif isinstance(model, BayesSCDC) and model.places:
         return answer_start(*given, partial(placed, model, annotations)).probabilities
     else:
@@ -120,14 +120,15 @@ def _from_answers(
 
 
 def cotrained(
-    data: TrainingData, annotations: PairAnnotations, num_clusters: int, restarts: int, say: Say, keep: Keep
+    data: TrainingData, annotations: PairAnnotations, model: GenerativeModel, say: Say, keep: Keep
 ) -> AnswerStart:
-    """What co-training finds (:mod:`semicrowd.starts.portfolio`), of each restart."""
+    """What co-training finds (:mod:`semicrowd.starts.portfolio`), for each restart of a model."""
+    num_clusters, restarts = model.num_clusters, model.num_restarts
     features = data.features.cpu().double().numpy() if data.original is None else data.original
     annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _LEAST)
     for restart in range(restarts):
         most = min(num_clusters, most_clusters(len(annotations.annotated)))
-        portfolio = Portfolio(features, annotations, data.seed, say, most, restart)
+        portfolio = Portfolio(features, annotations, data.seed, say, most, restart, model.image_shape)
         winner, verdict = portfolio.winner()
         keep(verdict)
         _, probabilities = portfolio.probabilities(winner)

@@ -118,8 +118,10 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     """Features as the method gets them, and the method with nothing set but what the suite says."""
     features, kind = data.features, ESTIMATORS[cell.estimator]
     given: dict[str, Any] = {"random_state": cell.seed}
+    if cell.estimator in OURS:
+        given["image_shape"] = data.image_shape
     if cell.estimator in MODELS:
-        given |= {"image_shape": data.image_shape, "trainer": TrainerSettings(threads=1), "settings": cell.settings}
+        given |= {"trainer": TrainerSettings(threads=1), "settings": cell.settings}
     if cell.estimator in OURS:
         return features, kind(**given, **({} if cell.estimator in MODELS else parameters(cell.settings)))
     if cell.variant.scaled:

@@ -1,0 +1,106 @@
+"""What an image shows, as how much of it looks like each of some hundred patches that its own data set is made of.
+
+Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature learning": patches of one contrast,
+whitened; k-means; how much nearer than the average each mean is to a patch, in the mean of each part of the image. No
+label and no other data set is involved.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d, unfold
+
+#: Means of k-means at most, parts of an image along each side, and patches that the means are found of.
+MEANS, PARTS, DRAWN = 400, 3, 50_000
+#: Patches along a side are about this many, however large an image is; the least distance of two, in pixels.
+ALONG, LEAST_STRIDE = 16, 2
+#: Pixels of an image's least side, at least.
+LEAST_SIDE = 12
+#: Share of the images' variance by which a patch without contrast is divided; of the whitened directions' variance.
+_CONTRAST, _WHITENING = 0.0025, 0.1
+#: Images that are looked at together.
+_PIECE = 32
+
+
+def has_patches(image_shape: Sequence[int] | None) -> bool:
+    """Whether rows are images, and large enough."""
+    return image_shape is not None and min(image_shape[-2:]) >= LEAST_SIDE
+
+
+class PatchFeatures(TransformerMixin, BaseEstimator):
+    """Images [N, D] → how much of each of nine parts looks like each mean patch, [N, 9 × means].
+
+    Parameters
+    ----------
+    image_shape : (height, width) or (colours, height, width)
+    seed : of the patches that are drawn and of k-means
+
+    Attributes
+    ----------
+    eps_ : added to a patch's variance before it is divided by it
+    mean_, whitening_ : of the patches, [C] and [C, C]
+    means_ : [means, C] whitened
+    """
+
+    def __init__(self, image_shape: Sequence[int] = (28, 28), seed: int = 0) -> None:
+        self.image_shape = image_shape
+        self.seed = seed
+
+    @property
+    def _geometry(self) -> tuple[tuple[int, ...], int, int]:
+        """(Colours, height, width); patches are this far apart; and this many pixels wide."""
+        *colours, height, width = self.image_shape
+        stride = max(LEAST_STRIDE, round(min(height, width) / ALONG))
+        return (*(colours or (1,)), height, width), stride, 2 * stride + 1
+
+    def fit(self, X: Float[np.ndarray, "N D"], y: Any = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
+        """Learn what patches there are."""
+        shape, _, side = self._geometry
+        rng = np.random.default_rng(self.seed)
+        self.eps_ = float(_CONTRAST * X.var()) or 1.0
+        image = rng.integers(len(X), size=DRAWN)
+        top, left = (rng.integers(size - side + 1, size=DRAWN) for size in shape[1:])
+        windows = np.lib.stride_tricks.sliding_window_view(X.reshape(-1, *shape), (side, side), (2, 3))
+        # torch.unfold has the colours outermost as well.
+        drawn = torch.from_numpy(windows[image, :, top, left].reshape(DRAWN, -1)).float()
+        patches = self._one_contrast(drawn)
+        self.mean_ = patches.mean(0).numpy()
+        values, axes = torch.linalg.eigh(torch.cov(patches.T))
+        self.whitening_ = ((axes / (values.clamp(min=0) + _WHITENING).sqrt()) @ axes.T).numpy()
+        with threadpool_limits(1):  # some threads: other sums
+            found = MiniBatchKMeans(
+                min(MEANS, len(X)), batch_size=4096, n_init=1, max_iter=15, random_state=self.seed
+            ).fit(self._whitened(patches).numpy())
+        self.means_ = found.cluster_centers_.astype(np.float32)
+        return self
+
+    def transform(self, X: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N F"]:
+        """Nearness to each mean, in the mean of each part."""
+        shape, stride, side = self._geometry
+        means = torch.from_numpy(self.means_)
+        squares, found = means.square().sum(1), []
+        for first in range(0, len(X), _PIECE):
+            images = torch.from_numpy(np.ascontiguousarray(X[first : first + _PIECE])).float().reshape(-1, *shape)
+            windows = unfold(images, side, stride=stride).transpose(1, 2)
+            patches = self._whitened(self._one_contrast(windows.flatten(0, 1)))
+            distance = torch.addmm(squares, patches, means.T, alpha=-2)
+            distance = distance.add_(patches.square().sum(1, keepdim=True)).clamp_(min=0).sqrt_()
+            nearer = (distance.mean(1, keepdim=True) - distance).clamp_(min=0)
+            height, width = ((size - side) // stride + 1 for size in shape[1:])
+            maps = nearer.reshape(len(images), height, width, -1).movedim(-1, 1)
+            found.append(adaptive_avg_pool2d(maps, PARTS).flatten(1))
+        return torch.cat(found).numpy()
+
+    def _one_contrast(self, patches: Tensor) -> Tensor:
+        centred = patches - patches.mean(1, keepdim=True)
+        return centred / (centred.square().mean(1, keepdim=True) + self.eps_).sqrt()
+
+    def _whitened(self, patches: Tensor) -> Tensor:
+        return (patches - torch.from_numpy(self.mean_)) @ torch.from_numpy(self.whitening_)
