@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from semicrowd import CoTraining, load
 from semicrowd.crowd import simulate
@@ -104,19 +104,20 @@ def test_further_images_are_prepared_alike() -> None:
 
 
 def test_co_training_of_images_predicts_new_ones_and_comes_back_from_a_file(tmp_path: Path) -> None:
-    X, labels = textures(200, colours=3)
+    X, labels = textures(100, colours=3)
     answers = simulate.two_coin(
-        labels, np.random.default_rng(0), num_annotators=4, pairs_per_annotator=80, num_annotated=50,
+        labels, np.random.default_rng(0), num_annotators=3, pairs_per_annotator=60, num_annotated=30,
         sensitivity=0.9, specificity=0.9,
     )  # fmt: skip
     model = CoTraining(image_shape=(3, 16, 16)).fit(X, answers)
     assert adjusted_rand_score(labels, model.labels_) > 0.9
-    assert model.shares_["patches"] > 0.5
+    assert model.shares_["patches"] == max(model.shares_.values())
     new, kinds = textures(50, colours=3, seed=1)
     assert adjusted_rand_score(kinds, model.predict(new)) > 0.8
     model.save(tmp_path / "model.pt")
     assert load(tmp_path / "model.pt").predict_proba(new).tobytes() == model.predict_proba(new).tobytes()
-    alone, of_pixels = (CoTraining(image_shape=shape).fit(X).labels_ for shape in ((3, 16, 16), None))
-    assert adjusted_rand_score(labels, alone) > adjusted_rand_score(labels, of_pixels) + 0.2
+    alone = CoTraining(image_shape=(3, 16, 16)).fit(X)
+    assert list(alone.preparations_) == ["patches"]
+    assert homogeneity_score(labels, alone.labels_) > 0.8
     with pytest.raises(UserError, match=r"image_shape=\[15, 16\]: 240 pixels; expected 768"):
         CoTraining(image_shape=(15, 16)).fit(X)
