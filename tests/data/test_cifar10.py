@@ -163,6 +163,23 @@ def test_bad_options(pca: Any) -> None:
         load_dataset("cifar10", Path("unused"), pca=pca)
 
 
+def test_a_subset_is_drawn_with_its_labels_and_its_components_are_those_of_all(
+    tmp_path: Path, write_cifar10: Write
+) -> None:
+    write_cifar10(tmp_path, data_batch_1=40, test_batch=6)
+    whole, some = (load_dataset("cifar10", tmp_path, pca=3, subset=subset) for subset in (None, 15))
+    assert some.features.shape == (15, 3)
+    assert some.test_features is not None
+    assert some.labels is not None
+    assert whole.labels is not None
+    rows = [int(np.flatnonzero((whole.features == row).all(1))[0]) for row in some.features]
+    assert rows == sorted(set(rows))
+    np.testing.assert_array_equal(some.labels, whole.labels[rows])
+    assert rows != list(range(15))
+    with pytest.raises(UserError, match=r"data\.subset=41: expected 40 at most"):
+        load_dataset("cifar10", tmp_path, pca=3, subset=41)
+
+
 def test_more_components_than_images(tmp_path: Path, write_cifar10: Write) -> None:
     write_cifar10(tmp_path, data_batch_1=5)
     with pytest.raises(UserError, match=r"data\.pca=6: expected 5 at most, the number of training images"):

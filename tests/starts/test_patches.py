@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score, homogeneity_score
 from semicrowd import CoTraining, load
 from semicrowd.crowd import simulate
 from semicrowd.errors import UserError
+from semicrowd.estimators.persistence import decode, encode
 from semicrowd.starts.patches import ALONG, PARTS, PatchFeatures, has_patches
 from semicrowd.starts.preparing import preparations, prepared
 
@@ -101,12 +102,15 @@ def test_further_images_are_prepared_alike() -> None:
     X, _ = textures(40)
     way = preparations(X, (16, 16))["patches"]
     np.testing.assert_allclose(prepared(way.pipeline, X[:7]), way.items[:7], rtol=1e-6, atol=1e-6)
+    again = decode(encode(way.pipeline))
+    assert prepared(again, X[:7]).tobytes() == prepared(way.pipeline, X[:7]).tobytes()
 
 
+@pytest.mark.slow
 def test_co_training_of_images_predicts_new_ones_and_comes_back_from_a_file(tmp_path: Path) -> None:
     X, labels = textures(100, colours=3)
     answers = simulate.two_coin(
-        labels, np.random.default_rng(0), num_annotators=3, pairs_per_annotator=60, num_annotated=30,
+        labels, np.random.default_rng(0), num_annotators=5, pairs_per_annotator=120, num_annotated=60,
         sensitivity=0.9, specificity=0.9,
     )  # fmt: skip
     model = CoTraining(image_shape=(3, 16, 16)).fit(X, answers)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TasksSettings
@@ -88,6 +89,15 @@ def misplaced(group: np.ndarray, labels: np.ndarray, share: float, rng: np.rando
         place = rng.integers(len(others) + 1)
         slipped[item] = others[place] if place < len(others) else group.max() + 1 + item
     return slipped
+
+
+def taken_for(
+    labels: Int[np.ndarray, "n"], seen_as: Float[np.ndarray, "K K"], rng: np.random.Generator
+) -> Int[np.ndarray, "n"]:
+    """The class that each item of a task is taken for; rows of ``seen_as`` are of the classes 0 … K − 1."""
+    up_to = seen_as[labels].cumsum(1)
+    drawn: np.ndarray = (rng.random((len(labels), 1)) * up_to[:, -1:] >= up_to).sum(1)
+    return drawn
 
 
 @dataclass(frozen=True)

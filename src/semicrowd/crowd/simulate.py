@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced
+from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced, taken_for
 from semicrowd.crowd.questions import annotated_items, check_enough, pair_of_number, share_out
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import shown
@@ -68,7 +68,9 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     return _answers("quota", labels, i, j, worker, alpha, beta, rng)
 
 
-def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+def tasks(
+    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None = None, **options: Any
+) -> PairAnnotations:
     """Annotators group the items of grids; every pair of a grid is an answer (the scheme of the MNIST crowd).
 
     A grouping is transitive. With s the annotator's sensitivity and c the specificity, each item is left alone with
@@ -79,13 +81,14 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     Parameters
     ----------
     labels : [N] true classes
+    seen_as : [K, K] P(an item of class k is taken for one of class l) by who sees it in a task; None: none is
     options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly, and the tasks
         share them out evenly; each annotator does one task at least, the others go to random ones. The rates are
         expected ones over pairs, before annotators are flipped (:func:`flip_annotators`), with ``families`` too: then
         two kinds of one meet more often than other kinds, and their rate is that of all pairs in the mean.
 
-        Where some annotators merge kinds or guess, or placements slip (:mod:`semicrowd.crowd.groupings`), that comes
-        on top, and the true rates are those of the annotators' answers.
+        Where some annotators merge kinds or guess, items are taken for others, or placements slip
+        (:mod:`semicrowd.crowd.groupings`), that comes on top, and the true rates are those of the annotators' answers.
     """
     s = TasksSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
@@ -101,7 +104,8 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     families = None if s.families is None else Families.of(labels[items], s.families, s.alike)
     i, j, answer, task = [], [], [], []
     for t, (members, m) in enumerate(zip(share_out(items, sizes, rng), annotator.tolist(), strict=True)):
-        seen = habits.seen(m, labels[members], rng)
+        looks = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)
+        seen = habits.seen(m, looks, rng)
         group = grouping(seen, alpha[m], beta[m], rng, families)
         if s.misplaced:
             group = misplaced(group, seen, s.misplaced, rng)
@@ -116,7 +120,7 @@ def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
         task=np.concatenate(task), num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
-    if s.misplaced or habits.merged or habits.guesses.any():
+    if s.misplaced or habits.merged or habits.guesses.any() or seen_as is not None:
         answers = answers.judged_by(labels)
     return flip_annotators(answers, s.flipped, rng)
 

@@ -10,10 +10,18 @@ from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.experts import experts
 from semicrowd.data import Dataset
+from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
 from semicrowd.random import stream
-from semicrowd.settings.sources import CROWD_TASKS, CrowdSettings, FileSettings, NoAnswers, source_settings
+from semicrowd.settings.sources import (
+    CROWD_TASKS,
+    CrowdSettings,
+    FileSettings,
+    NoAnswers,
+    TasksSettings,
+    source_settings,
+)
 
 #: Simulators; called with the true labels and the stream "annotations" of the run's seed.
 SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
@@ -73,6 +81,10 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
         return experts(data.features, data.labels, rng, **vars(settings))
     if kind in _BY_ANOTHER_AXIS:
         return _BY_ANOTHER_AXIS[kind](data.labels, rng, data.other_labels, **vars(settings))
+    if isinstance(settings, TasksSettings) and settings.confused is not None:
+        if data.name != "cifar10":
+            raise UserError(f"annotations.confused={settings.confused}: these are people about data=cifar10 alone")
+        return simulate.tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data.components import principal_axes
-from semicrowd.data.dataset import Dataset
+from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
@@ -42,12 +42,14 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     Returns
     -------
     Dataset
-        ``features`` [N, pca] or [N, 3072] in the batches' order, N up to 50,000; a note says where there are fewer.
+        ``features`` [N or subset, pca] or [N or subset, 3072] in the batches' order, N up to 50,000; a note says where
+        there are fewer.
 
     Raises
     ------
     UserError
-        If there is no batch to be had, one is not as published, or for more components than images.
+        If there is no batch to be had, one is not as published, for more components than images, and for a larger
+        subset than there are.
     """
     pca, paths = settings.pca, fetch_cifar10(root)
     training = {name: paths[name] for name in CIFAR10_TRAINING if name in paths}
@@ -65,6 +67,9 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
         axes = principal_axes(pixels, pca, root / FEATURES)
         features, test_features = (None if x is None else axes.project(x) for x in (pixels, test_pixels))
     assert features is not None
+    if settings.subset is not None:
+        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
+        features, labels = features[chosen], labels[chosen]
     return Dataset(
         "cifar10", features, labels, test_features, test_labels,
         image_shape=CIFAR10_SHAPE if pca is None else None,

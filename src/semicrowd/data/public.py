@@ -115,6 +115,15 @@ PUBLIC: dict[str, PublicData] = {
             )
         }),
     ),
+    "cifar10h": _one(
+        "cifar10h/cifar10h-counts.npy", 800128, "9b36b4550349af56c79083356312eb4af856cc5fd3caf1f669d40b9d0bbb69ff",
+        Addresses({
+            "cifar10h-counts.npy": (
+                "https://raw.githubusercontent.com/jcpeterson/cifar-10h/"
+                "48da312b193b82e6939ec20f23d1f09cbdd849c8/data/cifar10h-counts.npy",
+            )
+        }),
+    ),
     "face": _one(
         f"cmu_faces/{FACE_TABLE}", 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b",
         OfficialArchive("https://archive.ics.uci.edu/static/public/124/cmu+face+images.zip", faces_of_archive),

@@ -101,7 +101,11 @@ class FaceSettings(DataSettings):
 class CIFAR10Settings(DataSettings):
     """50,000 training images of 32 × 32 pixels in three colours, or as many as there are, and test images."""
 
-    pca: int | None = setting(100, "principal components, null: the pixels", _components(3072), optional=True)
+    pca: int | None = setting(
+        100, "principal components of all images that are there, null: the pixels", _components(3072), optional=True
+    )
+    subset: int | None = setting(None, "training images to draw; null: all, in their order", _SUBSET, optional=True)
+    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 @dataclass(frozen=True)
@@ -280,6 +284,10 @@ class TasksSettings(AnswerSettings):
     merging: float = setting(0.0, "share of the annotators who always take two kinds of theirs for one", _SHARE_FLIPPED)
     guessing: float = setting(0.0, "share of the annotators who group without looking", _SHARE_FLIPPED)
     flipped: float = setting(0.0, "share of the annotators whose every answer is its opposite", _SHARE_FLIPPED)
+    confused: str | None = setting(
+        None, "cifar10h: every annotator takes images for another kind as often as people did (Peterson et al. 2019; "
+        "data=cifar10); null: nobody does", choice("cifar10h"), optional=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

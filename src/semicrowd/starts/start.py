@@ -25,7 +25,9 @@ from semicrowd.starts.epochs import Say
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
+from semicrowd.starts.patches import has_patches
 from semicrowd.starts.portfolio import Portfolio, Verdict, most_clusters
+from semicrowd.starts.preparing import preparations
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
@@ -139,8 +141,11 @@ def cotrained(
 
 
 def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[Tensor, "R N"]:
-    """Clusters of the features, each restart from a stream of its own."""
+    """Clusters of the features, of images those of their patches; each restart from a stream of its own."""
     features, clusters = data.features.cpu().double().numpy(), []
+    if has_patches(model.image_shape):
+        ways = preparations(features if data.original is None else data.original, model.image_shape)
+        features = next(iter(ways.values())).items if ways else features
     for restart in range(model.num_restarts):
         found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
         say(f"start: {said}")
