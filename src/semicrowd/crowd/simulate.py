@@ -68,8 +68,13 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     return _answers("quota", labels, i, j, worker, alpha, beta, rng)
 
 
-def tasks(
-    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None = None, **options: Any
+def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
+    """Annotators group the items of grids, and take none for one of another class: :func:`confused_tasks`."""
+    return confused_tasks(labels, rng, None, **options)
+
+
+def confused_tasks(
+    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None, **options: Any
 ) -> PairAnnotations:
     """Annotators group the items of grids; every pair of a grid is an answer (the scheme of the MNIST crowd).
 

@@ -84,7 +84,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
     if isinstance(settings, TasksSettings) and settings.confused is not None:
         if data.name != "cifar10":
             raise UserError(f"annotations.confused={settings.confused}: these are people about data=cifar10 alone")
-        return simulate.tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
+        return simulate.confused_tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
