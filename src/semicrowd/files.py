@@ -29,6 +29,7 @@ RUN_FILES = {
     "warnings.json": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
+    "likeliest.npz": False,
     "chains.csv": True,
     "partitions.npz": False,
     "annotations.csv": True,

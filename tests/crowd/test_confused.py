@@ -43,7 +43,7 @@ def test_nobody_is_confused_unless_that_is_asked_for() -> None:
     options: dict[str, Any] = {"num_annotators": 3, "num_tasks": 9, "task_size": 10, "num_annotated": 60}
     none = simulate.confused_tasks(labels, np.random.default_rng(0), None, **options)
     assert np.array_equal(none.label, simulate.tasks(labels, np.random.default_rng(0), **options).label)
-    perfect = {**options, "sensitivity": 1.0, "specificity": 1.0}
+    perfect: dict[str, Any] = {**options, "sensitivity": 1.0, "specificity": 1.0}
     answers = simulate.confused_tasks(labels, np.random.default_rng(0), np.eye(3), **perfect)
     assert np.array_equal(answers.label == 1, labels[answers.i] == labels[answers.j])
 
@@ -68,7 +68,7 @@ def test_confusions_are_counted_by_kind_of_the_test_images_that_are_there(images
 
 
 def test_a_run_has_them_by_name_and_other_data_do_not(images: Dataset, pinwheel: Dataset) -> None:
-    options = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200}
+    options: dict[str, Any] = {"num_annotators": 2, "num_tasks": 20, "task_size": 20, "num_annotated": 200}
     options |= {"sensitivity": 1.0, "specificity": 1.0}
     found = load_annotations("tasks", images, 0, Path("unused"), confused="cifar10h", **options)
     assert found is not None

@@ -110,10 +110,12 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
     before, experiments = stage_groups(ROOT / "dvc.yaml")
     assert set(before) == {
         "fetch", "configurations", "pinwheel_two_coin_answers", "face_features", "face_answers", "cifar10_features",
-        "cifar10_answers", "mnist_answers", "autoencoder_mnist", "autoencoder_standins", "autoencoder_own",
+        "cifar10_answers", "cifar10_pixels_answers", "mnist_answers", "autoencoder_mnist", "autoencoder_standins",
+        "autoencoder_own",
     }  # fmt: skip
     assert set(experiments) == {
-        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "mnist", "bnp_generated", "bnp_mnist", "bnp_nus",
+        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "cifar10_pixels", "mnist", "bnp_generated",
+        "bnp_mnist", "bnp_nus",
         "bnp_scenes", "bnp_optdigits", "bnp_sequence",
         "slpd_tables", "slpd_curve", "slpd_crowd", "deep_shapes", "deep_mnist", "deep_trained", "deep_crowd",
         "deep_standins", "deep_own",

@@ -7,7 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from semicrowd.data import Dataset
+from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation
+from semicrowd.figures.likeliest import likeliest_images
 from semicrowd.figures.plane import sampled_points, scatter
 from semicrowd.figures.samples import image_samples
 from semicrowd.figures.style import save
@@ -28,12 +30,13 @@ def run_figures(
     rows: Sequence[Mapping[str, float]],
     generated: tuple[np.ndarray, np.ndarray] | None = None,
     snapshots: Snapshots | None = None,
+    likeliest: Likeliest | None = None,
 ) -> list[Path]:
     """Draw every figure that the run's data allow; the files, in ``folder``.
 
     Those are clusters (2-d data), latent (d >= 2), samples (2-d data and images), workers (with annotators), curves,
-    restarts (more than one), and training_samples (with snapshots, of images). All but curves and restarts is about
-    the best restart.
+    restarts (more than one), training_samples (with snapshots, of images) and likeliest (of images). All but curves
+    and restarts is about the best restart.
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ def run_figures(
     generated : decoder means of samples [K, S, D], S = SAMPLES_IMAGE for images, else SAMPLES_POINTS, and expected
         mixing proportions [K]; None of a method that generates nothing
     snapshots : of the clusters while training, or None
+    likeliest : images that the clusters are surest of, or None
 
     Raises
     ------
@@ -67,4 +71,7 @@ def run_figures(
         figures["restarts"] = restarts(result.restart_scores, result.found.best, title)
     if snapshots is not None and data.image_shape is not None:
         figures["training_samples"] = training_samples(snapshots, data.image_shape, f"{by_clusters} while training")
+    if likeliest is not None and data.image_shape is not None:
+        surest = f"{title}: images of highest probability"
+        figures["likeliest"] = likeliest_images(likeliest, data.image_shape, surest)
     return [save(figure, folder / f"{name}.png") for name, figure in figures.items()]

@@ -23,6 +23,7 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "mnist_crowd": partial(fetch, "mnist_crowd"),
     "face": fetch_faces,
     "cifar10": fetch_cifar10,
+    "cifar10h": partial(fetch, "cifar10h"),
     "optdigits": partial(fetch, "optdigits"),
     "wifi": partial(fetch, "wifi"),
     "homes": partial(fetch, "homes"),

@@ -11,6 +11,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
+from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.evaluation.trust import doubts
 from semicrowd.files import MODEL, RUN_FILES
@@ -88,10 +89,11 @@ class Session:
         }  # fmt: skip
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
-        write_results(self.run_dir, result, self.answers, warnings)
+        likeliest = self._likeliest(result)
+        write_results(self.run_dir, result, self.answers, warnings, likeliest)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
-            self._draw(result, monitor)
+            self._draw(result, monitor, likeliest)
         kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
         self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings)
         return metrics
@@ -101,6 +103,14 @@ class Session:
         if self.data.test_features is None or not self.estimator.takes_new_items:
             return None
         return assigned(self.estimator, self.data.test_features)
+
+    def _likeliest(self, result: Evaluation) -> Likeliest | None:
+        """Of images, those that the clusters are surest of; test images where there are any. None without images."""
+        if self.data.image_shape is None:
+            return None
+        if result.test is not None and self.data.test_features is not None:
+            return Likeliest.of(result.test, self.data.test_features)
+        return Likeliest.of(result.found.final, self.data.features)
 
     def _likelihood(self) -> dict[str, float]:
         """Mean ln p of an item of the test split, of a method that has one."""
@@ -125,7 +135,7 @@ class Session:
         """Which rows follow each other, for a method that asks."""
         return {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
 
-    def _draw(self, result: Evaluation, monitor: Monitor) -> None:
+    def _draw(self, result: Evaluation, monitor: Monitor, likeliest: Likeliest | None) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
@@ -134,4 +144,5 @@ class Session:
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
             generated = self.estimator.generate(number, self.settings.values["seed"]), self.estimator.cluster_weights_
         title = run_name(self.settings.content)
-        run_figures(self.run_dir / "figures", title, self.data, result, monitor.rows, generated, monitor.kept)
+        folder = self.run_dir / "figures"
+        run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
@@ -21,12 +22,14 @@ def write_results(
     result: Evaluation,
     annotations: PairAnnotations | None,
     warnings: Sequence[str] = (),
+    likeliest: Likeliest | None = None,
 ) -> None:
     """Write what there is of the result; metrics.json is the caller's, who writes it last.
 
     Parameters
     ----------
     warnings : why not to trust the result, a line each
+    likeliest : of images, those that the clusters are surest of
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
@@ -35,6 +38,8 @@ def write_results(
     write_text(folder / "assignments.csv", assignment_csv(final, annotated))
     if test is not None:
         write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
+    if likeliest is not None:
+        likeliest.write(folder)
     if result.workers is not None:
         _write_workers(folder / "workers.csv", result.workers)
     if result.restart_scores:

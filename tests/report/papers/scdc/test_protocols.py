@@ -56,7 +56,8 @@ def test_a_renamed_setting_does_not_pass_for_an_equal_one() -> None:
 @pytest.mark.parametrize("key", WITH_SETTINGS)
 def test_every_setting_is_one_of_the_project(key: str, model: str) -> None:
     groups = (MODELS[model], NetSettings, StartSettings, ViewSettings, TrainingSettings)
-    known = {f"{group.group}.{name}".lstrip(".") for group in groups for name in names(group)} | {"data.pca"}
+    known = {f"{group.group}.{name}".lstrip(".") for group in groups for name in names(group)}
+    known |= {"data.pca", "data.subset"}
     asked = {s.key for s in exhibit(key).protocol.settings if s.model in ("", model)}
     assert asked <= known
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 from semicrowd.report.exhibits import Exhibit
-from semicrowd.report.papers.scdc import figure2, figure3, figure4a, figure5, paper_values, protocols, table1
+from semicrowd.report.papers.scdc import figure2, figure3, figure4a, figure4b, figure5, paper_values, protocols, table1
 
 TITLE = "Luo, Tian, Shi, Zhu & Zhang 2018: Semi-crowdsourced clustering with deep generative models"
 EXHIBITS = (
@@ -32,7 +32,10 @@ EXHIBITS = (
         "figure-4a", "Fig. 4a", "MNIST: samples of 50 clusters while BayesSCDC trains",
         protocol=protocols.FIGURE_4A, fill=figure4a.build,
     ),
-    Exhibit("figure-4b", "Fig. 4b", "CIFAR-10: SCDC without and with crowd answers", values=paper_values.FIGURE_4B),
+    Exhibit(
+        "figure-4b", "Fig. 4b", "CIFAR-10: SCDC without and with crowd answers",
+        values=paper_values.FIGURE_4B, protocol=protocols.FIGURE_4B, fill=figure4b.build,
+    ),
     Exhibit(
         "figure-5", "Fig. 5", "Face: deep MCVC beside MCVC and SCDC (and their NMI on CIFAR-10)",
         values=paper_values.FIGURE_5, protocol=protocols.FACE, fill=figure5.build,
