@@ -28,14 +28,14 @@ def told() -> Iterator[tuple[str, str]]:
         {}, {"image_shape": (28, 28), "unit_interval": True}, {"image_shape": (3, 32, 32), "unit_interval": True},
     )  # fmt: skip
     answers: tuple[dict[str, int], ...] = ({}, {"num_answers": 100}, {"num_answers": 50_000, "num_tasks": 90})
-    given: tuple[dict[str, Any], ...] = ({}, {"nets.kind": "conv"})
+    given: tuple[dict[str, Any], ...] = ({}, {"nets.kind": "conv"}, {"nets.kind": "resnet"})
     for method, size, columns, shape, some, chosen in product(
         ("bayes", "scdc"), (300, 60_000), (2, 784), shapes, answers, given
     ):
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
-            if size <= MANY_ITEMS or not shape:
+            if size <= MANY_ITEMS or not shape or chosen.get("nets.kind") == "resnet":
                 values = _of_tables(method, size, values)
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
 

@@ -120,6 +120,7 @@ def test_values_that_make_no_sense_are_refused_by_name(name: str, wrong: object,
     any_number = (None, 1.5, 10**30)
     fits = {"lower": (), "shared": (True,), "bias": (True,), "standardize": (True,), "unions": (True,),
             "hidden": ([], [1]), "preference": (None, -1, 1.5, 10**30), "n_steps": (None,), "max_clusters": (None,),
+            "image_shape": (None,),
             **dict.fromkeys(("alpha", "gamma", "penalty", "mean_variance"), any_number)}  # fmt: skip
     for one in described(PARAMETERS[name]):
         if isinstance(one.default, float) and wrong in (1.5, 10**30) and one.name not in ("lower", "upper"):

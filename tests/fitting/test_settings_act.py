@@ -46,6 +46,7 @@ VIEWS: dict[str, tuple[Any, dict[str, Any]]] = {
 }  # fmt: skip
 NETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("mlp", {}), "precision": ("bfloat16", {}), "channels": ((3, 2), {}), "blocks": (2, {}), "width": (5, {}),
+    "classifier": (3, {"model": "scdc", "kind": "resnet"}),
 }  # fmt: skip
 
 
@@ -132,5 +133,7 @@ def test_of_views(setting: str) -> None:
 
 @pytest.mark.parametrize("setting", NETS)
 def test_of_networks(setting: str) -> None:
-    value, _ = NETS[setting]
-    assert outcome("bayes", nets={**CONV, setting: value}) != usual("bayes", nets=CONV)
+    value, others = NETS[setting]
+    nets = CONV | {name: other for name, other in others.items() if name != "model"}
+    model = others.get("model", "bayes")
+    assert outcome(model, nets={**nets, setting: value}) != usual(model, nets=nets)

@@ -11,7 +11,7 @@ from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
 from semicrowd.pipeline.profile import drift, select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
-from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure5, table1, task_curve
+from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure4b, figure5, table1, task_curve
 from semicrowd.report.papers.slpd import crowd
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
@@ -77,7 +77,7 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
     sets = (figure3.ALL, figure3.SOME)
     face = {f"{answers}_{model}" for answers in sets for model in figure3.shown(answers, plan.experiments)}
-    others = {*face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure5.CIFAR10}
+    others = {*face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure5.CIFAR10, *figure4b.EXPERIMENTS}
     bnp = {*discriminative_bnp.table1.EXPERIMENTS, *discriminative_bnp.table2.EXPERIMENTS,
            *discriminative_bnp.figure2.EXPERIMENTS, *discriminative_bnp.figure3.EXPERIMENTS,
            discriminative_bnp.figure3.REFERENCE}  # fmt: skip
@@ -212,7 +212,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert settings["data"]["name"] == experiment.settings["data"]
         unanswered = experiment.answers is None and experiment.settings.get("annotations", "none") == "none"
         assert (settings["annotations"]["name"] == "none") == unanswered
-        of_the_paper = "_paper" in name or (profile == "paper" and "pinwheel" in name)
+        as_the_paper = "pinwheel" in name or name in figure4b.ROWS.values()
+        of_the_paper = "_paper" in name or (profile == "paper" and as_the_paper)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         given = settings["data"]
@@ -223,7 +224,8 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         # Real answers that nothing stands in for are data too.
         crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
-        assert experiment.needs == (*needs.get(data, (data,)), *crowd)
+        people = ("cifar10h",) if name in figure4b.EXPERIMENTS else ()
+        assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people)
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]
             options = experiment.answers.options

@@ -47,8 +47,8 @@ def test_fetch_notes_what_cannot_be_had_and_goes_on(
     fetch.main([])
     status = read_json(fetch.STATUS)
     assert set(status) == {
-        "mnist", "mnist_crowd", "face", "cifar10", "optdigits", "wifi", "homes", "nus_animals", "fifteen_scenes",
-        "letter", "pen", "leukaemia", "lung", "activities", "texts", "har", "stl10", "reuters10k",
+        "mnist", "mnist_crowd", "face", "cifar10", "cifar10h", "optdigits", "wifi", "homes", "nus_animals",
+        "fifteen_scenes", "letter", "pen", "leukaemia", "lung", "activities", "texts", "har", "stl10", "reuters10k",
     }  # fmt: skip
     assert not any(entry["available"] for entry in status.values())
     assert "put into data/nus_animals: table.csv, a row for each image" in fetch.why_missing("nus_animals")

@@ -118,7 +118,7 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     """Features as the method gets them, and the method with nothing set but what the suite says."""
     features, kind = data.features, ESTIMATORS[cell.estimator]
     given: dict[str, Any] = {"random_state": cell.seed}
-    if cell.estimator in OURS:
+    if "image_shape" in kind._get_param_names():
         given["image_shape"] = data.image_shape
     if cell.estimator in MODELS:
         given |= {"trainer": TrainerSettings(threads=1), "settings": cell.settings}
