@@ -4,9 +4,9 @@ None of them is right on all data. First clusters come from the features in each
 the answers) and from the answers alone. Each is co-trained with quick classifiers; the best go on with all classifiers
 of all preparations, mixed as they deserve (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`).
 Beside them stand the clusters of the features alone, and those of k-means with as many clusters as the answers have
-led to: what only the answers see has to pay. The candidate under which held-out answers are likeliest wins. Where it is
-not far ahead of the features alone both are made anew without each fold of the answers, and it has to predict these
-better.
+led to: what only the answers see has to pay. The candidate under which held-out answers are likeliest wins. Where it
+has other clusters than the features alone and is not far ahead of them, both are made anew without each fold of the
+answers, and it has to predict these better.
 """
 
 import warnings
@@ -175,7 +175,8 @@ class Portfolio:
             last[name] = self._cotrained(clusters, self._all(), 0)
         best, verdict = judge(last, self.answers)
         ahead, error = lead(last[best].scores, last[FEATURES].scores, self.answers)
-        if best != FEATURES and ahead < _CLEAR * error:
+        the_same = _agreement(last[best], last[FEATURES]) == 1.0
+        if not the_same and ahead < _CLEAR * error:
             self.say(f"start: {best}, without each answer in turn")
             unseen = {name: self._unseen_scores(name, unmoved.get(name)) for name in (best, FEATURES)}
             best, verdict = confirmed(best, unseen, last, verdict, self.answers)
