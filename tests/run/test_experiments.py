@@ -30,9 +30,13 @@ def test_it_composes_and_its_header_has_result_hardware_and_cost(path: Path) -> 
     assert given.choices["model"] in path.stem or given.values.get("nets.kind") == model
 
 
+#: Experiments whose first step takes long.
+SLOW = ("mnist", "cifar10_scdc")
+
+
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.slow, pytest.mark.needs_data] if path.stem.startswith("mnist") else [])
+    [pytest.param(path, marks=[pytest.mark.slow, pytest.mark.needs_data] if path.stem.startswith(SLOW) else [])
      for path in FILES], ids=lambda path: path.stem,
 )  # fmt: skip
 def test_its_first_step_works(
@@ -49,6 +53,8 @@ def test_its_first_step_works(
         short = ("model.n_epochs=1", "model.n_steps=1")
     if data == "mnist" and given.choices["annotations"] == "crowd":
         public_data("mnist_crowd")
+    if given.values.get("annotations.confused"):
+        public_data("cifar10h")
     done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)
     assert done.returncode == 0, done.stderr
     assert 0 <= json.loads((tmp_path / "run" / "metrics.json").read_text())["train/acc"] <= 1
