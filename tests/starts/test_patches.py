@@ -77,7 +77,7 @@ def test_units_of_the_pixels_do_not_matter() -> None:
 
 def test_kinds_that_no_single_pixel_tells_are_told() -> None:
     X, labels = textures(300)
-    ways = preparations(X, (16, 16))
+    ways = dict(preparations(X, (16, 16)))
     assert next(iter(ways)) == "patches"
     right = {
         name: LogisticRegression(max_iter=500).fit(way.items[:60], labels[:60]).score(way.items[60:], labels[60:])
@@ -92,15 +92,15 @@ def test_few_and_small_images_and_tables() -> None:
     assert not has_patches((8, 8))
     assert has_patches((3, 12, 40))
     digits = load_digits().data[:50]
-    assert list(preparations(digits, (8, 8))) == list(preparations(digits))
-    assert "patches" not in preparations(np.ones((10, 256)), (16, 16))
+    assert list(dict(preparations(digits, (8, 8)))) == list(dict(preparations(digits)))
+    assert "patches" not in dict(preparations(np.ones((10, 256)), (16, 16)))
     few = np.random.default_rng(0).random((3, 256))
-    assert np.isfinite(preparations(few, (16, 16))["patches"].items).all()
+    assert np.isfinite(dict(preparations(few, (16, 16)))["patches"].items).all()
 
 
 def test_further_images_are_prepared_alike() -> None:
     X, _ = textures(40)
-    way = preparations(X, (16, 16))["patches"]
+    way = dict(preparations(X, (16, 16)))["patches"]
     np.testing.assert_allclose(prepared(way.pipeline, X[:7]), way.items[:7], rtol=1e-6, atol=1e-6)
     again = decode(encode(way.pipeline))
     assert prepared(again, X[:7]).tobytes() == prepared(way.pipeline, X[:7]).tobytes()

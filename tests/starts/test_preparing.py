@@ -12,7 +12,7 @@ BLOBS = make_blobs(120, 5, centers=4, random_state=0)[0]
 
 
 def _preparations(features: np.ndarray) -> dict[str, Pipeline]:
-    return {name: way.pipeline for name, way in preparations(features).items()}
+    return {name: way.pipeline for name, way in preparations(features)}
 
 
 def _distances(features: np.ndarray, name: str) -> np.ndarray:

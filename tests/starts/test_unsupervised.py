@@ -24,7 +24,7 @@ def test_round_clusters_in_any_units() -> None:
 def test_clusters_are_those_of_the_features_and_an_item_is_less_sure_where_its_neighbours_are_others() -> None:
     features, _ = make_moons(300, noise=0.12, random_state=0)
     found = clusters_of_preparations(features, stream(0, "test"), lambda _: None)
-    x = preparations(features)["standardised"].items
+    x = dict(preparations(features))["standardised"].items
     expected, _ = clusters_of_features(x, 26, stream(0, "test"))
     clusters = found.memberships.argmax(1)
     assert adjusted_rand_score(expected, clusters) == 1.0

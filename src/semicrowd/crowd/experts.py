@@ -6,7 +6,6 @@ answer is a number between 0 and 1; here it is cut at one half, as people are as
 """
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,12 +46,10 @@ def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, 
         i.append(first)
         j.append(second)
         value.append(np.where(rng.random(count) < s.corrupted, rng.random(count), judged))
-    answers = PairAnnotations.from_arrays(
+    return PairAnnotations.from_arrays(
         np.concatenate(i), np.concatenate(j), np.repeat(np.arange(s.num_annotators), count),
         np.concatenate(value) > 0.5, num_items=len(labels), simulated=True, source="experts (simulated)",
-    )  # fmt: skip
-    sensitivity, specificity = answers.empirical_quality(labels)
-    return replace(answers, true_sensitivity=sensitivity, true_specificity=specificity)
+    ).judged_by(labels)  # fmt: skip
 
 
 def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:

@@ -128,7 +128,7 @@ class Portfolio:
     @cached_property
     def preparations(self) -> dict[str, Prepared]:
         """Of the features, by name."""
-        return preparations(self.features, self.image_shape)
+        return dict(preparations(self.features, self.image_shape))
 
     @cached_property
     def prepared(self) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ hide each other unscaled; of texts and pictures the direction may say more than 
 pixels say more together than each alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,8 +40,8 @@ class Prepared(NamedTuple):
 
 def preparations(
     features: Float[np.ndarray, "N D"], image_shape: Sequence[int] | None = None
-) -> dict[str, Prepared]:
-    """Features in several ways, by name, the most telling first; none where no column varies.
+) -> Iterator[tuple[str, Prepared]]:
+    """Names and preparations, the most telling first, each made when it is asked for; none where no column varies.
 
     ``patches``, of images, says what their parts look like (:mod:`semicrowd.starts.patches`). ``standardised`` gives
     every column variance 1, ``raw`` leaves them, ``unit`` gives every row length 1. All of them then take principal
@@ -52,7 +52,6 @@ def preparations(
     ----------
     image_shape : (height, width) or (colours, height, width) where a row is an image
     """
-    found: dict[str, Prepared] = {}
     if has_patches(image_shape):
         assert image_shape is not None
         patches = PatchFeatures(tuple(image_shape)).fit(features)
@@ -60,7 +59,7 @@ def preparations(
         rest = components(seen, StandardScaler(), svd_solver="auto")
         if rest is not None:
             rest.fit(seen)
-            found["patches"] = Prepared(make_pipeline(patches, *rest), _scaled(rest, seen))
+            yield "patches", Prepared(make_pipeline(patches, *rest), _scaled(rest, seen))
     # Centred before principal components are: far from 0 their covariance would be rounding.
     ways = {"standardised": [], "raw": [], "unit": [Normalizer()]}
     distances: list[np.ndarray] = []
@@ -69,7 +68,7 @@ def preparations(
         scale = StandardScaler(with_std=name == "standardised")
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
-            break
+            return
         pair = pipeline.fit(features).transform(features[some])
         squared = ((pair[:, None] - pair[None]) ** 2).sum(-1)[np.triu_indices(len(some), 1)]
         lengths = np.square(pipeline[:-2].transform(features[some])).sum(1)
@@ -77,8 +76,7 @@ def preparations(
         varies = squared.std() > 0 and squared.max() > rounding**2 * lengths.max()
         if not distances or (varies and all(_differ(squared, other) for other in distances)):
             distances.append(squared)
-            found[name] = Prepared(pipeline, prepared(pipeline, features))
-    return found
+            yield name, Prepared(pipeline, prepared(pipeline, features))
 
 
 def _differ(squared: Float[np.ndarray, "P"], other: Float[np.ndarray, "P"]) -> bool:

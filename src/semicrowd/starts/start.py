@@ -144,8 +144,9 @@ def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[
     """Clusters of the features, of images those of their patches; each restart from a stream of its own."""
     features, clusters = data.features.cpu().double().numpy(), []
     if has_patches(model.image_shape):
-        ways = preparations(features if data.original is None else data.original, model.image_shape)
-        features = next(iter(ways.values())).items if ways else features
+        pixels = features if data.original is None else data.original
+        _, way = next(preparations(pixels, model.image_shape), ("none", None))
+        features = features if way is None else way.items
     for restart in range(model.num_restarts):
         found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
         say(f"start: {said}")

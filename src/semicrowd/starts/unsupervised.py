@@ -38,10 +38,9 @@ def clusters_of_preparations(
     image_shape: Sequence[int] | None = None,
 ) -> Unsupervised:
     """At most ``most`` clusters of the items, which are images where they have an ``image_shape``."""
-    ways = preparations(features, image_shape)
-    if not ways:
+    name, way = next(preparations(features, image_shape), ("none", None))
+    if way is None:
         return Unsupervised(np.ones((len(features), 1)), {}, "no feature varies: one cluster")
-    name, way = next(iter(ways.items()))
     x = way.items
     most = min(most or most_clusters(len(features)), len(features) - 1)
     clusters, said = clusters_of_features(x, max(most, 2), rng)

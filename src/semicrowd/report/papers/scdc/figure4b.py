@@ -1,5 +1,6 @@
 """Fig. 4b of the SCDC paper: CIFAR-10, the test images that SCDC is surest of, without and with answers."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from semicrowd.data.cifar10 import CIFAR10_SHAPE
@@ -51,26 +52,19 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "are co-training's, which has rows of its own, and the generative model is fitted to them. The other "
             "methods have the same pixels and answers and are told ten kinds. Nothing was pretrained on anything."
         ),
-        images=tuple(_image(collected, label, experiment, folder) for label, experiment in _drawn(collected)),
+        images=tuple(_images(collected, folder)),
         commands=collected.commands_of(*EXPERIMENTS),
     )
 
 
-def _drawn(collected: Collected) -> list[tuple[str, str]]:
-    """The rows whose first finished run has kept its likeliest images."""
-    found = []
+def _images(collected: Collected, folder: Path) -> Iterator[Image]:
+    """Of each row whose first finished run has kept its likeliest images."""
     for label, experiment in ROWS.items():
-        runs = collected.finished(experiment)[:1]
-        if runs and Likeliest.read(Path(runs[0].directory)) is not None:
-            found.append((label, experiment))
-    return found
-
-
-def _image(collected: Collected, label: str, experiment: str, folder: Path) -> Image:
-    run = collected.finished(experiment)[0]
-    found = Likeliest.read(Path(run.directory))
-    assert found is not None
-    path = Path(f"figures/cifar10-{label.rpartition(' ')[2]}-answers.png")
-    title = f"CIFAR-10, {label} answers, seed {run.seed}: test images of highest probability"
-    save(likeliest_images(found, CIFAR10_SHAPE, title), folder / path)
-    return Image(path, f"{title}, a row for each cluster of 0.5 % of the images or more, the largest first.")
+        for run in collected.finished(experiment)[:1]:
+            found = Likeliest.read(Path(run.directory))
+            if found is None:
+                continue
+            path = Path(f"figures/cifar10-{label.rpartition(' ')[2]}-answers.png")
+            title = f"CIFAR-10, {label} answers, seed {run.seed}: test images of highest probability"
+            save(likeliest_images(found, CIFAR10_SHAPE, title), folder / path)
+            yield Image(path, f"{title}, a row for each cluster of 0.5 % of the images or more, the largest first.")
