@@ -77,7 +77,9 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
     sets = (figure3.ALL, figure3.SOME)
     face = {f"{answers}_{model}" for answers in sets for model in figure3.shown(answers, plan.experiments)}
-    others = {*face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure5.CIFAR10, *figure4b.EXPERIMENTS}
+    others = {
+        *face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure2.CLASSIFIERS, figure5.CIFAR10, *figure4b.EXPERIMENTS
+    }  # fmt: skip
     bnp = {*discriminative_bnp.table1.EXPERIMENTS, *discriminative_bnp.table2.EXPERIMENTS,
            *discriminative_bnp.figure2.EXPERIMENTS, *discriminative_bnp.figure3.EXPERIMENTS,
            discriminative_bnp.figure3.REFERENCE}  # fmt: skip
@@ -212,7 +214,7 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert settings["data"]["name"] == experiment.settings["data"]
         unanswered = experiment.answers is None and experiment.settings.get("annotations", "none") == "none"
         assert (settings["annotations"]["name"] == "none") == unanswered
-        as_the_paper = "pinwheel" in name or name in figure4b.ROWS.values()
+        as_the_paper = name in (figure2.WITHOUT, figure2.WITH, *figure4b.ROWS.values())
         of_the_paper = "_paper" in name or (profile == "paper" and as_the_paper)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
