@@ -35,6 +35,13 @@ generality: setup  ## measure every method on many data sets and regimes of answ
 claims: setup  ## print the figures that recorded/ gives, and compare those of the README (ARGS=--write puts them in)
 	@$(PY) -m semicrowd.pipeline.generality.claims $(ARGS)
 
+.PHONY: record verify
+record: setup  ## keep a long experiment's numbers in recorded/ (EXPERIMENT=cifar_scdc_tasks SEEDS=0-2)
+	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS))
+
+verify: setup  ## run one recorded run of each paper again and compare (ARGS="--experiments pinwheel_two_coin")
+	@$(PY) -m semicrowd.report.verify $(ARGS)
+
 ui: setup  ## open the tracking UI on this machine (SEMICROWD_UI_PORT=5000)
 	@$(PY) -m semicrowd.tracking.ui --port $(SEMICROWD_UI_PORT)
 

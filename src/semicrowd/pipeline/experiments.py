@@ -32,6 +32,21 @@ def format_ranges(numbers: Sequence[int]) -> str:
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
+def parse_ranges(text: str) -> list[int]:
+    """What :func:`format_ranges` writes.
+
+    Raises
+    ------
+    ValueError
+        For anything else; argparse then says which option it is of.
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers
+
+
 def arguments(settings: Mapping[str, Any]) -> list[str]:
     """Settings as ``src/train.py`` takes them: ``name=value``."""
     values = {n: v if isinstance(v, str) else json.dumps(v, separators=(",", ":")) for n, v in settings.items()}
@@ -213,17 +228,22 @@ def load_plan(path: Path = PARAMS) -> Plan:
         If the file is missing, is no YAML, lacks a key, or names an experiment that it does not have.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return plan_of(yaml.safe_load(path.read_text(encoding="utf-8")), path)
+    except FileNotFoundError:
+        raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
+
+
+def plan_of(content: Any, path: Path) -> Plan:
+    """The plan of a profile's content, its base filled in; ``path`` is for the error."""
+    try:
         experiments = {
             name: _experiment(name, group, content)
             for group in content["groups"].values()
             for name in group["experiments"]
         }
         return Plan(str(content["profile"]), experiments, int(content.get("jobs", 1)))
-    except FileNotFoundError:
-        raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         expected = "expected profile, groups of experiments with seeds, and experiments with settings"
         raise UserError(f"{path}: {expected} ({error})") from None

@@ -12,7 +12,7 @@ import yaml
 
 from semicrowd.errors import UserError
 from semicrowd.files import write_text
-from semicrowd.pipeline.experiments import PARAMS, load_plan
+from semicrowd.pipeline.experiments import PARAMS, Plan, load_plan, plan_of
 
 PROFILES = Path("conf/profile")
 
@@ -32,10 +32,7 @@ def select_profile(name: str, params: Path = PARAMS, profiles: Path = PROFILES) 
     UserError
         If there is no such profile.
     """
-    source = profiles / f"{name}.yaml"
-    if not source.is_file():
-        known = ", ".join(sorted(path.stem for path in profiles.glob("*.yaml")))
-        raise UserError(f"unknown profile {name!r}: expected one of {known}")
+    source = _file_of(name, profiles)
     text = source.read_text(encoding="utf-8")
     if "base" in yaml.safe_load(text):
         whole = yaml.dump(read_profile(source), Dumper=_Plain, sort_keys=False, default_flow_style=None, width=120)
@@ -44,6 +41,20 @@ def select_profile(name: str, params: Path = PARAMS, profiles: Path = PROFILES) 
         return False
     write_text(params, text)
     return True
+
+
+def profile_plan(name: str, profiles: Path = PROFILES) -> Plan:
+    """The experiments of a profile that is not the selected one; errors as :func:`select_profile`."""
+    source = _file_of(name, profiles)
+    return plan_of(read_profile(source), source)
+
+
+def _file_of(name: str, profiles: Path) -> Path:
+    source = profiles / f"{name}.yaml"
+    if not source.is_file():
+        known = ", ".join(sorted(path.stem for path in profiles.glob("*.yaml")))
+        raise UserError(f"unknown profile {name!r}: expected one of {known}")
+    return source
 
 
 def read_profile(path: Path) -> dict[str, Any]:

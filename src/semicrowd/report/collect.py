@@ -11,12 +11,14 @@ import yaml
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.run_files import read_table
+from semicrowd.report.recorded import FOLDER, read
 from semicrowd.report.runs import Collected, Run
 
 RUNS = Path("reports/runs.json")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file of a run says, nothing where there is none."""
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
@@ -36,18 +38,18 @@ def _read_columns(path: Path) -> dict[str, list[float]]:
 def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
     """Read one run directory; whatever state it is in, there is an answer."""
     directory = experiment.run_dir(job, results)
-    status = _read_json(directory / "status.json")
+    status = read_json(directory / "status.json")
     config = directory / "config.yaml"
     state = str(status.get("status", "missing"))
-    answers = _read_json(directory / "provenance.json").get("annotations") or {}
+    answers = read_json(directory / "provenance.json").get("annotations") or {}
     if experiment.answers:
-        answers |= _read_json(experiment.annotation_dir(job) / "about.json")
+        answers |= read_json(experiment.annotation_dir(job) / "about.json")
     return Run(
         seed=job.seed,
         directory=directory.as_posix(),
         status=state,
         message=str(status.get("error") or ""),
-        metrics=_read_json(directory / "metrics.json") if state == "finished" else {},
+        metrics=read_json(directory / "metrics.json") if state == "finished" else {},
         config=_read_yaml(config) if config.is_file() else {},
         restarts=_read_columns(directory / "restarts.csv") if state == "finished" else {},
         answers=answers,
@@ -55,8 +57,8 @@ def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
     )
 
 
-def collect(params: Path = PARAMS, results: Path = RESULTS) -> Collected:
-    """Read the runs that the selected profile asks for, and no others that may lie in ``results``."""
+def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOLDER) -> Collected:
+    """Read the runs that the selected profile asks for, no others that may lie in ``results``, and recorded ones."""
     plan = load_plan(params)
     return Collected(
         profile=plan.profile,
@@ -65,6 +67,7 @@ def collect(params: Path = PARAMS, results: Path = RESULTS) -> Collected:
             name: [read_run(experiment, job, results) for job in experiment.jobs]
             for name, experiment in plan.experiments.items()
         },
+        recorded={name: [one.run for one in runs] for name, runs in read(recorded).items()},
     )
 
 
@@ -76,8 +79,11 @@ def save(collected: Collected, path: Path = RUNS) -> None:
 def load(path: Path = RUNS) -> Collected:
     """Read what :func:`save` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    runs = {name: [Run(**run) for run in entries] for name, entries in content["runs"].items()}
-    return Collected(content["profile"], content["commands"], runs)
+    runs, recorded = (
+        {name: [Run(**run) for run in entries] for name, entries in content[kind].items()}
+        for kind in ("runs", "recorded")
+    )
+    return Collected(content["profile"], content["commands"], runs, recorded)
 
 
 def main(arguments: list[str] | None = None) -> None:

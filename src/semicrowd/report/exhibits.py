@@ -46,7 +46,8 @@ class Result:
         """``done``, ``partly done`` or ``not yet done``."""
         # Of what the paper prints; of a figure without printed numbers, of all that is shown.
         printed = [cell for cell in self.cells if cell.paper is not None] or self.cells
-        if all(cell.ours is not None for cell in printed) and printed:
+        there = {(cell.paper or cell.cell, cell.quantity) for cell in printed if cell.ours is not None}
+        if printed and there == {(cell.paper or cell.cell, cell.quantity) for cell in printed}:
             return "done"
         return "partly done" if any(cell.ours is not None for cell in self.cells) else NOT_YET_DONE
 

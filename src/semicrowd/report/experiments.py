@@ -80,9 +80,33 @@ def cells_of_experiment(
     measures : quantity → how it is read off a run. Quantities that the paper does not print get a cell without its
         number. Where nothing has run, there are the quantities that the paper prints, or the first
     label : name of the row here, where it is not the paper's
+
+    What ``make record`` has kept of the experiment follows, with remarks that say so.
     """
-    runs = collected.finished(experiment)
-    remarks = remarks_on(collected, experiment)
+    found = _cells(
+        collected.finished(experiment), remarks_on(collected, experiment), exhibit, cell, measures,
+        with_answers=with_answers, label=label or cell,
+    )  # fmt: skip
+    recorded = collected.recorded.get(experiment, [])
+    if not recorded:
+        return found
+    kept = [f"recorded: make record EXPERIMENT={experiment}"]
+    return found + _cells(
+        recorded, kept, exhibit, cell, measures, with_answers=with_answers, label=f"{label or cell} (recorded)"
+    )
+
+
+def _cells(
+    runs: Sequence[Run],
+    remarks: Sequence[str],
+    exhibit: Exhibit,
+    cell: str,
+    measures: dict[str, Measure],
+    *,
+    with_answers: bool,
+    label: str,
+) -> tuple[Cell, ...]:
+    """One for each quantity, of finished runs."""
     protocol = protocol_of(runs, exhibit, with_answers=with_answers)
     printed = {value.quantity: value for value in exhibit.values if value.cell == cell}
     shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}
@@ -93,7 +117,7 @@ def cells_of_experiment(
         undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
         cells.append(
             Cell(
-                cell=label or cell,
+                cell=label,
                 quantity=quantity,
                 paper=printed.get(quantity),
                 ours=summarise([value for value, _ in numbers], [seed for _, seed in numbers]),

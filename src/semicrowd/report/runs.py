@@ -35,11 +35,18 @@ class Run:
 
 @dataclass(frozen=True)
 class Collected:
-    """All runs of a profile, by experiment and in the order of their seeds."""
+    """All runs of a profile, by experiment and in the order of their seeds; and those kept in the repository.
+
+    Attributes
+    ----------
+    commands : experiment → what gives its runs
+    recorded : experiment → runs that ``make record`` has kept, finished ones
+    """
 
     profile: str
     commands: dict[str, str]
     runs: dict[str, list[Run]]
+    recorded: dict[str, list[Run]] = field(default_factory=dict)
 
     def finished(self, experiment: str) -> list[Run]:
         """The finished runs of an experiment; none for an experiment that the profile leaves out."""
@@ -51,8 +58,11 @@ class Collected:
 
     def at(self, point: dict[str, Any]) -> "Collected":
         """The runs at one point of a sweep alone."""
-        runs = {name: [run for run in runs if run.point == point] for name, runs in self.runs.items()}
-        return Collected(self.profile, self.commands, runs)
+        runs, recorded = (
+            {name: [run for run in runs if run.point == point] for name, runs in of.items()}
+            for of in (self.runs, self.recorded)
+        )
+        return Collected(self.profile, self.commands, runs, recorded)
 
     def commands_of(self, *experiments: str) -> tuple[str, ...]:
         """Commands that give the runs of experiments, as far as the profile has them; each once."""

@@ -15,6 +15,7 @@ from semicrowd.data import load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.files import write_atomic
+from semicrowd.pipeline.experiments import parse_ranges
 from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.baselines import BASELINES, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, read_row, run_cell
@@ -65,7 +66,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", default=None, help="data sets; all of the list that are at hand", **listed)
     parser.add_argument("--regimes", default=list(REGIMES), help="of the answers", **listed)
     parser.add_argument("--methods", default=[*OURS, *BASELINES], help=variants, **listed)
-    parser.add_argument("--seeds", default="0-4", type=_seeds, help="of answers and fits: 0-4 or 0,2")
+    parser.add_argument("--seeds", default="0-4", type=parse_ranges, help="of answers and fits: 0-4 or 0,2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
     parser.add_argument("--limit", default=600.0, type=float, help="seconds for a fit")
     parser.add_argument("--keep", default=[], help="methods whose finished fits count, by any code", **listed)
@@ -87,14 +88,6 @@ def _at_hand(names: Iterable[str]) -> list[str]:
         if reason:
             print(f"left out: {name}: {reason}", file=sys.stderr)
     return [name for name, reason in missing.items() if not reason]
-
-
-def _seeds(text: str) -> list[int]:
-    seeds: list[int] = []
-    for part in text.split(","):
-        low, _, high = part.partition("-")
-        seeds += range(int(low), int(high or low) + 1)
-    return seeds
 
 
 def _run(plan: list[Cell], options: argparse.Namespace) -> None:

@@ -1,0 +1,96 @@
+"""``make record EXPERIMENT=…``: run an experiment of profile ``recorded`` and keep its numbers in the repository."""
+
+import argparse
+import platform
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.files import read_status
+from semicrowd.nets.mlp import native_bfloat16
+from semicrowd.pipeline.experiments import Experiment, Job, arguments, format_ranges, is_setting, parse_ranges
+from semicrowd.pipeline.fetch import why_missing
+from semicrowd.pipeline.profile import profile_plan
+from semicrowd.report.collect import read_json, read_run
+from semicrowd.report.recorded import FOLDER, RecordedRun, write
+from semicrowd.run.files.provenance import revision
+
+#: The profile that has the experiments as they are recorded: ``laptop`` but for what it says itself.
+PROFILE = "recorded"
+#: Where the runs write, a folder for each commit: what another commit's code has finished is not taken for today's.
+RUNS = Path("runs/recorded")
+
+
+def arguments_of(experiment: Experiment, job: Job) -> list[str]:
+    """What anybody gives ``src/train.py`` to have this run again, but for its folder."""
+    answers = {name: value for name, value in job.point.items() if not is_setting(name)}
+    settings = {name: value for name, value in job.point.items() if is_setting(name)}
+    drawn = experiment.answers.overrides(answers) if experiment.answers else []
+    return [*experiment.overrides, *drawn, *arguments(settings), f"seed={job.seed}"]
+
+
+def run_again(given: list[str], directory: Path) -> int:
+    """Run ``src/train.py``, on from where it was stopped; its exit code."""
+    how = ["resume=true", "figures=false", "logger=none", f"hydra.run.dir={directory}"]
+    print("$ python src/train.py", *given, flush=True)
+    return subprocess.run([sys.executable, "src/train.py", *given, *how], check=False).returncode
+
+
+def processor() -> str:
+    """What the same bytes can be expected of: kind of processor, vector instructions, bfloat16."""
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    reduced = "bfloat16" if native_bfloat16() else "no bfloat16"
+    return f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, {reduced}, {device}"
+
+
+def recorded_run(experiment: Experiment, job: Job, results: Path) -> RecordedRun:
+    """What a finished run has left in its directory."""
+    # It has drawn its answers itself: those of the pipeline are others'.
+    run, directory = read_run(replace(experiment, answers=None), job, results), experiment.run_dir(job, results)
+    known: dict[str, Any] = read_json(directory / "provenance.json")
+    return RecordedRun(
+        run=run, arguments=arguments_of(experiment, job), commit=str(known["git_commit"]), date=str(known["started"]),
+        processor=processor(), versions=known["versions"], data_hashes=known["data_hashes"],
+    )  # fmt: skip
+
+
+@without_traceback
+def main(given: list[str] | None = None) -> int:
+    """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
+    parser = argparse.ArgumentParser(
+        prog="make record",
+        description=f"Run an experiment of conf/profile/{PROFILE}.yaml and keep its numbers in {FOLDER}. A run that "
+        "was stopped goes on; finished ones of the same commit are not run again.",
+    )
+    parser.add_argument("experiment")
+    parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the profile")
+    options = parser.parse_args(given)
+    experiment = profile_plan(PROFILE).experiment(options.experiment)
+    for name in experiment.needs:
+        if message := why_missing(name):
+            raise UserError(f"{experiment.name}: {name} is not available here: {message}")
+    now = revision()
+    if now["dirty"] or not now["commit"]:
+        raise UserError("the code differs from its commit, and what is recorded says which code it is of: commit first")
+    results, found, failed = RUNS / now["commit"][:10], [], 0
+    jobs = [job for job in experiment.jobs if not options.seeds or job.seed in options.seeds]
+    jobs += [Job(seed) for seed in options.seeds or () if not experiment.sweep and seed not in experiment.seeds]
+    for job in jobs:
+        directory = experiment.run_dir(job, results)
+        done = read_status(directory).get("status") == "finished"
+        if done or run_again(arguments_of(experiment, job), directory) == 0:
+            found.append(recorded_run(experiment, job, results))
+            path = write(experiment.name, found[-1:])
+            print(f"{path}: {len(found)} of {len(jobs)} runs recorded, seeds {format_ranges([j.seed for j in jobs])}")
+        else:
+            failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""``make verify``: run some of the recorded runs again, one of each paper, and compare."""
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.pipeline.profile import PROFILES, read_profile
+from semicrowd.report.collect import read_json
+from semicrowd.report.record import PROFILE, processor, run_again
+from semicrowd.report.recorded import FOLDER, RecordedRun, read
+
+#: Another kind of processor rounds differently, and a fit can end elsewhere: so far scores may then be apart.
+TOLERANCE = 0.03
+#: Metrics that say how long it took.
+_TIMES = ("seconds/",)
+#: Scores between 0 and 1, which the tolerance is meant for.
+_SCORES = ("/acc", "/nmi", "/bri", "/f1")
+
+
+def cheapest(runs: Iterable[RecordedRun]) -> RecordedRun:
+    """The run that took the least time."""
+    return min(runs, key=lambda one: one.seconds)
+
+
+def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_processor: bool) -> list[str]:
+    """What is not as it was recorded: a line each.
+
+    On the same kind of processor every metric but the times has to be the same number; on another one scores may
+    differ by :data:`TOLERANCE`, and nothing is said of the others.
+    """
+    lines = []
+    for name, value in before.items():
+        if name.startswith(_TIMES) or not (same_processor or name.endswith(_SCORES)):
+            continue
+        found = now.get(name, math.nan)
+        if not (found == value or (not same_processor and abs(found - value) <= TOLERANCE)):
+            lines.append(f"{name}: recorded {value:.6g}, now {found:.6g}")
+    return lines
+
+
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m semicrowd.report.verify``; exit code 1 where a number is another one."""
+    parser = argparse.ArgumentParser(
+        prog="make verify",
+        description="Run recorded runs again, the cheapest of each experiment: on the kind of processor that it was "
+        f"recorded on every number has to be the same, elsewhere scores within {TOLERANCE}.",
+    )
+    parser.add_argument("--experiments", nargs="+", help=f"default: one of each paper, by {PROFILE}.yaml")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    options = parser.parse_args(arguments)
+    recorded = read(options.folder)
+    names = options.experiments or read_profile(PROFILES / f"{PROFILE}.yaml")["verify"]
+    for name in names:
+        if name not in recorded:
+            raise UserError(f"{name}: not recorded; {options.folder} has {', '.join(recorded) or 'nothing'}")
+    table, failed = Table("experiment", "seed", "recorded", "test or train NMI", "now", title="recorded, run again"), 0
+    for name in names:
+        one = cheapest(recorded[name])
+        with tempfile.TemporaryDirectory() as folder:
+            code = run_again(one.arguments, Path(folder) / "run")
+            now = read_json(Path(folder) / "run" / "metrics.json")
+        lines = differences(one.run.metrics, now, same_processor=one.processor == processor())
+        shown = "test/nmi" if "test/nmi" in one.run.metrics else "train/nmi"
+        values = (f"{metrics[shown]:.4f}" if shown in metrics else "–" for metrics in (one.run.metrics, now))
+        table.add_row(name, str(one.run.seed), one.commit[:10], *values)
+        failed += bool(code or lines)
+        for line in lines:
+            print(f"{name}, seed {one.run.seed}: {line}", file=sys.stderr)
+    Console().print(table)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Results kept in the repository: written by a run, shown beside the profile's, compared with a run of today."""
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from semicrowd.errors import UserError
+from semicrowd.pipeline.profile import profile_plan
+from semicrowd.report import record, recorded, verify
+from semicrowd.report.cells import PaperValue
+from semicrowd.report.exhibits import Exhibit, Result
+from semicrowd.report.experiments import cells_of_experiment, metric
+from semicrowd.report.runs import Collected, Run
+
+ROOT = Path(__file__).parents[2]
+PROFILE = """
+profile: recorded
+verify: [quick]
+groups: {some: {seeds: [0, 1], experiments: [quick]}}
+experiments: {quick: {settings: {data: pinwheel, model: kmeans, model.K: 5, annotations: none}}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one quick experiment and no uncommitted changes."""
+    for name in ("conf", "src"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    (profiles / "recorded.yaml").write_text(PROFILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(record, "profile_plan", partial(profile_plan, profiles=profiles))
+    monkeypatch.setattr(verify, "PROFILES", profiles)
+    monkeypatch.setattr(record, "revision", lambda: {"commit": "c0ffee0000", "dirty": False})
+    return tmp_path
+
+
+def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["quick"]) == 0
+    path = project / "recorded/runs/quick.json"
+    kept = recorded.read()["quick"]
+    assert [one.run.seed for one in kept] == [0, 1]
+    for one in kept:
+        assert one.run.metrics == json.loads((project / one.run.directory / "metrics.json").read_text())
+        assert one.data_hashes
+        assert one.processor == record.processor()
+        assert "model=kmeans" in one.arguments
+    before = path.read_text()
+    assert record.main(["quick", "--seeds", "1"]) == 0
+    assert path.read_text() == before, "a finished run of the same commit is not run again"
+    shutil.rmtree(project / "runs")
+    assert verify.main([]) == 0, "the same command, the same numbers"
+    content = json.loads(before)
+    for one in content["runs"]:
+        one["run"]["metrics"]["train/nmi"] += 1e-9
+    path.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert verify.main([]) == 1
+    assert "train/nmi: recorded" in capsys.readouterr().err
+
+
+def test_what_no_commit_has_is_not_recorded(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "revision", lambda: {"commit": "c0ffee0000", "dirty": True})
+    assert record.main(["quick"]) == 2
+    assert "commit first" in capsys.readouterr().err
+    assert not (project / "recorded").exists()
+
+
+def test_times_differ_and_other_processors_round_differently() -> None:
+    before = {"train/nmi": 0.9, "clusters/used": 5.0, "seconds/fit": 3.0}
+    assert not verify.differences(before, before | {"seconds/fit": 9.0}, same_processor=True)
+    assert verify.differences(before, before | {"clusters/used": 6.0}, same_processor=True)
+    assert not verify.differences(before, before | {"train/nmi": 0.91, "clusters/used": 6.0}, same_processor=False)
+    assert verify.differences(before, before | {"train/nmi": 0.8}, same_processor=False)
+    assert verify.differences(before, {}, same_processor=False)
+
+
+def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
+    shown = Exhibit("t", "Table", "a table", values=(PaperValue("row", "nmi", 0.5),))
+    runs = [Run(seed, "", "finished", metrics={"test/nmi": value}, config={"model": {"name": "kmeans"}}) for seed, value in ((0, 0.6), (1, 0.8))]
+    collected = Collected("laptop", {}, {"one": []}, {"one": runs})
+    cells = cells_of_experiment(collected, "one", shown, "row", {"nmi": metric("test/nmi")}, with_answers=False)
+    missing, kept = cells
+    assert missing.ours is None
+    assert kept.ours is not None
+    assert (kept.cell, kept.ours.mean, kept.ours.seeds) == ("row (recorded)", pytest.approx(0.7), (0, 1))
+    assert "make record EXPERIMENT=one" in kept.remark
+    assert kept.paper == missing.paper
+    assert Result(cells).status == "done"
+
+
+def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(UserError, match=r"x\.json: not a file of make record"):
+        recorded.read(tmp_path)
