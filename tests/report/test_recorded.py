@@ -83,7 +83,11 @@ def test_times_differ_and_other_processors_round_differently() -> None:
 
 def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
     shown = Exhibit("t", "Table", "a table", values=(PaperValue("row", "nmi", 0.5),))
-    runs = [Run(seed, "", "finished", metrics={"test/nmi": value}, config={"model": {"name": "kmeans"}}) for seed, value in ((0, 0.6), (1, 0.8))]
+    of_kmeans = {"model": {"name": "kmeans"}}
+    runs = [
+        Run(seed, "", "finished", metrics={"test/nmi": value}, config=of_kmeans)
+        for seed, value in ((0, 0.6), (1, 0.8))
+    ]
     collected = Collected("laptop", {}, {"one": []}, {"one": runs})
     cells = cells_of_experiment(collected, "one", shown, "row", {"nmi": metric("test/nmi")}, with_answers=False)
     missing, kept = cells
