@@ -27,8 +27,9 @@ def test_a_sweep_of_runs_of_one_and_two_processes_leaves_the_files_and_the_track
 ) -> None:
     """A job of two processes is followed by others, which find nothing of it in the environment; and the second
     process of a job does that job alone, not the sweep."""
+    database = tmp_path / "tracking.db"
     done = train("-m", *TWO[:3], "trainer.accelerator=cpu", "epochs=2", "seed=0-1", "trainer=ddp,cpu",
-                 "hydra.run.dir=sweep", "logger=mlflow", f"logger.uri=sqlite:///{tmp_path / 'tracking.db'}")  # fmt: skip
+                 "hydra.run.dir=sweep", "logger=mlflow", f"logger.uri=sqlite:///{database}")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     folders = [f"seed-{seed}_trainer-{trainer}" for seed in (0, 1) for trainer in ("ddp", "cpu")]
@@ -40,7 +41,7 @@ def test_a_sweep_of_runs_of_one_and_two_processes_leaves_the_files_and_the_track
             assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2"]
         assert not list(run.rglob("*.tmp"))
     assert len((tmp_path / "sweep" / "jobs.csv").read_text().splitlines()) == 5
-    with sqlite3.connect(tmp_path / "tracking.db") as connection:
+    with sqlite3.connect(database) as connection:
         tracked = connection.execute("SELECT run_uuid, name, status FROM runs").fetchall()
         tags = connection.execute("SELECT run_uuid, value FROM tags WHERE key = 'run_dir'").fetchall()
         strategies = connection.execute("SELECT value FROM params WHERE key = 'trainer.strategy'").fetchall()

@@ -72,7 +72,7 @@ def test_a_job_leaves_the_environment_and_the_command_as_they_were(
             # With ranks in the environment Lightning would take this process for one that another has started.
             assert not set(RANKS) & set(os.environ)
             # What Lightning repeats to start the others: neither the run nor the sweep.
-            assert sys.argv[1:] == [str(tmp_path)]
+            assert sys.argv[1:] == [str(tmp_path), str(os.getpid())]
             assert sys.modules["__main__"].__spec__.name == "semicrowd.run.rank"  # type: ignore[union-attr]
             os.environ.update(dict.fromkeys(RANKS, "7"))  # as Lightning does
             if fails:
@@ -95,6 +95,19 @@ def test_of_processes_that_torchrun_has_started_none_starts_others(
     assert os.environ["WORLD_SIZE"] == "4"
 
 
+def test_a_process_whose_first_has_gone_before_it_began_ends_by_itself(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    # Its run's configuration takes forever: a pipe that nobody writes to.
+    os.mkfifo(tmp_path / "config.yaml")
+    command = [sys.executable, "-m", "semicrowd.run.rank", str(tmp_path), str(gone.pid)]
+    left = subprocess.Popen(command, env=environment(tmp_path) | {"PYTHONPATH": str(SOURCE)})
+    try:
+        assert left.wait(timeout=120) == 1
+    finally:
+        left.kill()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 def test_torchrun_gives_what_the_run_does_that_starts_its_processes_itself(train: Command, tmp_path: Path) -> None:
@@ -103,7 +116,7 @@ def test_torchrun_gives_what_the_run_does_that_starts_its_processes_itself(train
     own = train(*arguments, "hydra.run.dir=own")
     assert own.returncode == 0, own.stderr
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0",
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
          str(SOURCE / "train.py"), *arguments, "hydra.run.dir=torchrun"],
         cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

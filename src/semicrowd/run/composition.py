@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
+from semicrowd.settings.cluster import SlurmSettings
 from semicrowd.settings.fields import described, dotted
 from semicrowd.settings.groups import (
     CHOSEN,
@@ -49,7 +50,8 @@ def known_keys() -> list[str]:
     kinds = [*((group, kind) for group, all_of in CHOSEN.items() for kind in all_of.values()), *FIXED.items()]
     keys = [name for kind in TOP for name in names_of(kind)]
     dotted = [f"{group}.{name}" for group, kind in kinds for name in names_of(kind)]
-    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted]))
+    launching = [f"hydra.launcher.{name}" for name in names_of(SlurmSettings)]
+    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted, *launching]))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``trainer=ddp``: the other processes of a run, ``python -m semicrowd.run.rank <run directory>``.
+"""``trainer=ddp``: the other processes of a run, ``python -m semicrowd.run.rank <run directory> <the first one's id>``.
 
 The first process owns the run's folder and its tracker, and evaluates. The others read its config.yaml, train with it,
 and write nothing. Where torchrun or srun has started all of them (:mod:`semicrowd.run.processes`), the others have the
@@ -47,7 +47,7 @@ def as_others(run_dir: Path) -> Iterator[None]:
     variables = {name: os.environ.pop(name, None) for name in _VARIABLES}
     variables["PYTHONPATH"] = os.environ.get("PYTHONPATH")
     source = str(Path(semicrowd.__file__).parents[1])
-    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir)], find_spec(__name__)
+    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir), str(os.getpid())], find_spec(__name__)
     os.environ["PYTHONPATH"] = os.pathsep.join([source, *filter(None, [variables["PYTHONPATH"]])])
     try:
         yield
@@ -69,7 +69,10 @@ def _leave_group() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the first one has gone, which it would otherwise wait for."""
+    """End this process when the first one has gone, which it would otherwise wait for.
+
+    The first one says who it is: it may be gone before this process has found out by itself.
+    """
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -93,8 +96,8 @@ def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotati
 
 def main(arguments: Sequence[str]) -> int:
     """Train as one of several processes of this machine; the exit code."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    run_dir = Path(arguments[0])
+    run_dir, first = Path(arguments[0]), int(arguments[1])
+    threading.Thread(target=_end_with, args=(first,), daemon=True).start()
     content = read_config(run_dir / CONFIG)
     try:
         train_along(content, *load_inputs(content), run_dir)

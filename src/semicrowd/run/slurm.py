@@ -5,6 +5,7 @@ them into the folder ``slurm`` of the sweep's, which has to be one that all mach
 """
 
 import contextlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -85,12 +86,18 @@ def requested(settings: SlurmSettings, given: Given) -> dict[str, Any]:
         "slurm_partition": settings.partition,
         "slurm_account": settings.account,
         "slurm_array_parallelism": settings.at_once,
-        "slurm_setup": [*settings.setup, f'export PYTHONPATH="{Path(semicrowd.__file__).parents[1]}:$PYTHONPATH"'],
+        "slurm_setup": [*settings.setup, _find_semicrowd()],
         # Where one process of a run has died, the others would wait for it.
         "slurm_srun_args": ["--kill-on-bad-exit=1"],
         "slurm_additional_parameters": dict(option.split("=", 1) for option in settings.options),
     }
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _find_semicrowd() -> str:
+    """A line of shell: the package is there for the job as it is for this process."""
+    source = shlex.quote(str(Path(semicrowd.__file__).parents[1]))
+    return f"export PYTHONPATH={source}${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 @dataclass(frozen=True)
