@@ -83,6 +83,15 @@ def test_a_job_leaves_the_environment_and_the_command_as_they_were(
     assert (sys.argv, sys.modules["__main__"].__spec__) == (argv, spec)
 
 
+def test_what_a_user_tells_one_of_several_machines_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    machine = {"NODE_RANK": "1", "MASTER_ADDR": "first", "MASTER_PORT": "29500"}
+    for name, value in (machine | {"LOCAL_RANK": "1", "WORLD_SIZE": "2"}).items():
+        monkeypatch.setenv(name, value)
+    with as_others(tmp_path, machines=2):
+        assert {name: os.environ[name] for name in RANKS if name in os.environ} == machine
+    assert os.environ["LOCAL_RANK"] == "1"
+
+
 def test_of_processes_that_torchrun_has_started_none_starts_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

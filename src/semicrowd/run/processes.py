@@ -40,7 +40,7 @@ def place(environment: Mapping[str, str] = os.environ) -> Place | None:
 
 
 def check_processes(given: Given) -> None:
-    """Refuse a run that does not want as many processes as have been started, or more machines than this alone.
+    """Refuse a run that does not want as many processes as have been started.
 
     Raises
     ------
@@ -48,12 +48,9 @@ def check_processes(given: Given) -> None:
         Saying how many there are and what was expected.
     """
     here = place()
-    devices, machines = given.values.get("trainer.devices", 1), given.values.get("trainer.num_nodes", 1)
     if here is None:
-        if machines > 1:
-            raise UserError(f"trainer.num_nodes={machines}: one process has been started; several machines need "
-                            "torchrun or hydra/launcher=slurm (docs/CLUSTER.md)")
         return
+    devices, machines = given.values.get("trainer.devices", 1), given.values.get("trainer.num_nodes", 1)
     if given.values.get("trainer.strategy") != "ddp":
         raise UserError(f"{here.starter} has started {here.size} processes, each of which would do the whole run; "
                         "expected trainer=ddp")

@@ -18,6 +18,7 @@ from typing import Any
 import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
+from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.files.config import CONFIG, read_config
@@ -27,10 +28,12 @@ from semicrowd.run.processes import place
 #: What Lightning tells the processes by; left behind, by a job of a sweep or in the user's shell, it would make the
 #: next run one of them, which waits for a first that never comes.
 _VARIABLES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+#: Those of them by which a user tells one of several machines which it is.
+_OF_THE_MACHINE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 @contextlib.contextmanager
-def as_others(run_dir: Path) -> Iterator[None]:
+def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
     """Within the block, Lightning starts the other processes of the run in ``run_dir`` as this module.
 
     It repeats the command of the main module, which would be the whole run, or the whole sweep. Where torchrun or srun
@@ -44,8 +47,10 @@ def as_others(run_dir: Path) -> Iterator[None]:
         return
     main = sys.modules["__main__"]
     before = sys.argv, main.__spec__
-    variables = {name: os.environ.pop(name, None) for name in _VARIABLES}
-    variables["PYTHONPATH"] = os.environ.get("PYTHONPATH")
+    variables = {name: os.environ.get(name) for name in (*_VARIABLES, "PYTHONPATH")}
+    for name in _VARIABLES:
+        if machines == 1 or name not in _OF_THE_MACHINE:
+            os.environ.pop(name, None)
     source = str(Path(semicrowd.__file__).parents[1])
     sys.argv, main.__spec__ = [sys.argv[0], str(run_dir), str(os.getpid())], find_spec(__name__)
     os.environ["PYTHONPATH"] = os.pathsep.join([source, *filter(None, [variables["PYTHONPATH"]])])
@@ -96,13 +101,16 @@ def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotati
 
 def main(arguments: Sequence[str]) -> int:
     """Train as one of several processes of this machine; the exit code."""
-    run_dir, first = Path(arguments[0]), int(arguments[1])
+    # Without the second argument the user has started this one, on another machine than the first.
+    run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
     threading.Thread(target=_end_with, args=(first,), daemon=True).start()
     content = read_config(run_dir / CONFIG)
     try:
         train_along(content, *load_inputs(content), run_dir)
     except KeyboardInterrupt:
         return 130
+    except UserError:  # the first process has the same to say, and says it
+        return 2
     return 0
 
 
