@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 STORE = Path(os.environ["SLURM_STUB"])
@@ -102,4 +103,7 @@ def scancel(*arguments: str) -> None:
 if __name__ == "__main__":
     own = Path(sys.argv[0]).name
     name, rest = (sys.argv[1], sys.argv[2:]) if own == "slurm_stub.py" else (own, sys.argv[1:])
-    {"sbatch": sbatch, "run": run, "srun": srun, "sacct": sacct, "scancel": scancel}[name](*rest)
+    programs: dict[str, Callable[..., None]] = {
+        "sbatch": sbatch, "run": run, "srun": srun, "sacct": sacct, "scancel": scancel,
+    }  # fmt: skip
+    programs[name](*rest)
