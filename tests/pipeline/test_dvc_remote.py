@@ -11,7 +11,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 #: A stage of a second, after that of all configurations.
-STAGE = "pinwheel_two_coin_answers@0"
+STAGE = "pinwheel_two_coin_answers@pinwheel_two_coin-0"
 
 
 def command(folder: Path, *arguments: str) -> "CompletedProcess[str]":
