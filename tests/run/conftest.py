@@ -33,7 +33,7 @@ def train(tmp_path: Path) -> Command:
     def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
         return subprocess.run(
             _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path) | variables,
-            capture_output=True, text=True, timeout=300, check=False,
+            capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
 
     return run
@@ -59,7 +59,7 @@ def predict(tmp_path: Path) -> Command:
     def run(*arguments: str) -> "CompletedProcess[str]":
         return subprocess.run(
             _command("predict.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path),
-            capture_output=True, text=True, timeout=300, check=False,
+            capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
 
     return run

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.run.composition import CONF, composed, known_keys
-from semicrowd.settings.fields import shown
-from semicrowd.settings.groups import CHOSEN, FIXED, choice_of, names_of
+from semicrowd.settings.cluster import SlurmSettings
+from semicrowd.settings.fields import described, plain, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of
 
 from .conftest import Command
 
@@ -55,14 +56,32 @@ def test_the_other_groups_choices_are_values_of_a_setting(group: str) -> None:
     setting, choices = choice_of(group)
     for choice in choices:
         found = composed([f"{group}={choice}"])
-        assert found.values == {f"{group}.{setting}": choice}
-        assert found.origins[f"{group}.{setting}"] == f"{group}={choice}"
+        expected = SEVERAL.get(group, {}).get(choice, {setting: choice})
+        assert found.values == {f"{group}.{name}": value for name, value in expected.items()}
+        assert set(found.origins.items()) >= {(name, f"{group}={choice}") for name in found.values}
+
+
+def test_a_choice_that_stands_for_several_settings_gives_way_to_each_of_them() -> None:
+    found = composed(["trainer=ddp", "trainer.devices=4"])
+    assert found.values == {"trainer.strategy": "ddp", "trainer.devices": 4}
+    assert found.origins["trainer.strategy"] == "trainer=ddp"
+    assert found.origins["trainer.devices"] == "trainer.devices=4"
+    found = composed(["trainer=cpu", "trainer.accelerator=auto", "trainer.devices=1"])
+    assert found.values == {"trainer.strategy": "single", "trainer.accelerator": "auto", "trainer.devices": 1}
+    assert found.origins["trainer.devices"] == "trainer.devices=1"
+
+
+def test_the_file_of_a_slurm_cluster_has_every_setting_with_its_default() -> None:
+    content = yaml.safe_load((CONF / "hydra" / "launcher" / "slurm.yaml").read_text())
+    assert content == {one.name: plain(one.default) for one in described(SlurmSettings)}
+    found = composed(["hydra/launcher=slurm", "hydra.launcher.time=9"])
+    assert found.launcher == content | {"name": "slurm", "time": 9}
 
 
 def test_there_are_few_files_and_few_settings() -> None:
     files = [path for path in CONF.rglob("*") if path.is_file()]
     assert {path.stem for path in files if path.parent.name == "model"} == set(ESTIMATORS)
-    assert len(files) - len(ESTIMATORS) <= 36
+    assert len(files) - len(ESTIMATORS) <= 37
     keys = known_keys()
     assert {"seed", "epochs", "model.K", "data.path", "annotations.path", "start.kind", "experiment"} <= set(keys)
     for model in ("bayes", "scdc"):

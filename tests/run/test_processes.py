@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,17 +22,34 @@ TWO = ("annotations=two_coin", "model.K=4", "start=cold", "trainer=ddp", "traine
 
 @pytest.mark.slow
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
-def test_a_sweep_of_runs_of_two_processes_leaves_the_files_of_one(train: Command, tmp_path: Path) -> None:
-    done = train("-m", *TWO, "epochs=2", "seed=0-1", "hydra.run.dir=sweep")
+def test_a_sweep_of_runs_of_one_and_two_processes_leaves_the_files_and_the_tracked_run_of_each(
+    train: Command, tmp_path: Path
+) -> None:
+    """A job of two processes is followed by others, which find nothing of it in the environment; and the second
+    process of a job does that job alone, not the sweep."""
+    database = tmp_path / "tracking.db"
+    done = train("-m", *TWO[:3], "trainer.accelerator=cpu", "epochs=2", "seed=0-1", "trainer=ddp,cpu",
+                 "hydra.run.dir=sweep", "logger=mlflow", f"logger.uri=sqlite:///{database}")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not done.stderr
-    for seed in (0, 1):
-        run = tmp_path / "sweep" / f"seed-{seed}"
+    folders = [f"seed-{seed}_trainer-{trainer}" for seed in (0, 1) for trainer in ("ddp", "cpu")]
+    assert sorted(path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()) == sorted(folders)
+    for name in folders:
+        run = tmp_path / "sweep" / name
         assert json.loads((run / "status.json").read_text())["status"] == "finished"
         with (run / "curves.csv").open(newline="") as file:
             assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2"]
         assert not list(run.rglob("*.tmp"))
-    assert len((tmp_path / "sweep" / "jobs.csv").read_text().splitlines()) == 3
+    assert len((tmp_path / "sweep" / "jobs.csv").read_text().splitlines()) == 5
+    with sqlite3.connect(database) as connection:
+        tracked = connection.execute("SELECT run_uuid, name, status FROM runs").fetchall()
+        tags = connection.execute("SELECT run_uuid, value FROM tags WHERE key = 'run_dir'").fetchall()
+        strategies = connection.execute("SELECT value FROM params WHERE key = 'trainer.strategy'").fetchall()
+    connection.close()
+    assert {status for _, _, status in tracked} == {"FINISHED"}
+    assert len(tracked) == 5  # the sweep's and one for each job
+    assert sorted(Path(folder).name for _, folder in tags) == sorted(folders)
+    assert sorted(strategies) == [("ddp",), ("ddp",), ("single",), ("single",)]
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from semicrowd.errors import UserError
 from semicrowd.run.composition import composed
+from semicrowd.run.job import JobCall
 from semicrowd.run.sweep import Sweep, combinations
 
 from .conftest import Command
@@ -26,6 +27,10 @@ def test_every_combination_once_the_last_argument_fastest() -> None:
     ]
     assert [job.number for job in jobs] == [0, 1, 2, 3]
     assert [job.folder for job in jobs][:2] == ["model-scdc_seed-0", "model-scdc_seed-1"]
+    # Jobs that differ in how they run alone have folders of their own, though such an argument names none else.
+    jobs = combinations(OverridesParser.create().parse_overrides(["trainer=cpu,ddp", "logger=none,mlflow"]))
+    assert len({job.folder for job in jobs}) == 4
+    assert jobs[0].folder == "trainer-cpu_logger-none"
     assert combine("seed=1,1,2") == [("seed=1",), ("seed=2",)]
     assert combine("seed=range(0,3)") == [("seed=0",), ("seed=1",), ("seed=2",)]
     with pytest.raises(UserError, match="expected a list of values"):
@@ -37,9 +42,9 @@ def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> N
     jobs = combinations(OverridesParser.create().parse_overrides(["seed=0,1,2,3"]))
     launched = []
 
-    def launch(calls: Sequence[Callable[[], None]]) -> None:
+    def launch(calls: Sequence[JobCall]) -> None:
         """Two at a time; the first time their processes die."""
-        names = [call.args[-1] for call in calls]  # type: ignore[attr-defined]
+        names = [call.name for call in calls]
         launched.append(names)
         dies = len(launched) == 1
         for name in names[: 2 if dies else None]:

@@ -98,6 +98,13 @@ def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("uri", ["https://ann:secret@example.org", "http://token-secret@127.0.0.1:9/mlflow"])
+def test_a_password_in_the_address_is_refused_and_not_repeated(uri: str) -> None:
+    with pytest.raises(UserError, match="MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD") as caught:
+        open_store(uri, "semicrowd")
+    assert "secret" not in str(caught.value)
+
+
 def test_an_experiment_may_have_any_name(uri: str, tmp_path: Path) -> None:
     name = "faces / 100% ?"
     store = open_store(uri, name)

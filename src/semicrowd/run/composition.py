@@ -15,8 +15,18 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
+from semicrowd.settings.cluster import SlurmSettings
 from semicrowd.settings.fields import described, dotted
-from semicrowd.settings.groups import CHOSEN, FIXED, TOP, choice_of, groups_of, names_of, nothing_given
+from semicrowd.settings.groups import (
+    CHOSEN,
+    FIXED,
+    TOP,
+    choice_of,
+    groups_of,
+    names_of,
+    nothing_given,
+    stands_for,
+)
 
 CONF = Path(__file__).resolve().parents[3] / "conf"
 
@@ -31,9 +41,8 @@ def register() -> None:
     groups = {group: nothing_given(kind) for group, kind in FIXED.items()}
     store.store(group="settings", name="run", node=node | groups)
     for group in FIXED:
-        name, choices = choice_of(group)
-        for choice in choices:
-            store.store(group=group, name=choice, node={name: choice}, package=group)
+        for choice in choice_of(group)[1]:
+            store.store(group=group, name=choice, node=stands_for(group, choice), package=group)
 
 
 def known_keys() -> list[str]:
@@ -41,7 +50,8 @@ def known_keys() -> list[str]:
     kinds = [*((group, kind) for group, all_of in CHOSEN.items() for kind in all_of.values()), *FIXED.items()]
     keys = [name for kind in TOP for name in names_of(kind)]
     dotted = [f"{group}.{name}" for group, kind in kinds for name in names_of(kind)]
-    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted]))
+    launching = [f"hydra.launcher.{name}" for name in names_of(SlurmSettings)]
+    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted, *launching]))
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class Given:
     extra : what ``+name=value`` has added
     overrides : the arguments
     run_dir, sweep_dir : where the files of a single run, and of a sweep, go
-    launcher : settings of Hydra's launcher of a sweep
+    launcher : name of Hydra's launcher of a sweep, and its settings
     """
 
     choices: dict[str, str]
@@ -92,7 +102,7 @@ def composed(overrides: Sequence[str]) -> Given:
         try:
             content = {str(key): _plain(cfg, str(key)) for key in cfg if key != "hydra"}
             folders = str(cfg.hydra.run.dir), str(cfg.hydra.sweep.dir)
-            launcher = _plain(cfg.hydra, "launcher")
+            launcher = {"name": cfg.hydra.runtime.choices["hydra/launcher"], **_plain(cfg.hydra, "launcher")}
         except OmegaConfBaseException as error:
             raise UserError(f"configuration: {str(error).splitlines()[0]}") from error
     chosen = dict(cfg.hydra.runtime.choices)
@@ -141,6 +151,7 @@ class _Sources:
     """Which argument or file has set a setting: the last that names it."""
 
     def __init__(self, overrides: Sequence[str], chosen: Mapping[str, str | None], folders: Sequence[Path]) -> None:
+        self.chosen = chosen
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         self.arguments = {one.get_key_element().lstrip("+"): str(one.input_line) for one in parsed}
         files = [path for group in ("experiment", *CHOSEN) if chosen.get(group) for folder in folders
@@ -160,7 +171,8 @@ class _Sources:
 
     def _named_by(self, group: str) -> set[str]:
         """What the name of a group sets: ``start=cold`` is start.kind."""
-        return {f"{group}.{choice_of(group)[0]}"} if group in FIXED else set()
+        named = stands_for(group, str(self.chosen.get(group))) if group in FIXED else {}
+        return {f"{group}.{name}" for name in named}
 
 
 def _keys_of_file(path: Path) -> set[str]:

@@ -12,6 +12,7 @@ from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
 from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.interrupts import raise_again
+from semicrowd.run.processes import check_processes, place
 from semicrowd.run.settings import check_given, given_in_vain
 
 Metrics = dict[str, float | int]
@@ -20,7 +21,8 @@ Metrics = dict[str, float | int]
 def execute(given: Given, run_dir: Path) -> Metrics:
     """Run what is given in ``run_dir`` and return its metrics.json.
 
-    All settings and all input are checked before the first file is written or removed.
+    All settings and all input are checked before the first file is written or removed. Where torchrun or srun has
+    started several processes of the run, the first does this; the others train with it and return nothing.
 
     Raises
     ------
@@ -30,8 +32,17 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         After Ctrl-C; status.json then says ``interrupted`` and ``resume=true`` goes on.
     """
     check_given(given)
+    check_processes(given)
     content = {**given.choices, **given.values, **given.extra}
     before, finished = _before(given, run_dir)
+    here = place()
+    if here is not None and here.rank:
+        if not finished:
+            from semicrowd.run.rank import train_along
+
+            settings, data, answers = resolve_on_data(given)
+            train_along(settings.content, data, answers, run_dir)
+        return {}
     if finished and same_given(before, content):
         return _nothing_to_do(run_dir)
     settings, data, answers = resolve_on_data(given)

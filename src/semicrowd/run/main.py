@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from semicrowd.errors import UserError
 from semicrowd.run.commandline.arguments import Command, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 
@@ -55,6 +56,8 @@ def _run(command: Command) -> None:
 
     given = composed(command.overrides)
     check_given(given)
+    if (launcher := given.launcher["name"]) != "basic":
+        raise UserError(f"hydra/launcher={launcher}: is for the jobs of a sweep; expected -m, for a single one too")
     # Imported here: torch takes seconds, and most mistakes have been found by now.
     if command.explain:
         from semicrowd.run.commandline.explain import show_explanation
@@ -65,8 +68,10 @@ def _run(command: Command) -> None:
     from semicrowd.run.commandline.show import show_run
     from semicrowd.run.execute import execute
 
-    run_dir = Path(given.run_dir)
-    show_run(execute(given, run_dir.absolute()), run_dir.absolute())
+    run_dir = Path(given.run_dir).absolute()
+    metrics = execute(given, run_dir)
+    if metrics:  # the first of the run's processes has them
+        show_run(metrics, run_dir)
 
 
 def _show_by_hydra(command: Command) -> None:

@@ -1,7 +1,8 @@
-"""``trainer=ddp``: the other processes of a run, ``python -m semicrowd.run.rank <run directory>``.
+"""``trainer=ddp``: the other processes of a run, ``python -m semicrowd.run.rank <run directory> <the first one's id>``.
 
 The first process owns the run's folder and its tracker, and evaluates. The others read its config.yaml, train with it,
-and write nothing.
+and write nothing. Where torchrun or srun has started all of them (:mod:`semicrowd.run.processes`), the others have the
+first one's arguments in the place of its config.yaml.
 """
 
 import contextlib
@@ -9,41 +10,58 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import semicrowd
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.files.config import CONFIG, read_config
 from semicrowd.run.inputs import load_inputs
+from semicrowd.run.processes import place
 
-#: What Lightning tells the processes by; left behind, it would make the next job of a sweep one of them.
+#: What Lightning tells the processes by; left behind, by a job of a sweep or in the user's shell, it would make the
+#: next run one of them, which waits for a first that never comes.
 _VARIABLES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+#: Those of them by which a user tells one of several machines which it is.
+_OF_THE_MACHINE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 @contextlib.contextmanager
-def as_others(run_dir: Path) -> Iterator[None]:
+def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
     """Within the block, Lightning starts the other processes of the run in ``run_dir`` as this module.
 
-    It repeats the command of the main module, which would be the whole run, or the whole sweep.
+    It repeats the command of the main module, which would be the whole run, or the whole sweep. Where torchrun or srun
+    has started the others, it starts none.
     """
+    if place() is not None:
+        try:
+            yield
+        finally:
+            _leave_group()
+        return
     main = sys.modules["__main__"]
-    before = sys.argv, main.__spec__, os.environ.get("PYTHONPATH")
+    before = sys.argv, main.__spec__
+    variables = {name: os.environ.get(name) for name in (*_VARIABLES, "PYTHONPATH")}
+    for name in _VARIABLES:
+        if machines == 1 or name not in _OF_THE_MACHINE:
+            os.environ.pop(name, None)
     source = str(Path(semicrowd.__file__).parents[1])
-    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir)], find_spec(__name__)
-    os.environ["PYTHONPATH"] = os.pathsep.join([source, *filter(None, [before[2]])])
+    sys.argv, main.__spec__ = [sys.argv[0], str(run_dir), str(os.getpid())], find_spec(__name__)
+    os.environ["PYTHONPATH"] = os.pathsep.join([source, *filter(None, [variables["PYTHONPATH"]])])
     try:
         yield
     finally:
-        sys.argv, main.__spec__, path = before
-        for name in _VARIABLES:
+        sys.argv, main.__spec__ = before
+        for name, value in variables.items():
             os.environ.pop(name, None)
-        if path is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = path
+            if value is not None:
+                os.environ[name] = value
         _leave_group()
 
 
@@ -56,26 +74,43 @@ def _leave_group() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the first one has gone, which it would otherwise wait for."""
+    """End this process when the first one has gone, which it would otherwise wait for.
+
+    The first one says who it is: it may be gone before this process has found out by itself.
+    """
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Train as one of several processes; the exit code."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    run_dir = Path(arguments[0])
-    content = read_config(run_dir / CONFIG)
-    data, answers = load_inputs(content)
-    # Of the folder only the checkpoint is read.
+def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:
+    """Train as one of several processes, not the first.
+
+    Parameters
+    ----------
+    content : settings, as config.yaml has them
+    data, answers : of the run
+    run_dir : of the run; only its checkpoint is read
+    """
     monitor = Monitor(folder=run_dir, resume=content["resume"], snapshots=content["snapshots"])
     try:
         make_estimator(content, data).fit(data.features, answers, monitor=monitor)
-    except KeyboardInterrupt:
-        return 130
     finally:
         _leave_group()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train as one of several processes of this machine; the exit code."""
+    # Without the second argument the user has started this one, on another machine than the first.
+    run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
+    threading.Thread(target=_end_with, args=(first,), daemon=True).start()
+    content = read_config(run_dir / CONFIG)
+    try:
+        train_along(content, *load_inputs(content), run_dir)
+    except KeyboardInterrupt:
+        return 130
+    except UserError:  # the first process has the same to say, and says it
+        return 2
     return 0
 
 

@@ -72,7 +72,9 @@ class Session:
             folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
             progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
-        with as_others(self.run_dir) if self.settings.values["trainer.strategy"] == "ddp" else nullcontext():
+        trainer = self.settings.group("trainer")
+        several = trainer["strategy"] == "ddp"
+        with as_others(self.run_dir, trainer.get("num_nodes", 1)) if several else nullcontext():
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **self._order())
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())

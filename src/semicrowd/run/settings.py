@@ -86,7 +86,7 @@ def check_given(given: Given) -> None:
     devices, strategy = given.values.get("trainer.devices", 1), given.values.get("trainer.strategy", "single")
     if devices > 1 and (strategy != "ddp" or model not in MODELS):
         several = "trainer=ddp" if model in MODELS else f"model={' or '.join(MODELS)}"
-        raise UserError(f"trainer.devices={devices}: several processes need {several}")
+        raise UserError(f"{_argument(given, 'trainer.devices')}: several processes need {several}")
 
 
 def given_in_vain(given: Given) -> list[str]:

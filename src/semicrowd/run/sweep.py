@@ -1,14 +1,10 @@
 """A sweep: every combination of the values given, one job each; a job that fails leaves the others alone."""
 
 import itertools
-import json
-import os
 import shutil
 import sys
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +14,14 @@ from semicrowd.errors import UserError
 from semicrowd.files import existing_ancestor, remove_empty, write_csv, write_json
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
-from semicrowd.run.commandline.show import brief, show_sweep
+from semicrowd.run.commandline.show import show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
 from semicrowd.run.interrupts import raise_again
+from semicrowd.run.job import REPORTS, JobCall, Launch, read_report, report_path
+from semicrowd.run.launchers import launcher
+from semicrowd.run.processes import place
 from semicrowd.run.settings import check_given, sources
-
-_REPORTS = ".jobs"
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Job:
     @property
     def folder(self) -> str:
         """Folder within the sweep's: the swept arguments."""
-        return folder_name(self.swept)
+        return folder_name(self.swept, all_of_them=True)
 
 
 def combinations(overrides: Sequence[Override]) -> list[Job]:
@@ -67,63 +64,22 @@ def combinations(overrides: Sequence[Override]) -> list[Job]:
     return jobs
 
 
-# ------------------------------------------------------------------ in the job's process
-
-
-def run_job(given: Given, sweep_dir: Path, name: str) -> None:
-    """Run one job and leave a report of it in the sweep's folder, whatever happens.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C, so that no other job is started.
-    """
-    from semicrowd.run.execute import execute
-
-    path = _report_path(sweep_dir, name)
-    report = _read_report(path) | {"status": "running"}
-    write_json(path, report)
-    title = f"job {report['job']} ({report['arguments']})"
-    ended: dict[str, Any] = {"status": "interrupted"}
-    try:
-        metrics = execute(given, (sweep_dir / name).absolute())
-        ended = {"status": "finished", "metrics": metrics}
-        print(f"{title}: {brief(metrics)}", flush=True)
-    except UserError as error:
-        ended = {"status": "failed", "error": str(error)}
-        print(f"{title}: error: {error}", file=sys.stderr, flush=True)
-    except Exception as error:
-        ended = {"status": "failed", "error": f"{type(error).__name__}: {error}".splitlines()[0]}
-        print(f"{title}: failed\n{traceback.format_exc()}", file=sys.stderr, flush=True)
-    finally:
-        write_json(path, report | ended)
-
-
-def _report_path(sweep_dir: Path, name: str) -> Path:
-    return sweep_dir / _REPORTS / f"{name}.json"
-
-
-def _read_report(path: Path) -> dict[str, Any]:
-    report = json.loads(path.read_text())
-    assert isinstance(report, dict)
-    return report
-
-
-# ------------------------------------------------------------------ in the sweep's process
-
-
 def run_sweep(arguments: Sequence[str]) -> None:
     """Run every combination of the values that the arguments give and print the table of all jobs.
 
     Raises
     ------
     UserError, HydraException
-        If no job's arguments can be read; nothing has been run then.
+        If no job's arguments can be read, nothing has been run then; or if a cluster refuses the jobs.
     SystemExit
         With code 1 if any job failed.
     KeyboardInterrupt
         After Ctrl-C and the table.
     """
+    here = place()
+    if here is not None:
+        raise UserError(f"-m: {here.starter} has started {here.size} processes, each of which would do the whole "
+                        f"sweep; expected a single run, or the sweep without {here.starter}")
     given: dict[Job, Given] = {}
     mistakes: dict[Job, UserError] = {}
     jobs = combinations(parsed(arguments))
@@ -140,36 +96,6 @@ def run_sweep(arguments: Sequence[str]) -> None:
         raise next(iter(mistakes.values()))
     first = next(iter(given.values()))
     Sweep(jobs, given, mistakes, Path(first.sweep_dir), launcher(first)).run()
-
-
-#: Runs functions of no argument, given with their jobs' number.
-Launch = Callable[[Sequence[Callable[[], None]]], object]
-
-
-def launcher(given: Given) -> Launch | None:
-    """Runs several jobs at once as ``hydra/launcher`` says; None: one after the other.
-
-    Raises
-    ------
-    UserError
-        For a launcher other than basic and joblib.
-    """
-    settings = dict(given.launcher)
-    name = str(settings.pop("_target_", "")).rpartition(".")[2]
-    if name == "BasicLauncher":
-        return None
-    if name != "JoblibLauncher":
-        raise UserError(f"hydra/launcher: {name} is not supported; expected basic or joblib")
-    # Torch's threads spin against each other when several processes share the cores.
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
-
-    def launch(calls: Sequence[Callable[[], None]]) -> object:
-        from joblib import Parallel, delayed
-
-        return Parallel(**{**settings, "backend": "loky"})(delayed(call)() for call in calls)
-
-    return launch
 
 
 @dataclass(frozen=True)
@@ -199,13 +125,13 @@ class Sweep:
         settings = sources(next(iter(self.given.values()))).content
         raise_again()
         with open_sweep(settings, self.folder, {"command": command()}) as tracker:
-            shutil.rmtree(self.folder / _REPORTS, ignore_errors=True)
+            shutil.rmtree(self.folder / REPORTS, ignore_errors=True)
             for job in self.jobs:
                 self._start_report(job, self.mistakes.get(job))
             stopped = None
             try:
                 self._launch(list(self.given))
-            except KeyboardInterrupt as error:
+            except (KeyboardInterrupt, UserError) as error:  # a job's own error is in its report
                 stopped = error
             reports = self._finish(ancestor)
             if stopped is not None:
@@ -224,12 +150,12 @@ class Sweep:
             "folder": job.folder,
             "metrics": {},
         }
-        write_json(_report_path(self.folder, job.folder), report)
+        write_json(report_path(self.folder, job.folder), report)
         if mistake is not None:
             print(f"job {job.number} ({report['arguments']}): error: {mistake}", file=sys.stderr, flush=True)
 
     def _launch(self, jobs: list[Job]) -> None:
-        calls = {job: partial(run_job, self.given[job], self.folder, job.folder) for job in jobs}
+        calls = {job: JobCall(self.given[job], self.folder, job.folder) for job in jobs}
         if self.launch is None:
             for call in calls.values():
                 call()
@@ -237,6 +163,8 @@ class Sweep:
         while jobs:
             try:
                 self.launch([calls[job] for job in jobs])
+            except UserError:
+                raise
             except Exception as error:
                 # A worker process that dies, say for want of memory, takes the others with it: the jobs that had
                 # not begun are launched again.
@@ -248,11 +176,11 @@ class Sweep:
         running = [job for job in jobs if self._report(job)["status"] == "running"]
         for job in running:
             reason = f"its process died ({type(error).__name__}); resume=true goes on"
-            write_json(_report_path(self.folder, job.folder), self._report(job) | {"status": "failed", "error": reason})
+            write_json(report_path(self.folder, job.folder), self._report(job) | {"status": "failed", "error": reason})
         return len(running)
 
     def _report(self, job: Job) -> dict[str, Any]:
-        return _read_report(_report_path(self.folder, job.folder))
+        return read_report(report_path(self.folder, job.folder))
 
     def _finish(self, ancestor: Path) -> list[dict[str, Any]]:
         """Table, jobs.csv, and no folder of a job that never started."""
@@ -265,6 +193,6 @@ class Sweep:
         metrics = list(dict.fromkeys(name for report in reports for name in report["metrics"]))
         rows = [[*(r[c] for c in columns), *(r["metrics"].get(name) for name in metrics)] for r in reports]
         write_csv(self.folder / "jobs.csv", [*columns, *metrics], rows)
-        shutil.rmtree(self.folder / _REPORTS)
+        shutil.rmtree(self.folder / REPORTS)
         show_sweep(reports, self.folder)
         return reports

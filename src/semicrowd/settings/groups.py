@@ -29,6 +29,14 @@ FIXED: dict[str, type] = {
     "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "trainer": TrainerSettings,
     "logger": LoggerSettings,
 }  # fmt: skip
+#: Choices of a group of :data:`FIXED` that stand for several settings: what they say and nobody else has said.
+SEVERAL: dict[str, dict[str, dict[str, Any]]] = {
+    "trainer": {
+        "cpu": {"strategy": "single", "accelerator": "cpu"},
+        "gpu": {"strategy": "single", "accelerator": "gpu"},
+        "ddp": {"strategy": "ddp", "devices": 2},  # with one it would be no other than single
+    }
+}
 #: Settings without a group.
 TOP: tuple[type, ...] = (RunSettings, TrainingSettings)
 
@@ -37,7 +45,12 @@ def choice_of(group: str) -> tuple[str, tuple[str, ...]]:
     """The setting of a group of :data:`FIXED` that names its choice, and the choices."""
     first = described(FIXED[group])[0]
     assert isinstance(first.rule, Choice)
-    return first.spelled, first.rule.names
+    return first.spelled, tuple(dict.fromkeys([*first.rule.names, *SEVERAL.get(group, {})]))
+
+
+def stands_for(group: str, choice: str) -> dict[str, Any]:
+    """The settings that a choice of a group of :data:`FIXED` gives: ``trainer=cpu`` is one process on the CPU."""
+    return SEVERAL.get(group, {}).get(choice, {choice_of(group)[0]: choice})
 
 
 def names_of(kind: type) -> list[str]:

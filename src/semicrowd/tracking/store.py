@@ -16,7 +16,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from filelock import FileLock, Timeout
 
@@ -69,6 +69,10 @@ def open_store(uri: str | None, experiment: str) -> Store:
         Where the store cannot be used: unknown kind of URI, no access, a file of something else, a deleted experiment.
     """
     uri = uri or default_uri()
+    if uri.startswith(_REMOTE) and "@" in urlsplit(uri).netloc:
+        # Neither repeated here nor kept in the run's files; MLflow has its own way.
+        raise UserError("logger.uri: a user or password in it would be written into the run's files; expected them in "
+                        "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN")
     try:
         if uri.startswith(_REMOTE):
             return _connect(uri, experiment, database=None)

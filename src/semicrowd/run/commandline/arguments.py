@@ -113,13 +113,14 @@ def _seeds_of(part: str, argument: str) -> range:
     return range(first, last + 1)
 
 
-def folder_name(overrides: Sequence[str]) -> str:
+def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
     """A folder name for overrides: the same for the same ones, so that ``resume=true`` finds the run again.
 
     ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``. Characters that need quoting are
-    replaced; a short hash then keeps different overrides apart.
+    replaced; a short hash then keeps different overrides apart. Arguments that say how to run and not what are left
+    out, unless ``all_of_them``: of two jobs of a sweep they may be all that differs.
     """
-    named = [o for o in overrides if "=" in o and not _leaves_name(o)]
+    named = [o for o in overrides if "=" in o and (all_of_them or not _leaves_name(o))]
     if not named:
         return "default"
     plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from semicrowd.run.composition import CONF, composed
 from semicrowd.settings.fields import described, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, TOP, choice_of, groups_of
+from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, SEVERAL, TOP, choice_of, groups_of
 from semicrowd.settings.training import TrainingSettings
 
 _PAGE = """\
@@ -28,6 +28,7 @@ sweeps
   -m                     every combination of comma-separated values, one job each; one that fails leaves the rest alone
   seed=0-9               ten of them; seed=0-2,7
   hydra/launcher=joblib hydra.launcher.n_jobs=2      jobs in two processes instead of one after the other
+  hydra/launcher=slurm hydra.launcher.gpus=1         each a job of a SLURM cluster; docs/CLUSTER.md
 
 examples
   python src/train.py
@@ -72,10 +73,14 @@ def _settings(group: str, kind: type) -> list[str]:
 
 def _choices(group: str, chosen: dict[str, str]) -> list[str]:
     """A line for each choice of a group: its name and the comment that heads its file; or one for all of them."""
+    lines = []
     if group in FIXED:
         first = described(FIXED[group])[0]
-        return [f"  {group}=<name>".ljust(25) + f"{first.help} [{choice_of(group)[1][0]}]"]
-    lines = []
+        lines.append(f"  {group}=<name>".ljust(25) + f"{first.help} [{choice_of(group)[1][0]}]")
+        for name, settings in SEVERAL.get(group, {}).items():
+            stands = " ".join(f"{group}.{key}={value}" for key, value in settings.items())
+            lines.append(f"  {group}={name}".ljust(27) + f" is {stands}")
+        return lines
     for path in sorted((CONF / group).glob("*.yaml")):
         heading = path.read_text().splitlines()[0].lstrip("# ")
         mark = " *" if path.stem == chosen[group] else ""

@@ -1,0 +1,60 @@
+"""Which of several processes of one run this is, where torchrun or SLURM's srun has started all of them.
+
+Where nobody has, the run starts the others itself (:mod:`semicrowd.run.rank`).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from semicrowd.errors import UserError
+from semicrowd.run.composition import Given
+
+
+@dataclass(frozen=True)
+class Place:
+    """This process among the others.
+
+    Attributes
+    ----------
+    rank : its number; 0 owns the run's folder and its tracker
+    size : how many there are, on all machines
+    starter : who has started them, as a message calls it
+    """
+
+    rank: int
+    size: int
+    starter: str
+
+
+def place(environment: Mapping[str, str] = os.environ) -> Place | None:
+    """Where this process stands; None where it is alone, or starts the others itself."""
+    if "TORCHELASTIC_RUN_ID" in environment:
+        here = Place(int(environment["RANK"]), int(environment["WORLD_SIZE"]), "torchrun")
+    # Of a step, which srun makes: the script that sbatch runs has SLURM_NTASKS too, and is one process.
+    elif "SLURM_STEP_NUM_TASKS" in environment and "SLURM_PROCID" in environment:
+        here = Place(int(environment["SLURM_PROCID"]), int(environment["SLURM_STEP_NUM_TASKS"]), "srun")
+    else:
+        return None
+    return here if here.size > 1 else None
+
+
+def check_processes(given: Given) -> None:
+    """Refuse a run that does not want as many processes as have been started.
+
+    Raises
+    ------
+    UserError
+        Saying how many there are and what was expected.
+    """
+    here = place()
+    if here is None:
+        return
+    devices, machines = given.values.get("trainer.devices", 1), given.values.get("trainer.num_nodes", 1)
+    if given.values.get("trainer.strategy") != "ddp":
+        raise UserError(f"{here.starter} has started {here.size} processes, each of which would do the whole run; "
+                        "expected trainer=ddp")
+    if devices * machines != here.size:
+        wanted = f"trainer.devices={devices}" + (f" trainer.num_nodes={machines}" if machines > 1 else "")
+        raise UserError(f"{wanted}: {here.starter} has started {here.size} processes; expected as many as "
+                        "trainer.devices (of a machine) times trainer.num_nodes")
