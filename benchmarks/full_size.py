@@ -1,8 +1,8 @@
 """Three steps of SCDC at the full size of Fig. 4b on this processor, each precision in a process of its own.
 
-Untrained, every cluster is likely for every image, and the exact sum over ten of them keeps the maps of ten images for
-each: more memory than a small machine has. So it is run for a part of the step's images, and for all of them with the
-likeliest cluster alone (``model.max_clusters=1``).
+The networks are of full size, the images of a step are not: untrained, every cluster is likely for every image, and the
+exact sum over ten of them keeps the maps of ten images for each, more memory than a small machine has. A twentieth of a
+step's images is run so, and a quarter with the likeliest cluster alone (``model.max_clusters=1``).
 """
 
 import json
@@ -19,13 +19,14 @@ from steps import StepTimer, images_per_step, train
 from table import print_table
 
 _STEPS = 3
-_PART = 0.05
+#: Share of a step's images, and clusters of each.
+_PARTS = ((0.05, 10), (0.25, 1))
 
 
 def full_size(quick: bool = False) -> None:
     """Seconds of a core (the time of the process) and memory, float32 and bfloat16."""
     rows = []
-    for share, clusters in ((0.01, 1),) if quick else ((1.0, 1), (_PART, 10)):
+    for share, clusters in ((0.01, 1),) if quick else _PARTS:
         for precision in ("float32", "bfloat16"):
             found = measured_apart(__file__, precision, share, clusters)
             rows.append((f"{found['images']:.0f}", str(clusters), precision, f"{found['seconds']:.1f}",

@@ -55,11 +55,9 @@ def test_its_first_step_works(
         public_data("mnist_crowd")
     if path.stem.startswith("cifar10_scdc"):  # a batch of all images would take more memory than there is
         short = (*short, "batch_size=100", "data.subset=300")
-    if path.stem == "cifar10_scdc_paper":  # at its size a step takes minutes
-        short = (*short, "nets.channels=[4,4,4]", "nets.classifier=4", "model.sample_size=20")
     if given.values.get("annotations.confused"):
         public_data("cifar10h")
-        short = (*short, "annotations.num_annotated=100", "annotations.num_tasks=10", "annotations.num_annotators=8")
+        short = (*short, "annotations.num_annotated=100", "annotations.num_tasks=10")
     done = train(f"experiment={path.stem}", *short, "hydra.run.dir=run", **variables)
     assert done.returncode == 0, done.stderr
     assert 0 <= json.loads((tmp_path / "run" / "metrics.json").read_text())["train/acc"] <= 1
