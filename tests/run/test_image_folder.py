@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import yaml
 from PIL import Image
 from sklearn.metrics import normalized_mutual_info_score
@@ -60,3 +61,15 @@ def test_a_broken_picture_leaves_nothing_behind(train: Command, tmp_path: Path) 
     (tmp_path / "pictures" / "07.png").write_bytes(b"\x89PNG no image")
     refused(train(*ARGUMENTS, "hydra.run.dir=run"), "07.png", "not an image that can be read")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("nets", ["conv", "resnet"])
+def test_convolutions_and_figures_see_the_pictures(train: Command, tmp_path: Path, nets: str) -> None:
+    _pictures(tmp_path)
+    short = ("epochs=1", "start.epochs=1", "start.teach_epochs=1", "start.kind=cells", "restarts=1", "model.K=2")
+    done = train(*ARGUMENTS, "data.size=[10,13]", "model=scdc", f"nets={nets}", *short, "figures=true",
+                 "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "provenance.json").read_text())["image_shape"] == [3, 10, 13]
+    drawn = {path.stem for path in (tmp_path / "run" / "figures").iterdir()}
+    assert {"samples", "likeliest"} <= drawn
