@@ -7,13 +7,14 @@ measured bytes and seconds times a thousand: a calculation, for what is in propo
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import AnswerIndex
-from semicrowd.crowd.samplers import NodeSampler, PairSampler, TaskSampler
+from semicrowd.crowd.samplers import NodeSampler, PairSampler, RelationalSampler, TaskSampler
 from semicrowd.random import stream
 from table import print_table
 
@@ -42,9 +43,12 @@ def large(quick: bool = False) -> None:
     made("counts by annotator and answer (graph)", lambda: index.graph)
     made("all answers as tensors (whole)", lambda: index.whole)
     rng = stream(0, "answers")
-    for name, kind, size in (("pairs", PairSampler, 200), ("tasks", TaskSampler, 3), ("nodes", NodeSampler, 108)):
-        sampler: Any = made(f"the sampler {name}", lambda kind=kind, size=size: kind(answers, size))
-        made(f"one draw of {size} {name}", lambda sampler=sampler: sampler.sample(rng))
+    kinds: tuple[tuple[str, Callable[[PairAnnotations, int], RelationalSampler], int], ...] = (
+        ("pairs", PairSampler, 200), ("tasks", TaskSampler, 3), ("nodes", NodeSampler, 108),
+    )  # fmt: skip
+    for name, kind, size in kinds:
+        sampler: RelationalSampler = made(f"the sampler {name}", partial(kind, answers, size))
+        made(f"one draw of {size} {name}", partial(sampler.sample, rng))
     made("an order of all items, each epoch", lambda: rng.permutation(index.items))
     tracemalloc.stop()
     rows = [

@@ -133,18 +133,18 @@ def scaling(quick: bool = False) -> None:
     print_table(("setting", "ms, calculated", "ms, measured"), rows)
     for cluster in (GPUS, CORES):
         print(f"\nSimulated, {cluster.device.what}: ms a step; s an epoch\n")
-        rows = []
+        table: list[tuple[str, ...]] = []
         for setting, cost, gradient in measured:
             cells = [f"{step:.3g}; {epoch:.3g}" for step, epoch in simulated(setting, cost, gradient, cluster)]
-            rows.append((setting.what, *cells))
-        print_table(("setting, devices:", *map(str, DEVICES)), rows)
+            table.append((setting.what, *cells))
+        print_table(("setting, devices:", *map(str, DEVICES)), table)
     print("\nSimulated: hours of 200 epochs on one device\n")
-    rows = []
+    table = []
     for setting, cost, _ in measured:
         steps = (setting.num_items - setting.num_annotated) // setting.given["batch_size"]
         hours = [f"{200 * steps * device.seconds(cost) / 3600:.3g}" for device in (_H100_FLOAT, _H100, H200, _CORE)]
-        rows.append((setting.what, *hours))
-    print_table(("setting", _H100_FLOAT.what, _H100.what, H200.what, _CORE.what), rows)
+        table.append((setting.what, *hours))
+    print_table(("setting", _H100_FLOAT.what, _H100.what, H200.what, _CORE.what), table)
 
 
 def _print_counts(measured: Sequence[tuple[Setting, StepCost, Gradient]]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from semicrowd.errors import UserError
 
@@ -88,7 +88,8 @@ def find_images(folder: Path) -> ImageFiles:
     paths = [path for path in files if _is_taken(path.relative_to(folder))]
     if not paths:
         raise UserError(f"{folder}: no images ({', '.join(SUFFIXES)}); expected {EXPECTED}")
-    longest, wrong = [], []
+    longest: list[int] = []
+    wrong: list[_Wrong] = []
     for path in paths:
         with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
             longest.append(max(image.size))
@@ -111,7 +112,9 @@ def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: i
     UserError
         For files that cannot be read to their end: one line that names the first of them.
     """
-    digest, made, wrong = hashlib.sha256(), [], []
+    digest = hashlib.sha256()
+    made: list[Made] = []
+    wrong: list[_Wrong] = []
     done: dict[str, list[Path]] = {}
     for path in files.paths:
         with _refusing(path, wrong):
@@ -160,7 +163,7 @@ def _refusing(path: Path, wrong: list[_Wrong]) -> Iterator[None]:
 
 def _unreadable(error: Exception) -> str:
     lines = str(error).splitlines()
-    known = lines and not isinstance(error, Image.UnidentifiedImageError)  # whose text is the path alone
+    known = lines and not isinstance(error, UnidentifiedImageError)  # whose text is the path alone
     return "not an image that can be read" + (f" ({lines[0]})" if known else "")
 
 
