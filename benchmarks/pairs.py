@@ -69,10 +69,10 @@ def _measure(items: int, number: int, steps: int) -> Cost:
 
 
 def _run(items: int, number: int, steps: int) -> Cost:
-    before = _peak()
+    before = peak()
     data = _draw(items)
     seconds = _epoch_seconds(data, number, steps)
-    return Cost(seconds, max(1.0, _peak() - before))
+    return Cost(seconds, max(1.0, peak() - before))
 
 
 def _draw(items: int) -> Dataset:
@@ -98,7 +98,7 @@ def _epoch_seconds(data: Dataset, number: int, steps: int) -> float:
     return timer.seconds * len(module.training_batches())
 
 
-def _peak() -> float:
+def peak() -> float:
     """Most bytes of memory that this process has had."""
     status = Path("/proc/self/status")
     if status.is_file():  # Linux, whose ru_maxrss begins with the parent's

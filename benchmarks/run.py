@@ -11,10 +11,13 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
+from full_size import full_size
 from gibbs import gibbs
 from growth import growth
+from large import large
 from mpckmeans import mpckmeans
 from pairs import pairs
+from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UserError
 from semicrowd.fitting.threads import threads_of_a_fit
@@ -37,6 +40,9 @@ SUBJECTS = {
     "tables": "a default fit of a table with answers, both models, and its growth with items and answers",
     "growth": "time and memory of what starts are made of, up to a million items",
     "sizes": "co-training of images and Gaussians, up to a million items",
+    "scaling": "what a step computes and moves, counted, and what 1 to 64 devices would do to it, calculated",
+    "full_size": "three steps of Fig. 4b's SCDC at full size, float32 and bfloat16: time and memory",
+    "large": "memory and time of a million answers, piece by piece, and a thousand times that",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
@@ -68,6 +74,9 @@ def main() -> None:
         "tables": partial(tables, arguments.quick),
         "growth": partial(growth, arguments.quick),
         "sizes": partial(sizes, arguments.quick),
+        "scaling": partial(scaling, arguments.quick),
+        "full_size": partial(full_size, arguments.quick),
+        "large": partial(large, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),

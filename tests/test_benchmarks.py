@@ -92,3 +92,44 @@ def test_co_training_is_measured_with_its_time_and_memory() -> None:
     (row,) = rows[1:]
     assert row[:2] == ["gaussians", "2000"]
     assert all(float(cell) > 0 for cell in row[2:6])
+
+
+def test_a_step_is_counted_and_what_devices_do_to_it_calculated() -> None:
+    counts, check, gpus, cores, hours = tables("scaling")
+    assert [row[0] for row in counts[1:]] == [row[0] for row in gpus[1:]] == [row[0] for row in cores[1:]]
+    (row,) = (row for row in counts if row[0] == "MNIST, BayesSCDC, mlp")
+    images, gflop, gigabytes = (float(cell) for cell in row[1:4])
+    # 784-500-500-(8, 8) and 8-500-500-784 with their skips, three products a layer but for the pixels' gradient, as
+    # above; message passing and clusters add little.
+    of_pixels = 784 * (500 + 8)
+    weights = of_pixels + 500 * 500 + 2 * 500 * 8 + 8 * 500 + 500 * 500 + 500 * 784 + 8 * 784
+    products = images * (6 * weights - 2 * of_pixels) / 1e9
+    assert products <= gflop <= 1.1 * products
+    biases = 500 + 500 + 2 * 8 + 8 + 500 + 500 + 784 + 784
+    assert float(row[5]) == pytest.approx(4 * (weights + biases) / 1e6, rel=0.01)
+    # π of 50, Normal-inverse-Wisharts of 8 + 64 + 2 numbers, two Betas of each of 48 people, in float64.
+    assert float(row[6]) == pytest.approx(8 * (50 + 50 * (8 + 64 + 2) + 48 * 4) / 1e6, rel=0.01)
+    # Adam alone reads parameter, gradient and both moments, and writes three of them.
+    assert gigabytes > 7 * float(row[5]) / 1e3
+    assert len(check) == len(counts)
+    for table in (gpus, cores):
+        for cells in table[1:]:
+            steps, epochs = zip(*(map(float, cell.split("; ")) for cell in cells[1:]), strict=True)
+            assert list(steps) == sorted(steps)  # the exchange is added
+            assert list(epochs) == sorted(epochs, reverse=True)
+    assert all(float(cell) > 0 for row in hours[1:] for cell in row[1:])
+
+
+def test_three_steps_of_full_size_networks_have_time_and_memory() -> None:
+    (rows,) = tables("full_size")
+    assert [row[2] for row in rows[1:]] == ["float32", "bfloat16"]
+    assert all(float(row[3]) > 0 and float(row[4]) > 0 for row in rows[1:])
+
+
+def test_answers_take_the_bytes_of_their_types() -> None:
+    (rows,) = tables("large")
+    of = {row[0]: [float(cell) for cell in row[1:]] for row in rows[1:]}
+    table = of["the table: i, j, worker, label, task"]
+    assert table[0] == pytest.approx(5 * 8, abs=10)  # five int64, and the annotators' names of few answers
+    assert table[3] == pytest.approx(table[0] * 9450 / 10_000 * 10_000 * 1000 / 2**30, rel=0.1)
+    assert all(peak >= kept for kept, peak, *_ in of.values())

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.images import count_words
+from semicrowd.data.visual_words import count_words
 from semicrowd.errors import UserError
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Dataset:
     other_labels : [N] int64 or None; another way to sort the same items, for simulated annotators who do
     answers : of people, that came with the data; None where none did
     missing : where the first missing value is, for people; empty where none may be missing
+    files : of each item, the file that it was read from; None where an item is not a file
+    notes : what was left out or converted, for people, a line each
+    chosen : option of the data that nobody gave and the loader decided → its value and the reason
 
     Raises
     ------
@@ -46,6 +50,9 @@ class Dataset:
     other_labels: np.ndarray | None = None
     answers: PairAnnotations | None = None
     missing: str = ""
+    files: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for split, features, labels in (
@@ -68,6 +75,8 @@ class Dataset:
                     f"data={self.name}: {split}labels: expected {len(features)} int64, "
                     f"got {labels.dtype} {list(labels.shape)}"
                 )
+        if self.files is not None and len(self.files) != self.num_items:
+            raise UserError(f"data={self.name}: files: expected {self.num_items}, got {len(self.files)}")
         for name, numbers in (("sequence", self.sequence), ("other labels", self.other_labels)):
             if numbers is not None and (numbers.shape != (self.num_items,) or numbers.dtype != np.int64):
                 raise UserError(

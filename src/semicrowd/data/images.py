@@ -1,106 +1,103 @@
-"""The user's own images as counts of visual words: SIFT descriptors, k-means, a histogram for each image.
+"""The user's own pictures: a folder of them as pixels of one size, or as counts of visual words."""
 
-Csurka et al. 2004, "Visual categorization with bags of keypoints"; descriptors are Lowe's (2004), by OpenCV.
-"""
-
-import hashlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
 
 from semicrowd.data.dataset import Dataset
+from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_images
+from semicrowd.data.pixels import SMALL, read_pixels
+from semicrowd.data.visual_words import LONGEST, count_words, sift, usual_words
 from semicrowd.errors import UserError
-from semicrowd.random import stream
-from semicrowd.settings.sources import ImagesSettings
+from semicrowd.settings.images import ImagesSettings
 
-#: Files that are taken for images.
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm")
-#: Longest side, in pixels, to which a larger image is brought; most descriptors of an image that make the words.
-_LONGEST, _DESCRIPTORS = 320, 100
-_EXPECTED = "a folder of images, or of a folder of images for each class"
+
+class _Seen(NamedTuple):
+    """Pictures as rows of numbers.
+
+    Attributes
+    ----------
+    features : [pictures, D] float32
+    image_shape : where a row is a picture
+    digest : sha256 of the files
+    notes : what was converted
+    chosen : settings that were decided here, with the reason
+    """
+
+    features: np.ndarray
+    image_shape: tuple[int, ...] | None
+    digest: str
+    notes: tuple[str, ...]
+    chosen: Mapping[str, tuple[Any, str]]
 
 
 def load_images(root: Path, settings: ImagesSettings) -> Dataset:  # noqa: ARG001 - not a public file
-    """Load a folder of images as counts of visual words.
+    """Load a folder of pictures.
 
-    The images are those below the folder, in the order of their paths; an image's class is the folder within it, and
-    there are none where all images lie in the folder itself. The words are made of these images: k-means centres of up
-    to 100 descriptors of each. An image without a descriptor has counts 0.
+    The items are the pictures below the folder, sorted by their paths, which ``files`` has; a picture's class is the
+    folder within it, and there are none where a picture lies in the folder itself. ``data.features`` says what a
+    picture is to the methods: its ``pixels``, or counts of visual ``words``, which are k-means centres of up to 100
+    descriptors of each of these pictures (a picture without a descriptor has counts 0).
 
     Returns
     -------
     Dataset
-        ``features`` [images, words], whole numbers.
+        ``features`` [pictures, pixels], from 0 to 1, with an ``image_shape``; or [pictures, words], whole numbers.
+        What was left out or converted is in ``notes``, what was decided for the user in ``chosen``.
 
     Raises
     ------
     UserError
-        For a folder that cannot be read or has no images, a file that is none, and for more words than descriptors.
+        For a folder that cannot be read or has no pictures, a file that is none inside, and for more words than
+        descriptors.
     """
     if not settings.path:
-        raise UserError(f"data=images: data.path is missing; expected {_EXPECTED}")
+        raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
     folder = Path(settings.path)
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    if not paths:
-        raise UserError(f"{folder}: no images ({', '.join(SUFFIXES)}); expected {_EXPECTED}")
-    contents = [_read(path) for path in paths]
-    descriptors = [_descriptors(path, content) for path, content in zip(paths, contents, strict=True)]
-    digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents)).hexdigest()
-    counts = count_words(descriptors, settings.words, settings.data_seed)
-    names = np.array([path.relative_to(folder).parts[0] for path in paths])
+    files = find_images(folder)
+    features, why = _chosen_features(settings, files)
+    seen = _WAYS[features](files, settings)
+    parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes = None, None
-    if not any(path.parent == folder for path in paths):
-        classes, labels = np.unique(names, return_inverse=True)
-        labels, num_classes = labels.astype(np.int64), len(classes)
-    return Dataset("images", counts, labels, hashes={folder.name: digest}, num_classes=num_classes)
+    if all(len(part) > 1 for part in parts):
+        classes, found = np.unique([part[0] for part in parts], return_inverse=True)
+        labels, num_classes = found.astype(np.int64), len(classes)
+    return Dataset(
+        "images", seen.features, labels, image_shape=seen.image_shape, hashes={folder.name: seen.digest},
+        num_classes=num_classes, files=files.names, notes=(*files.notes, *seen.notes),
+        chosen={"features": (features, why), **seen.chosen},
+    )  # fmt: skip
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, str]:
+    """What the user names, or pixels of small pictures and words of large ones, with the reason."""
+    if settings.features is not None:
+        return settings.features, ""
+    if settings.size is not None:
+        return "pixels", "data.size is given"
+    if settings.words is not None:
+        return "words", "data.words is given"
+    longest = float(np.median(files.longest))
+    if longest <= SMALL:
+        return "pixels", f"the longer side of half the images is at most {SMALL} pixels, too few for visual words"
+    return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
 
 
-def _descriptors(path: Path, content: bytes) -> np.ndarray:
-    """SIFT descriptors [n, 128] of an image; none of one without structure."""
-    # Imported here: a tenth of a second, for this data set alone.
-    import cv2
-
-    image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
-    if image is None:
-        raise UserError(f"{path}: not an image that can be read; expected {', '.join(SUFFIXES)}")
-    shrink = _LONGEST / max(image.shape)
-    if shrink < 1:
-        image = cv2.resize(image, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
-    _, found = cv2.SIFT.create().detectAndCompute(image, None)
-    return np.zeros((0, 128), np.float32) if found is None else found
+def _pixels(files: ImageFiles, settings: ImagesSettings) -> _Seen:
+    pixels = read_pixels(files, settings.shape)
+    chosen = {"size": (pixels.shape[-2:], pixels.why)}
+    return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
 
 
-def count_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarray:
-    """How often an image has each visual word.
+def _words(files: ImageFiles, settings: ImagesSettings) -> _Seen:
+    read = read_images(files, sift, LONGEST)
+    words = usual_words(read.made) if settings.words is None else settings.words
+    counts = count_words(read.made, words, settings.data_seed)
+    chosen = {"words": (words, "a word for every ten descriptors, 500 at most")}
+    return _Seen(counts, None, read.digest, read.notes, chosen)
 
-    Parameters
-    ----------
-    descriptors : of each image, [n, 128]
-    words : W, k-means centres
 
-    Returns
-    -------
-    np.ndarray
-        [images, W] float32, whole numbers.
-
-    Raises
-    ------
-    UserError
-        If there are fewer descriptors than words.
-    """
-    rng = stream(seed, "data/words")
-    some = np.concatenate([rng.permutation(one)[:_DESCRIPTORS] for one in descriptors])
-    if len(some) < words:
-        raise UserError(f"data.words={words}: expected {len(some)} at most, the descriptors of these images")
-    means = MiniBatchKMeans(words, n_init=3, batch_size=4096, random_state=int(rng.integers(2**31))).fit(some)
-    return np.stack(
-        [np.bincount(means.predict(one), minlength=words) if len(one) else np.zeros(words) for one in descriptors]
-    ).astype(np.float32)
+#: ``data.features`` → what makes them.
+_WAYS: dict[str, Callable[[ImageFiles, ImagesSettings], _Seen]] = {"pixels": _pixels, "words": _words}

@@ -50,7 +50,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         check_same(before, settings.content, run_dir)
         if finished:
             return _nothing_to_do(run_dir)
-    for note in (*given_in_vain(given), *(() if answers is None else answers.notes)):
+    for note in (*given_in_vain(given), *data.notes, *(() if answers is None else answers.notes)):
         _note(note)
 
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.

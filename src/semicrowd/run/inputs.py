@@ -30,4 +30,4 @@ def resolve_on_data(given: Given) -> tuple[Resolved, Dataset, PairAnnotations | 
     """
     data, answers = load_inputs(sources(given).content)
     facts = Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
-    return resolved(given, facts), data, answers
+    return resolved(given, facts, data.chosen), data, answers

@@ -92,7 +92,7 @@ class Session:
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
-        write_results(self.run_dir, result, self.answers, warnings, likeliest)
+        write_results(self.run_dir, result, self.answers, warnings, likeliest, self.data.files)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor, likeliest)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from semicrowd.defaults.facts import Facts
@@ -109,22 +110,27 @@ def _kinds(choices: Mapping[str, str]) -> Iterator[tuple[str, type]]:
     yield from groups_of(choices).items()
 
 
-def sources(given: Given) -> Resolved:
-    """What can be resolved before there are data: where data and answers come from, tracking, the machine, the seed."""
+def sources(given: Given, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
+    """What can be resolved before there are data: where data and answers come from, tracking, the machine, the seed.
+
+    Parameters
+    ----------
+    chosen : once the data are there, the options of theirs that their loader decided, with its reasons
+    """
     kinds = [(group, kind) for group, kind in _kinds(given.choices)
              if group not in ("model", *_GENERATIVE) and kind is not TrainingSettings]
-    return _filled(given, kinds, {})
+    return _filled(given, kinds, {f"data.{name}": said for name, said in chosen.items()})
 
 
-def resolved(given: Given, facts: Facts) -> Resolved:
-    """All settings of a run on data of these facts.
+def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
+    """All settings of a run on data of these facts, whose loader has ``chosen`` some of their options.
 
     Raises
     ------
     UserError
         Where the settings do not fit each other or the facts.
     """
-    before, model = sources(given), given.choices["model"]
+    before, model = sources(given, chosen), given.choices["model"]
     if model in MODELS:
         values, reasons = _of_recipe(recipe(model, _of_the_recipe(given), facts, before.values["protocol"]))
         origins = {name: _origin(name, given, reasons) for name in values}

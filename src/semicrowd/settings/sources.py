@@ -11,6 +11,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
+from semicrowd.settings.images import ImagesSettings
 from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
 
 #: Tasks of MNIST's crowd.
@@ -30,7 +31,6 @@ _SHARE_FLIPPED = _expecting("a fraction of the annotators, from 0 to 1", number(
 _PATH = _expecting(
     "the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else ""
 )
-_FOLDER = _expecting("the path of a folder", _PATH)
 _COUNT = whole(1)
 _SUBSET = _expecting("a whole number >= 2, or null for all", whole(2))
 
@@ -216,15 +216,6 @@ class SequenceSettings(DataSettings):
 
     which: str = setting("walk", " | ".join(SEQUENCES), choice(*SEQUENCES))
     data_seed: int = setting(0, "of what is generated; not the run's", whole(0))
-
-
-@dataclass(frozen=True)
-class ImagesSettings(DataSettings):
-    """Your own images as counts of visual words (SIFT); a folder for each class, or all images in one."""
-
-    path: str | Path | None = setting(None, "folder of images, or of folders of them", _FOLDER, optional=True)
-    words: int = setting(500, "visual words: k-means centres of the descriptors", whole(2))
-    data_seed: int = setting(0, "of the words; not the run's", whole(0))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ def write_results(
     annotations: PairAnnotations | None,
     warnings: Sequence[str] = (),
     likeliest: Likeliest | None = None,
+    files: Sequence[str] | None = None,
 ) -> None:
     """Write what there is of the result; metrics.json is the caller's, who writes it last.
 
@@ -30,12 +31,13 @@ def write_results(
     ----------
     warnings : why not to trust the result, a line each
     likeliest : of images, those that the clusters are surest of
+    files : of each item, where it was read from a file of its own
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_text(folder / "assignments.csv", assignment_csv(final, annotated))
+    write_text(folder / "assignments.csv", assignment_csv(final, annotated, files))
     if test is not None:
         write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
     if likeliest is not None:
@@ -51,13 +53,14 @@ def write_results(
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
-def assignment_csv(assignment: Assignment, annotated: np.ndarray) -> str:
+def assignment_csv(assignment: Assignment, annotated: np.ndarray, files: Sequence[str] | None = None) -> str:
     """Content of assignments.csv: item, cluster, probability, annotated (1: with the item's answers, 0: without).
 
-    The probability of a method that has none is an empty cell.
+    The probability of a method that has none is an empty cell. A last column ``file`` names items that are files.
     """
     columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
-    return pd.DataFrame(columns).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+    named = {} if files is None else {"file": list(files)}
+    return pd.DataFrame(columns | named).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
 
 
 def candidates_csv(verdict: Verdict) -> str:

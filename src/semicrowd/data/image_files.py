@@ -1,0 +1,210 @@
+"""A folder of pictures as people have them: which files are taken, in which order; each as 8 bits of grey or colour.
+
+Pillow decodes. What cannot be taken as it is, is converted, and a line says of how many pictures; a file that cannot be
+read refuses the folder, since the answers of people count its pictures.
+"""
+
+import hashlib
+import io
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from semicrowd.errors import UserError
+
+#: Files that are taken for pictures, and what Pillow may take them for.
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
+EXPECTED = "a folder of images, or of a folder of images for each class"
+_FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
+_ORIENTATION, _UPRIGHT = 0x0112, 1
+_GREY, _SIXTEEN_BITS = ("1", "L", "LA", "La"), 65_535
+#: Files that a message names.
+_NAMED = 3
+
+Made = TypeVar("Made")
+#: What can be wrong with a file: path and reason.
+_Wrong = tuple[Path, str]
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """The pictures below a folder.
+
+    Attributes
+    ----------
+    folder : where they are
+    paths : of each picture, sorted: folder by folder, names by their characters (``img10`` before ``img2``)
+    longest : [pictures] the longer side of each in pixels
+    notes : which files are no pictures, a line
+    """
+
+    folder: Path
+    paths: tuple[Path, ...]
+    longest: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Paths within the folder, with ``/``; bytes that are no UTF-8 are replaced."""
+        relative = (path.relative_to(self.folder).as_posix() for path in self.paths)
+        return tuple(os.fsencode(name).decode(errors="replace") for name in relative)
+
+
+@dataclass(frozen=True)
+class Pictures(Generic[Made]):
+    """What has been made of each picture.
+
+    Attributes
+    ----------
+    made : of each picture, in the order of the paths
+    digest : sha256 of all files
+    notes : what had to be converted, a line each
+    """
+
+    made: list[Made]
+    digest: str
+    notes: tuple[str, ...]
+
+
+def find_images(folder: Path) -> ImageFiles:
+    """All pictures below a folder, whose headers are read.
+
+    Files of another suffix and hidden ones (a name of the path begins with a dot) are left out and counted.
+
+    Raises
+    ------
+    UserError
+        Where there are none, and for files that are no pictures inside or have more pixels than Pillow takes for
+        harmless (89 million): one line that names the first of them.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = [path for path in files if _is_taken(path.relative_to(folder))]
+    if not paths:
+        raise UserError(f"{folder}: no images ({', '.join(SUFFIXES)}); expected {EXPECTED}")
+    longest: list[int] = []
+    wrong: list[_Wrong] = []
+    for path in paths:
+        with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
+            longest.append(max(image.size))
+    _refuse(wrong)
+    rest = [path for path in files if not _is_taken(path.relative_to(folder))]
+    notes = [f"{folder}: {len(rest)} other files are left out: {_listed(rest)}"] if rest else []
+    return ImageFiles(folder, tuple(paths), np.array(longest), tuple(notes))
+
+
+def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: int) -> Pictures[Made]:
+    """Decode one picture after the other and keep what ``make`` makes of it.
+
+    Parameters
+    ----------
+    make : takes a picture, upright, of 8 bits: mode ``L`` where it is grey (stored as colour or not), else ``RGB``
+    least : pixels a side that ``make`` needs at least; a large JPEG is decoded at a fraction of its size
+
+    Raises
+    ------
+    UserError
+        For files that cannot be read to their end: one line that names the first of them.
+    """
+    digest = hashlib.sha256()
+    made: list[Made] = []
+    wrong: list[_Wrong] = []
+    done: dict[str, list[Path]] = {}
+    for path in files.paths:
+        with _refusing(path, wrong):
+            content = path.read_bytes()
+            digest.update(hashlib.sha256(content).digest())
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                upright, changes = _converted(image, least)
+                made.append(make(upright))
+            for change in changes:
+                done.setdefault(change, []).append(path)
+    _refuse(wrong)
+    notes = [said(files, len(paths), f"{change} ({_listed(paths)})") for change, paths in done.items()]
+    return Pictures(made, digest.hexdigest(), tuple(notes))
+
+
+def said(files: ImageFiles, number: int, what: str) -> str:
+    """A note about some of the pictures."""
+    return f"{files.folder}: {number} of {len(files.paths)} images: {what}"
+
+
+def _is_taken(relative: Path) -> bool:
+    return relative.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in relative.parts)
+
+
+def _listed(paths: list[Path]) -> str:
+    names = [path.name for path in paths[:_NAMED]]
+    return ", ".join(names) + (", …" if len(paths) > _NAMED else "")
+
+
+@contextmanager
+def _refusing(path: Path, wrong: list[_Wrong]) -> Iterator[None]:
+    """Note what is wrong with a file, to tell of all files at once; odd metadata are no reason."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            yield
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        wrong.append((path, f"more than {(Image.MAX_IMAGE_PIXELS or 0) // 10**6} million pixels; make it smaller"))
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}" if error.strerror else _unreadable(error)
+        wrong.append((path, reason))
+    except Exception as error:  # what a broken file makes Pillow raise depends on where it is broken
+        wrong.append((path, _unreadable(error)))
+
+
+def _unreadable(error: Exception) -> str:
+    lines = str(error).splitlines()
+    known = lines and not isinstance(error, UnidentifiedImageError)  # whose text is the path alone
+    return "not an image that can be read" + (f" ({lines[0]})" if known else "")
+
+
+def _refuse(wrong: list[_Wrong]) -> None:
+    if not wrong:
+        return
+    path, reason = wrong[0]
+    others = [other for other, _ in wrong[1:]]
+    more = f"; and {len(others)} more: {_listed(others)}" if others else ""
+    raise UserError(f"{path}: {reason}{more}; mend or remove, answers count the images that are there")
+
+
+def _converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:
+    """The picture upright, mode ``L`` or ``RGB``, and what had to be done for it."""
+    changes = []
+    if getattr(image, "n_frames", 1) > 1:
+        changes.append("several frames, the first is taken")
+    # Pillow says in how many bits a colour is stored before it decodes, and there alone.
+    deep = image.mode.startswith("I") or any(";16" in str(tile[3]) for tile in getattr(image, "tile", []))
+    image.draft(None, (least, least))
+    if image.getexif().get(_ORIENTATION, _UPRIGHT) != _UPRIGHT:
+        changes.append("turned upright, as their EXIF data say")
+        image = ImageOps.exif_transpose(image)
+    if image.mode == "F":
+        raise ValueError("fractions; expected whole numbers of 8 or 16 bits")
+    if deep:
+        changes.append("16 bits a colour, taken as 8")
+    if image.mode.startswith("I"):
+        values = np.asarray(image).astype(np.int64)
+        if values.min() < 0 or values.max() > _SIXTEEN_BITS:
+            raise ValueError("more than 16 bits a colour")
+        return Image.fromarray((values // 257).astype(np.uint8)), changes
+    grey = image.mode in _GREY
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        if np.asarray(image)[..., 3].min() < 255:
+            changes.append("transparent parts, taken as white")
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    elif image.mode not in (*_GREY, "P", "RGB", "RGBX"):
+        changes.append(f"the colour model {image.mode}, taken as RGB")
+    colour = image.convert("RGB")
+    channels = np.asarray(colour)
+    grey = grey or bool((channels == channels[..., :1]).all())
+    return (colour.getchannel(0) if grey else colour), changes

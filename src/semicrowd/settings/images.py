@@ -1,0 +1,49 @@
+"""Settings of a folder of pictures."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from semicrowd.errors import UserError
+from semicrowd.settings.fields import Settings, choice, each, either, setting, shown, whole
+
+_SIDE = whole(1, 1024)
+
+
+def _folder(value: Any) -> str | None:
+    return None if isinstance(value, str | Path) and str(value).strip() else "the path of a folder"
+
+
+@dataclass(frozen=True)
+class ImagesSettings(Settings):
+    """Your own images as pixels or as counts of visual words (SIFT); a folder for each class, or all images in one."""
+
+    group = "data"
+
+    path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
+    features: str | None = setting(
+        None, "pixels: brought to one size | words: counts of visual words; null: pixels of small images, else words",
+        choice("pixels", "words"), optional=True,
+    )  # fmt: skip
+    size: int | tuple[int, int] | None = setting(
+        None, "of pixels: a side of the square, or [height, width]; null: the images' own where all have the same of "
+        "up to 64 a side, else 32", either(_SIDE, each(_SIDE, "[32, 48]", length=2)), optional=True,
+    )  # fmt: skip
+    words: int | None = setting(
+        None, "visual words, k-means centres of the descriptors; null: 500 or, of few, fewer", whole(2), optional=True
+    )
+    data_seed: int = setting(0, "of the words; not the run's", whole(0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = self.features or "null"
+        for name, value, of in (("size", self.size, "pixels"), ("words", self.words, "words")):
+            if value is not None and named not in ("null", of):
+                raise UserError(f"data.{name}={shown(value)}: expected null with data.features={named}")
+        if self.size is not None and self.words is not None:
+            raise UserError(f"data.words={self.words}: expected null with data.size={shown(self.size)} (pixels)")
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Height and width of the pixels, None where they are not given."""
+        return (self.size, self.size) if isinstance(self.size, int) else self.size

@@ -1,0 +1,75 @@
+"""A folder of pictures through the command line: the file of every item, and what was done is said and kept."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+from sklearn.metrics import normalized_mutual_info_score
+
+from .conftest import Command
+from .test_bad_input import refused
+
+ARGUMENTS = ("data=images", "data.path=pictures", "annotations=file", "annotations.path=answers.csv")
+
+
+def _pictures(folder: Path) -> np.ndarray:
+    """Forty pictures of 10 × 10, half of them light above, half light below; one is grey, one larger."""
+    rng = np.random.default_rng(0)
+    (folder / "pictures").mkdir()
+    kinds = np.arange(40) % 2
+    for number, kind in enumerate(kinds):
+        pixels = rng.integers(0, 60, (10, 10, 3))
+        pixels[slice(0, 5) if kind else slice(5, 10)] += 150
+        image = Image.fromarray(pixels.astype(np.uint8))
+        if number == 3:
+            image = image.convert("L")
+        if number == 5:
+            image = image.resize((40, 40), Image.Resampling.NEAREST)
+        image.save(folder / "pictures" / f"{number:02}.png")
+    pairs = [(i, j) for i in range(12) for j in range(i)]
+    rows = [f"{i},{j},{worker},{int(kinds[i] == kinds[j])}" for worker in ("ann", "bob") for i, j in pairs]
+    (folder / "answers.csv").write_text("\n".join(["i,j,worker,label", *rows]) + "\n")
+    return kinds
+
+
+def test_a_run_names_the_files_and_says_what_it_did(train: Command, tmp_path: Path) -> None:
+    kinds = _pictures(tmp_path)
+    done = train(*ARGUMENTS, "data.size=10", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    notes = ["pictures: 1 of 40 images: brought to 10 × 10 pixels (data.size)",
+             "pictures: 1 of 40 images: grey, taken as colour"]  # fmt: skip
+    assert [line for line in done.stderr.splitlines() if "images" in line] == [f"note: {note}" for note in notes]
+    assert json.loads((tmp_path / "run" / "provenance.json").read_text())["data_notes"] == notes
+    config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert (config["data"]["features"], config["data"]["size"]) == ("pixels", 10)
+    assert config["model"]["name"] == "cotrain"
+    with (tmp_path / "run" / "assignments.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["file"] for row in rows] == [f"{number:02}.png" for number in range(40)]
+    assert normalized_mutual_info_score(kinds, [row["cluster"] for row in rows]) > 0.9
+    again = train(*ARGUMENTS, "--explain")
+    assert "rule: the longer side of half the images is at most 64 pixels" in again.stdout
+    assert "[32, 32]" in again.stdout
+
+
+def test_a_broken_picture_leaves_nothing_behind(train: Command, tmp_path: Path) -> None:
+    _pictures(tmp_path)
+    (tmp_path / "pictures" / "07.png").write_bytes(b"\x89PNG no image")
+    refused(train(*ARGUMENTS, "hydra.run.dir=run"), "07.png", "not an image that can be read")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("nets", ["conv", "resnet"])
+def test_convolutions_and_figures_see_the_pictures(train: Command, tmp_path: Path, nets: str) -> None:
+    _pictures(tmp_path)
+    short = ("epochs=1", "start.epochs=1", "start.teach_epochs=1", "start.kind=cells", "restarts=1", "model.K=2")
+    done = train(*ARGUMENTS, "data.size=[10,13]", "model=scdc", f"nets={nets}", *short, "figures=true",
+                 "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run" / "provenance.json").read_text())["image_shape"] == [3, 10, 13]
+    drawn = {path.stem for path in (tmp_path / "run" / "figures").iterdir()}
+    assert {"samples", "likeliest"} <= drawn
