@@ -17,8 +17,7 @@ from semicrowd.report.runs import Collected, Run
 
 ROOT = Path(__file__).parents[2]
 PROFILE = """
-profile: recorded
-verify: [quick]
+profile: laptop
 groups: {some: {seeds: [0, 1], experiments: [quick]}}
 experiments: {quick: {settings: {data: pinwheel, model: kmeans, model.K: 5, annotations: none}}}
 """
@@ -31,10 +30,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).symlink_to(ROOT / name)
     profiles = tmp_path / "profiles"
     profiles.mkdir()
-    (profiles / "recorded.yaml").write_text(PROFILE)
+    (profiles / "laptop.yaml").write_text(PROFILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(record, "profile_plan", partial(profile_plan, profiles=profiles))
-    monkeypatch.setattr(verify, "PROFILES", profiles)
     monkeypatch.setattr(record, "revision", lambda: {"commit": "c0ffee0000", "dirty": False})
     return tmp_path
 
@@ -53,13 +51,13 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
     assert record.main(["quick", "--seeds", "1"]) == 0
     assert path.read_text() == before, "a finished run of the same commit is not run again"
     shutil.rmtree(project / "runs")
-    assert verify.main([]) == 0, "the same command, the same numbers"
+    assert verify.main(["--experiments", "quick"]) == 0, "the same command, the same numbers"
     content = json.loads(before)
     for one in content["runs"]:
         one["run"]["metrics"]["train/nmi"] += 1e-9
     path.write_text(json.dumps(content))
     capsys.readouterr()
-    assert verify.main([]) == 1
+    assert verify.main(["--experiments", "quick"]) == 1
     assert "train/nmi: recorded" in capsys.readouterr().err
 
 

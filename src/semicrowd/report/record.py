@@ -1,4 +1,4 @@
-"""``make record EXPERIMENT=…``: run an experiment of profile ``recorded`` and keep its numbers in the repository."""
+"""``make record EXPERIMENT=…``: run an experiment of a profile and keep its numbers in the repository."""
 
 import argparse
 import platform
@@ -20,8 +20,6 @@ from semicrowd.report.collect import read_json, read_run
 from semicrowd.report.recorded import FOLDER, RecordedRun, write
 from semicrowd.run.files.provenance import revision
 
-#: The profile that has the experiments as they are recorded: ``laptop`` but for what it says itself.
-PROFILE = "recorded"
 #: Where the runs write, a folder for each commit: what another commit's code has finished is not taken for today's.
 RUNS = Path("runs/recorded")
 
@@ -64,13 +62,13 @@ def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
     parser = argparse.ArgumentParser(
         prog="make record",
-        description=f"Run an experiment of conf/profile/{PROFILE}.yaml and keep its numbers in {FOLDER}. A run that "
-        "was stopped goes on; finished ones of the same commit are not run again.",
+        description=f"Run an experiment of a profile and keep its numbers in {FOLDER}. A run that was stopped goes on; finished ones of the same commit are not run again.",
     )
     parser.add_argument("experiment")
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the profile")
+    parser.add_argument("--profile", default="laptop", help="of conf/profile (default: %(default)s)")
     options = parser.parse_args(given)
-    experiment = profile_plan(PROFILE).experiment(options.experiment)
+    experiment = profile_plan(options.profile).experiment(options.experiment)
     for name in experiment.needs:
         if message := why_missing(name):
             raise UserError(f"{experiment.name}: {name} is not available here: {message}")
