@@ -37,7 +37,7 @@ claims: setup  ## print the figures that recorded/ gives, and compare those of t
 
 .PHONY: record verify
 record: setup  ## keep a long experiment's numbers in recorded/ (EXPERIMENT=cifar_scdc_tasks SEEDS=0-2)
-	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS))
+	@$(PY) -m semicrowd.report.record $(EXPERIMENT) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(PROFILE),--profile $(PROFILE))
 
 verify: setup  ## run one recorded run of each paper again and compare (ARGS="--experiments pinwheel_two_coin")
 	@$(PY) -m semicrowd.report.verify $(ARGS)
