@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import semicrowd
+from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.files.config import CONFIG, read_config
@@ -74,6 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         make_estimator(content, data).fit(data.features, answers, monitor=monitor)
     except KeyboardInterrupt:
         return 130
+    except UserError:  # the first process has the same to say, and says it
+        return 2
     finally:
         _leave_group()
     return 0
