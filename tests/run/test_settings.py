@@ -67,7 +67,10 @@ def test_what_does_not_fit_the_data_is_refused(arguments: str, facts: Facts, sai
     ("arguments", "said"),
     [
         ("trainer.devices=2", "trainer.devices=2: several processes need trainer=ddp"),
+        ("trainer.num_nodes=2", "trainer.num_nodes=2: several processes need trainer=ddp"),
+        ("trainer.num_nodes=0", "trainer.num_nodes=0: expected a whole number from 1"),
         ("trainer.devices=2 trainer=ddp model=kmeans", "several processes need model=bayes or scdc"),
+        ("trainer.num_nodes=2 trainer=ddp model=kmeans", "several processes need model=bayes or scdc"),
         ("model=kmeans nets=conv", "nets=conv: model=kmeans has no such settings; leave it out"),
         ("model=kmeans start.epochs=3", "start.epochs=3: model=kmeans has no such settings"),
         ("hydra.run.dir=", "hydra.run.dir=: expected the path of a folder"),
