@@ -58,8 +58,8 @@ class ClusteringModule(pl.LightningModule):
         """Of the model."""
         return self.model.settings
 
-    def training_batches(self) -> TrainingBatches:
-        """The batches of an epoch on this process."""
+    def train_dataloader(self) -> TrainingBatches:
+        """The batches of an epoch on this process, by its number, which is known within a fit alone."""
         world_size = self._trainer.world_size if self._trainer is not None else 1
         return TrainingBatches(self.data, self.settings, lambda: self.current_epoch, self.global_rank, world_size)
 

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from lightning_fabric.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from pytorch_lightning.callbacks import Callback, Checkpoint
+from pytorch_lightning.strategies import DDPStrategy
 
 from semicrowd.errors import UserError
 from semicrowd.fitting.callbacks import moves
@@ -33,6 +35,8 @@ _WARNINGS = (
 )
 #: What tells one of several machines who it is and where the first one listens, where no scheduler does.
 NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+#: Within which the first process has to be done with what it does for all, such as the start.
+LONGEST = timedelta(days=2)
 #: Metrics beside the bar.
 SHOWN = ("elbo/epoch", "clusters/used")
 
@@ -63,9 +67,8 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
                 for message in _WARNINGS:
                     warnings.filterwarnings("ignore", message=message)
                 trainer.fit(
-                    module, module.training_batches(), weights_only=True,
-                    ckpt_path=None if checkpoint is None else str(checkpoint),
-                )  # fmt: skip
+                    module, weights_only=True, ckpt_path=None if checkpoint is None else str(checkpoint)
+                )
         except SystemExit:  # what Lightning makes of Ctrl-C and of SIGTERM
             raise KeyboardInterrupt from None
         finally:
@@ -193,7 +196,7 @@ def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], 
         accelerator=accelerator(settings),
         devices=settings.devices,
         num_nodes=settings.num_nodes,
-        strategy="ddp" if settings.strategy == "ddp" else "auto",
+        strategy=DDPStrategy(timeout=LONGEST) if settings.strategy == "ddp" else "auto",
         precision="32-true",  # nets.precision is for the networks; all else needs float32
         max_epochs=epochs,
         callbacks=callbacks,

@@ -58,7 +58,10 @@ class TrainingSettings(Settings):
 
 @dataclass(frozen=True)
 class TrainerSettings(Settings):
-    """The machine; no number depends on it but by rounding."""
+    """The machine; numbers depend on it by rounding, and on the number of processes.
+
+    Of P processes each takes steps on ``batch_size`` items of its own and an epoch has a P-th of the steps.
+    """
 
     group = "trainer"
 
