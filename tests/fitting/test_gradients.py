@@ -88,7 +88,8 @@ def test_a_restart_that_diverges_leaves_the_others_their_steps() -> None:
 
 
 def new(name: str, **settings: Any) -> SmallFit[Any]:
-    return small_fit(name, POINTS, ANSWERS, **({"K": 4, "hidden": (6,), "start": {"kind": "cold"}} | settings))
+    usual: dict[str, Any] = {"K": 4, "hidden": (6,), "start": {"kind": "cold"}}
+    return small_fit(name, POINTS, ANSWERS, **(usual | settings))
 
 
 def fit(made: SmallFit[Any], folder: Path | None = None) -> dict[str, float]:

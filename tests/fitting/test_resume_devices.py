@@ -42,7 +42,7 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
         several = isinstance(strategy, DDPStrategy)
         return made(strategy=DDPStrategy(start_method="fork") if several else strategy, **settings)
 
-    monkeypatch.setattr(training.pl, "Trainer", trainer)
+    monkeypatch.setattr(pl, "Trainer", trainer)
 
 
 def fit(kind: str, folder: Path, epochs: int, devices: int) -> None:
