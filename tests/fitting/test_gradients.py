@@ -181,7 +181,7 @@ def test_a_covariance_that_is_none_any_more_is_divergence(tmp_path: Path) -> Non
     made = new("bayes", epochs=1)
     with torch.no_grad():
         made.model.globals.eta["components"][..., -1] = math.nan
-    with pytest.raises(UserError, match="^training diverged in epoch 1: "):
+    with pytest.raises(UserError, match=r"^training diverged in epoch 1: "):
         fit(made, tmp_path)
     assert not (tmp_path / CHECKPOINT).exists()
 

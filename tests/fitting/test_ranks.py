@@ -190,9 +190,10 @@ def by_hand(fitted: ClusteringModule, batches: list[Batch]) -> dict[str, Tensor]
     return {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
 
 
+@pytest.mark.parametrize("pieces", [False, True])
 @pytest.mark.parametrize("nets", ["mlp", "conv", "resnet", "mlp in bfloat16", "resnet in bfloat16"])
 @pytest.mark.parametrize("name", ["bayes", "scdc"])
-def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, tmp_path: Path) -> None:
+def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: bool, tmp_path: Path) -> None:
     """Of networks and of natural parameters, whatever Lightning and torch's reducer do in between."""
     kind, _, precision = nets.partition(" in ")
     dtype, bound = (torch.float32, 1e-5) if precision else (torch.float64, 1e-10)
@@ -201,7 +202,10 @@ def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, tmp_path: P
     alone = module(name, recipe, dtype)
     batches = batches_of_tasks(alone.data)
     expected = by_hand(alone, batches)
-    run(module(name, recipe, dtype), Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
+    several = module(name, recipe, dtype)
+    if pieces:
+        several.model.in_pieces.budget, bound = 5000, max(bound, 0.02 if precision else 0)
+    run(several, Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
     assert any(".eta." in key for key in expected) == (name == "bayes")
     for rank in range(2):
         found = torch.load(tmp_path / "two" / f"gradients{rank}.pt", weights_only=True)

@@ -15,7 +15,8 @@ from semicrowd.starts.vae import train_vae
 
 N, SIDE, K = 96, 6, 5
 IMAGES = np.random.default_rng(0).random((N, SIDE * SIDE)).astype(np.float32)
-ANSWERS = tasks(np.arange(N) % 3, np.random.default_rng(0), num_annotators=3, num_tasks=4, task_size=6, num_annotated=24)
+LABELS, RNG = np.arange(N) % 3, np.random.default_rng(0)
+ANSWERS = tasks(LABELS, RNG, num_annotators=3, num_tasks=4, task_size=6, num_annotated=24)
 NETS: dict[str, dict[str, Any]] = {
     "mlp": {}, "conv": {"kind": "conv", "channels": (3, 2), "width": 5},
     "resnet": {"kind": "resnet", "channels": (3, 2), "width": 5, "classifier": 2},
@@ -80,7 +81,7 @@ def test_memory_kept_at_once_stays_in_the_budget() -> None:
     Pieces(budget)("net", function, len(rows))[0].sum().backward()
     forward, backward = seen[2 : (n := 1 + len(seen) // 2)], seen[n:]  # the first two measure a row
     assert forward == backward[::-1]
-    assert len(forward) > 10
+    assert len(forward) > 5
     without = saved_bytes(function, 0)
     sizes = [saved_bytes(function, size) - without for size in forward]
     assert max(sizes) <= budget < 2 * max(sizes)

@@ -42,4 +42,4 @@ def finite_restarts(model: nn.Module) -> Bool[Tensor, "R"]:
 
 
 def _norm(gradient: Tensor) -> Float[Tensor, "R"]:
-    return torch.linalg.vector_norm(gradient, dim=tuple(range(1, gradient.dim())), dtype=torch.float64)
+    return torch.linalg.vector_norm(gradient, dim=tuple(range(1, gradient.dim()))).double()

@@ -76,8 +76,8 @@ class TrainerSettings(Settings):
     num_nodes: int = setting(1, "machines that train one model together; with trainer=ddp", whole(1, 1024))
     threads: int = setting(1, "of a process; more gain nothing with networks of this size", whole(1, 1024))
     memory: float = setting(
-        2.0, "GiB that each of two or three networks may keep of a step; of larger steps it is evaluated in pieces, and "
-        "once more for the gradient", number(above=0)
+        2.0, "GiB that each network may keep of a step; of larger steps it is evaluated in pieces, and once more for "
+        "the gradient", number(above=0)
     )
     progress: bool = setting(True, "a progress bar where the output is a terminal", flag())
 
