@@ -25,7 +25,7 @@ def clip_by_restart(gradients: Sequence[Tensor], norm: Float[Tensor, "R"], most:
     """
     factor = (most / (norm + 1e-6)).clamp(max=1)
     for gradient in gradients:
-        gradient.mul_(factor.view(-1, *[1] * (gradient.dim() - 1)))
+        gradient.mul_(factor.to(gradient.dtype).view(-1, *[1] * (gradient.dim() - 1)))
 
 
 @torch.no_grad()

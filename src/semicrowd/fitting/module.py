@@ -137,7 +137,7 @@ class ClusteringModule(pl.LightningModule):
         features, views = self.data.features[batch.items], self.data.views
         try:
             step = self.model.bound(features, batch.weight, noise, self.data.num_items, batch.relational, views)
-        except torch.linalg.LinAlgError as error:  # a covariance that is none any more
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # a covariance that is none any more
             raise self._diverged() from error
         # Not the loss's own backward(): under manual optimization that would leave each process its own gradients.
         self.manual_backward(-((step.elbo + step.amortisation) / self.data.num_items).sum())
@@ -156,7 +156,8 @@ class ClusteringModule(pl.LightningModule):
             leave_out([*of_networks, *of_globals], ~finite)
         if self.settings.clip is not None:
             clip_by_restart(of_networks, norm, self.settings.clip)
-        self._take(step.elbo, norm, dict(step.diagnostics))
+        self._largest = torch.maximum(self._largest.to(norm), norm)
+        self._take(step.elbo, {**step.diagnostics, "gradient/norm": norm})
         nets.step()
         for optimizer in natural:
             optimizer.step(corrections=corrections)
@@ -167,11 +168,10 @@ class ClusteringModule(pl.LightningModule):
             "checkpoint of the epoch before it is kept; try a lower model.learning_rate, or model.clip=1"
         )
 
-    def _take(self, elbo: Tensor, norm: Tensor, diagnostics: dict[str, Tensor]) -> None:
-        """Add a step's estimates to the epoch's means, and its gradient's norm to the largest."""
+    def _take(self, elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
+        """Add a step's estimates to the epoch's means."""
         self._bound = self._bound.to(elbo.device) + elbo.detach()
-        self._largest = torch.maximum(self._largest.to(norm), norm)
-        for name, value in (diagnostics | {"gradient/norm": norm}).items():
+        for name, value in diagnostics.items():
             self._diagnostics[name] = self._diagnostics.get(name, torch.zeros_like(value)) + value.detach()
         self._steps += 1
 

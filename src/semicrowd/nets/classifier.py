@@ -83,7 +83,7 @@ class ClusterEncoder(nn.Module):
         return self.of_pairs(self.of_items(features), items, clusters)
 
     def of_items(self, features: Float[Tensor, "*#R B D"]) -> tuple[Tensor, ...]:
-        """What all clusters of an item share, [R, B, ...] each: o W_o, and where there is a skip what it adds to the mean."""
+        """What the clusters of an item share, [R, B, ...] each: o W_o, and of a skip what it adds to the mean."""
         hidden = self.first(features if self.body is None else self.body(features)).to(self.cluster.dtype)
         return (hidden,) if self.skip is None else (hidden, self.skip(features).to(self.cluster.dtype))
 
