@@ -26,7 +26,7 @@ class Pieces:
 
     What a row costs is measured: the bytes that autograd saves of it for the backward pass. Where all rows fit, nothing
     is different from a plain call. Where they do not, each piece is evaluated again in the backward pass (Chen et al.
-    2016, *Training deep nets with sublinear memory cost*): a third more time, the same result up to rounding.
+    2016, *Training deep nets with sublinear memory cost*): its forward pass twice, the same result up to rounding.
 
     Parameters
     ----------
