@@ -59,7 +59,7 @@ def _images(bench: Bench) -> Curve:
     for size in sizes:
         model, timer = bench.model("bayes", crowd=False, num_items=size), StepTimer()
         train(model, [timer])
-        seconds.append(timer.seconds * len(model.training_batches()))
+        seconds.append(timer.seconds * len(model.train_dataloader()))
     return Curve("N, images, no answers", sizes, seconds)
 
 
@@ -67,7 +67,7 @@ def _steps(bench: Bench, what: str, values: Sequence[int], setting: str, unit: i
     """Seconds a step times steps an epoch, with the crowd's answers."""
     models = [bench.model("bayes", {setting: value}) for value in values]
     steps = step_seconds(models, bench.effort(steps=20, repeats=2))
-    seconds = [step * len(model.training_batches()) for step, model in zip(steps, models, strict=True)]
+    seconds = [step * len(model.train_dataloader()) for step, model in zip(steps, models, strict=True)]
     return Curve(what, [unit * value for value in values], seconds)
 
 

@@ -21,7 +21,7 @@ def epochs(bench: Bench) -> None:
     rows = []
     for what, name, given, crowd, bars in _CASES:
         models = [bench.model(name, given | {"nets.precision": precision}, crowd) for precision in _PRECISIONS]
-        images, number = images_per_step(models[0]), len(models[0].training_batches())
+        images, number = images_per_step(models[0]), len(models[0].train_dataloader())
         for precision, bar, step in zip(_PRECISIONS, bars, step_seconds(models, bench.effort()), strict=True):
             epoch = step * number
             rows.append((what, precision, f"{images:.0f}", f"{1e3 * step:.1f}", str(number), f"{epoch:.2f}",

@@ -95,7 +95,7 @@ def _epoch_seconds(data: Dataset, number: int, steps: int) -> float:
     module = ClusteringModule(model, TrainingData(torch.from_numpy(data.features), answers), chosen, begin=False)
     timer = StepTimer(skip=1)
     train(module, [timer], steps=steps)
-    return timer.seconds * len(module.training_batches())
+    return timer.seconds * len(module.train_dataloader())
 
 
 def peak() -> float:

@@ -73,7 +73,7 @@ def train(module: ClusteringModule, callbacks: Sequence[Callback], epochs: int =
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(module, module.training_batches())
+    trainer.fit(module)
 
 
 def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[float]:
@@ -92,4 +92,4 @@ def step_seconds(models: Sequence[ClusteringModule], effort: Effort) -> list[flo
 
 def images_per_step(model: ClusteringModule) -> float:
     """Mean number of images in the first steps of an epoch."""
-    return float(np.mean([len(batch.items) for batch in islice(model.training_batches(), 20)]))
+    return float(np.mean([len(batch.items) for batch in islice(model.train_dataloader(), 20)]))

@@ -75,7 +75,7 @@ class SmallFit(Generic[M]):
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of Lightning against this torch
-            trainer.fit(module, module.training_batches())
+            trainer.fit(module)
 
     def elbo(self, **options: Any) -> dict[str, Tensor]:
         """Every term of all items' ELBO."""

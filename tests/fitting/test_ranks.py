@@ -1,6 +1,7 @@
 """Two processes that train one model do what one process does on both their batches, and stay the same."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from semicrowd.models import bayes
 from semicrowd.models.state import MODELS
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import Views
+from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
@@ -56,6 +58,23 @@ class Keep(Callback):
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         torch.save(pl_module.state_dict(), self.folder / f"{trainer.global_rank}.pt")
+
+
+class KeepGradients(Callback):
+    """Writes what every process steps by; on a step's end the gradients are still there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
+        torch.save(gradients(pl_module), self.folder / f"gradients{trainer.global_rank}.pt")
+
+
+def gradients(module: pl.LightningModule) -> dict[str, Tensor]:
+    """By the parameters' names."""
+    found = {name: parameter.grad for name, parameter in module.named_parameters() if parameter.requires_grad}
+    assert not [name for name, gradient in found.items() if gradient is None]
+    return {name: gradient.clone() for name, gradient in found.items() if gradient is not None}
 
 
 def items_and_answers() -> tuple[Tensor, PairAnnotations]:
@@ -159,6 +178,80 @@ def test_one_step_on_two_ranks_is_one_step_on_both_batches(
             torch.testing.assert_close(state[key], expected, rtol=0, atol=bound * max(1, expected.abs().max().item()))
 
 
+def by_hand(fitted: ClusteringModule, batches: list[Batch]) -> dict[str, Tensor]:
+    """The mean over the batches of the gradients that each gives alone, with the noise of its process."""
+    data, found = fitted.data, []
+    for rank, batch in enumerate(batches):
+        noise = torch_stream(data.seed, "training/noise", 0, batch.step, rank)
+        step = fitted.model.bound(data.features[batch.items], batch.weight, noise, N, batch.relational)
+        fitted.zero_grad()
+        (-(step.elbo + step.amortisation).sum() / N).backward()
+        found.append(gradients(fitted))
+    return {name: (found[0][name] + found[1][name]) / 2 for name in found[0]}
+
+
+@pytest.mark.parametrize("pieces", [False, True])
+@pytest.mark.parametrize("nets", ["mlp", "conv", "resnet", "mlp in bfloat16", "resnet in bfloat16"])
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_gradients_are_the_mean_over_the_ranks(name: str, nets: str, pieces: bool, tmp_path: Path) -> None:
+    """Of networks and of natural parameters, whatever Lightning and torch's reducer do in between."""
+    kind, _, precision = nets.partition(" in ")
+    dtype, bound = (torch.float32, 1e-5) if precision else (torch.float64, 1e-10)
+    networks = NetSettings(kind=kind, channels=(2, 3), width=4, classifier=2, precision=precision or "float32")
+    recipe = replace(recipe_of(name), nets=networks)
+    alone = module(name, recipe, dtype)
+    batches = batches_of_tasks(alone.data)
+    expected = by_hand(alone, batches)
+    several = module(name, recipe, dtype)
+    if pieces:
+        several.model.in_pieces.budget, bound = 5000, max(bound, 0.02 if precision else 0)
+    run(several, Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
+    assert any(".eta." in key for key in expected) == (name == "bayes")
+    for rank in range(2):
+        found = torch.load(tmp_path / "two" / f"gradients{rank}.pt", weights_only=True)
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert found[key].dtype == value.dtype == (torch.float64 if ".eta." in key else dtype)
+            torch.testing.assert_close(found[key], value, rtol=0, atol=bound * value.abs().max().item())
+
+
+def test_the_loss_s_own_backward_would_leave_each_rank_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trap of manual optimization, which the test before this one has to see."""
+    monkeypatch.setattr(ClusteringModule, "manual_backward", lambda _, loss: loss.backward())
+    trapped = module("scdc", recipe_of("scdc"), torch.float64)
+    batches = batches_of_tasks(trapped.data)
+    run(trapped, Steps(batches), tmp_path / "two", 2, 1, [KeepGradients(tmp_path / "two")])
+    first, second = (torch.load(tmp_path / "two" / f"gradients{rank}.pt", weights_only=True) for rank in range(2))
+    assert any(not torch.allclose(first[key], second[key]) for key in first)
+
+
+#: What changes which parameters a step uses.
+USES: dict[str, dict[str, Any]] = {
+    "as it is": {}, "no skip": {"linear_skip": False}, "bernoulli": {"likelihood": "bernoulli"},
+    "logistic": {"likelihood": "logistic"}, "placements": {"answers": "auto"}, "pairs": {"sampler": "pairs"},
+    "nodes": {"sampler": "nodes", "sample_size": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("views", [False, True])
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+@pytest.mark.parametrize("use", USES)
+def test_every_parameter_has_a_gradient_in_every_step(name: str, use: str, views: bool) -> None:
+    """Processes wait for the gradients of each other's parameters: one that a step leaves out would stop them all."""
+    settings = USES[use]
+    if use == "placements" and name == "bayes":
+        settings = {"answers": "placements", "sampler": "tasks"}
+    fitted = module(name, recipe_of(name, **settings), torch.float32, views)
+    for step, batch in zip(range(5), fitted.train_dataloader(), strict=False):
+        noise = torch_stream(0, "noise", step)
+        fitted.zero_grad()
+        found = fitted.model.bound(
+            fitted.data.features[batch.items], batch.weight, noise, N, batch.relational, fitted.data.views
+        )
+        (-found.elbo.sum() / N).backward()
+        gradients(fitted)
+
+
 @pytest.mark.parametrize("natural_gradient", ["svi", "full"])
 def test_ranks_stay_the_same_through_merges(tmp_path: Path, natural_gradient: str) -> None:
     recipe = Recipe(
@@ -169,7 +262,7 @@ def test_ranks_stay_the_same_through_merges(tmp_path: Path, natural_gradient: st
         TrainingSettings(epochs=10),
     )
     fitted = module("bayes", recipe, torch.float32, views=True)
-    first, second = run(fitted, fitted.training_batches(), tmp_path / "ranks", 2, 10, moves())
+    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, moves())
     # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():
         torch.testing.assert_close(value, second[key], rtol=0, atol=0)

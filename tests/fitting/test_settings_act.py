@@ -24,7 +24,8 @@ ANSWERED = {"kind": "answers", "networks": 3}
 BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "K": (5, {}), "latent_dim": (3, {}), "hidden": ((7,), {}), "linear_skip": (False, {}),
     "likelihood": ("bernoulli", {}), "initial_variance": (0.2, {}), "learning_rate": (0.01, {}),
-    "final_rate": (0.5, {}), "final_refits": (0, {}), "sampler": ("pairs", {}), "sample_size": (1, {}),
+    "final_rate": (0.5, {}), "clip": (0.01, {}),
+    "final_refits": (0, {}), "sampler": ("pairs", {}), "sample_size": (1, {}),
     "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
     "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
     "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 9}), "answers": ("placements", {}),

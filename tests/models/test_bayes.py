@@ -70,7 +70,7 @@ def test_one_full_batch_step_is_equations_26_to_29(bayes: Build, monkeypatch: py
     model, batch = fit.model, full_batch(fit)
     local, _ = model.infer(whole(fit, batch), (100, 1e-6))
     q, t = local.probabilities.double().numpy(), local.t_x.double().numpy()
-    (drawn,) = fit.module().training_batches()
+    (drawn,) = fit.module().train_dataloader()
     assert sorted(drawn.items.tolist()) == list(range(fit.data.num_items)), "one step that sees everything"
     fit.train(1)
 

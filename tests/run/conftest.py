@@ -43,9 +43,9 @@ def train(tmp_path: Path) -> Command:
 def start(tmp_path: Path) -> Callable[..., "Popen[str]"]:
     """The same without waiting for its end."""
 
-    def run(*arguments: str) -> "Popen[str]":
+    def run(*arguments: str, **variables: str) -> "Popen[str]":
         return Popen(
-            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path), text=True,
+            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path) | variables, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 

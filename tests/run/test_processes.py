@@ -6,15 +6,16 @@ import os
 import signal
 import socket
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen
 
 import pandas as pd
 import pytest
 
-from .conftest import Command
+from .conftest import SOURCE, Command, environment
 
 #: Two processes, of which the second is made by src/semicrowd/run/rank.py.
 TWO = ("annotations=two_coin", "model.K=4", "start=cold", "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu")
@@ -68,6 +69,51 @@ def test_the_second_process_ends_with_the_first_and_the_run_goes_on_later(
     done = train(*TWO, "epochs=2000", "hydra.run.dir=run", "resume=true", "model.K=5")
     assert done.returncode == 2
     assert "started with model.K=4, not 5" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
+def test_two_machines_of_one_process_find_what_one_of_two_finds(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    """Both are this machine; the second one's command is the one that starts a further process here, too."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    arguments = [argument for argument in TWO if not argument.startswith("trainer.devices")]
+    run = tmp_path / "machines"
+    first = start(*arguments, "trainer.num_nodes=2", "epochs=2", "hydra.run.dir=machines", NODE_RANK="0", **where)
+    deadline = time.monotonic() + 120
+    while not (run / "config.yaml").exists() and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    variables = environment(tmp_path) | where | {"NODE_RANK": "1", "PYTHONPATH": str(SOURCE)}
+    second = Popen([sys.executable, "-m", "semicrowd.run.rank", str(run)], env=variables, cwd=tmp_path,
+                   text=True, stderr=PIPE)  # fmt: skip
+    assert (first.communicate(timeout=240)[1], second.communicate(timeout=60)[1]) == ("", "")
+    assert (first.returncode, second.returncode) == (0, 0)
+    done = train(*TWO, "epochs=2", "hydra.run.dir=processes")
+    assert done.returncode == 0, done.stderr
+    for name in ("assignments.csv", "workers.csv", "curves.csv"):
+        assert (run / name).read_bytes() == (tmp_path / "processes" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "trainer.num_nodes=2: expected NODE_RANK, MASTER_ADDR, MASTER_PORT in the environment"),
+        ({"NODE_RANK": "2", "MASTER_PORT": "29500"}, "NODE_RANK=2: expected a whole number from 0 to 1"),
+        ({"NODE_RANK": "1", "MASTER_PORT": "none"}, "MASTER_PORT=none: expected a whole number from 1 to 65535"),
+    ],
+)
+def test_a_machine_that_does_not_know_who_it_is_does_not_wait(
+    train: Command, tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    address = {"MASTER_ADDR": "127.0.0.1"} if variables else {}
+    done = train("trainer=ddp", "trainer.num_nodes=2", "trainer.accelerator=cpu", **variables, **address)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ class TrainingBatches:
             # The paper's |S| = N_a |B| / N feeds answers and items proportionally (App. B, pinwheel).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
-            self.steps_without_items = max(data.num_items // data.batch_size, 1)
+            self.steps_without_items = max(data.num_items // (data.batch_size * world_size), 1)
         self.unannotated = np.flatnonzero(~annotated)
         self.batch_size = min(data.batch_size, max(len(self.unannotated), 1))
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size

@@ -68,6 +68,7 @@ def fit_generative(
         seed=seed,
         image_shape=image_shape,
     )
+    model.in_pieces.budget = int(trainer.memory * 2**30)
     views = build_views(recipe.views, image_shape)
     data = TrainingData(torch.from_numpy(features), answers, views, seed, recipe.training.batch_size, original)
     module = ClusteringModule(model, data, recipe)

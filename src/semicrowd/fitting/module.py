@@ -10,7 +10,9 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from semicrowd.errors import UserError
 from semicrowd.fitting.batches import Batch, TrainingBatches
+from semicrowd.fitting.gradients import clip_by_restart, finite_restarts, leave_out, norm_by_restart
 from semicrowd.fitting.ranks import average, is_first, share
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.metrics import USED_SHARE
@@ -48,6 +50,7 @@ class ClusteringModule(pl.LightningModule):
         self.say: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
+        self._largest = torch.zeros(model.num_restarts)
         self._steps = 0
 
     @property
@@ -55,8 +58,8 @@ class ClusteringModule(pl.LightningModule):
         """Of the model."""
         return self.model.settings
 
-    def training_batches(self) -> TrainingBatches:
-        """The batches of an epoch on this process."""
+    def train_dataloader(self) -> TrainingBatches:
+        """The batches of an epoch on this process, by its number, which is known within a fit alone."""
         world_size = self._trainer.world_size if self._trainer is not None else 1
         return TrainingBatches(self.data, self.settings, lambda: self.current_epoch, self.global_rank, world_size)
 
@@ -113,7 +116,17 @@ class ClusteringModule(pl.LightningModule):
         return batch.to(device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
-        """One step of Algorithm 1 on a minibatch; several processes step by the mean of their gradients."""
+        """One step of Algorithm 1 on a minibatch; several processes step by the mean of their gradients.
+
+        The natural-gradient step is not clipped: it is a mean of where q(Θ) is and where it should be, so its length is
+        bounded by the step size; scaling it down would be another step size. A restart whose gradient is not finite
+        takes no step.
+
+        Raises
+        ------
+        UserError
+            Where that is so of every restart.
+        """
         optimizers: Any = self.optimizers()
         nets, *natural = optimizers if isinstance(optimizers, list) else [optimizers]
         for optimizer in (nets, *natural):
@@ -121,17 +134,39 @@ class ClusteringModule(pl.LightningModule):
         noise = torch_stream(
             self.data.seed, "training/noise", self.current_epoch, batch.step, self.global_rank, device=self.device
         )
-        step = self.model.bound(
-            self.data.features[batch.items], batch.weight, noise, self.data.num_items, batch.relational, self.data.views
-        )
+        features, views = self.data.features[batch.items], self.data.views
+        try:
+            step = self.model.bound(features, batch.weight, noise, self.data.num_items, batch.relational, views)
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # a covariance that is none any more
+            raise self._diverged() from error
+        # Not the loss's own backward(): under manual optimization that would leave each process its own gradients.
         self.manual_backward(-((step.elbo + step.amortisation) / self.data.num_items).sum())
-        self._take(step.elbo, dict(step.diagnostics))
         # Data-parallel training averages the gradients of parameters; those of the leaves are no parameters'.
         corrections = {eta: leaf.grad for eta, leaf in step.leaves.items() if leaf.grad is not None}
         average(corrections.values())
+        of_networks = _gradients(nets)
+        of_globals = [gradient for optimizer in natural for gradient in (*_gradients(optimizer), *corrections.values())]
+        norm = norm_by_restart(of_networks)
+        finite = norm.isfinite()
+        if of_globals:
+            finite = finite & norm_by_restart(of_globals).isfinite()
+        if not finite.all():
+            if not finite.any():
+                raise self._diverged()
+            leave_out([*of_networks, *of_globals], ~finite)
+        if self.settings.clip is not None:
+            clip_by_restart(of_networks, norm, self.settings.clip)
+        self._largest = torch.maximum(self._largest.to(norm), norm)
+        self._take(step.elbo, {**step.diagnostics, "gradient/norm": norm})
         nets.step()
         for optimizer in natural:
             optimizer.step(corrections=corrections)
+
+    def _diverged(self) -> UserError:
+        return UserError(
+            f"training diverged in epoch {self.current_epoch + 1}: numbers that are not finite in every restart; the "
+            "checkpoint of the epoch before it is kept; try a lower model.learning_rate, or model.clip=1"
+        )
 
     def _take(self, elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
         """Add a step's estimates to the epoch's means."""
@@ -141,15 +176,25 @@ class ClusteringModule(pl.LightningModule):
         self._steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """The mean ELBO, and the best restart's clusters and annotators: ``metrics``."""
+        """The mean ELBO, and the best restart's clusters and annotators: ``metrics``.
+
+        Raises
+        ------
+        UserError
+            Where training has diverged in every restart; the checkpoint is that of the last epoch before.
+        """
         steps = max(self._steps, 1)
         bound = self._bound / steps
         means = {name: total / steps for name, total in self._diagnostics.items()}
         average([bound, *means.values()])
-        best = int(bound.argmax())
+        finite = bound.isfinite() & finite_restarts(self.model)
+        if not finite.any():
+            raise self._diverged()
+        best = int(torch.where(finite, bound, -torch.inf).argmax())
         weights = self.model.cluster_weights()[best]
         self.metrics = {name: float(mean[best]) for name, mean in means.items()} | {
             "elbo/epoch": float(bound[best].float()),
+            "gradient/norm_max": float(self._largest[best]),
             "clusters/effective": float(torch.special.entr(weights).sum().exp().float()),
             "clusters/used": float((weights >= USED_SHARE).sum()),
         }
@@ -158,3 +203,10 @@ class ClusteringModule(pl.LightningModule):
             for name, mean in zip(("sensitivity", "specificity"), workers.mean(), strict=True):
                 self.metrics[f"workers/{name}_mean"] = float(np.float32(mean[best].mean()))
         self._bound, self._steps, self._diagnostics = torch.zeros_like(bound), 0, {}
+        self._largest = torch.zeros_like(self._largest)
+
+
+def _gradients(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """Of all parameters of an optimizer that have one."""
+    every = (parameter.grad for group in optimizer.param_groups for parameter in group["params"])
+    return [gradient for gradient in every if gradient is not None]

@@ -4,13 +4,17 @@ import logging
 import os
 import signal
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.plugins.environments.slurm import SLURMEnvironment
+from lightning_fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from pytorch_lightning.callbacks import Callback, Checkpoint
+from pytorch_lightning.strategies import DDPStrategy
 
 from semicrowd.errors import UserError
 from semicrowd.fitting.callbacks import moves
@@ -30,6 +34,10 @@ _WARNINGS = (
     ".*does not have many workers.*",
     "Grad strides do not match bucket view strides.*",  # of one restart
 )
+#: What tells one of several machines who it is and where the first one listens, where no scheduler does.
+NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+#: Within which the first process has to be done with what it does for all, such as the start.
+LONGEST = timedelta(days=2)
 #: Metrics beside the bar.
 SHOWN = ("elbo/epoch", "clusters/used")
 
@@ -60,9 +68,8 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
                 for message in _WARNINGS:
                     warnings.filterwarnings("ignore", message=message)
                 trainer.fit(
-                    module, module.training_batches(), weights_only=True,
-                    ckpt_path=None if checkpoint is None else str(checkpoint),
-                )  # fmt: skip
+                    module, weights_only=True, ckpt_path=None if checkpoint is None else str(checkpoint)
+                )
         except SystemExit:  # what Lightning makes of Ctrl-C and of SIGTERM
             raise KeyboardInterrupt from None
         finally:
@@ -145,12 +152,32 @@ def check_trainer(settings: TrainerSettings) -> None:
     there = torch.cuda.device_count() if kind == "cuda" else os.cpu_count() or 1
     if settings.devices > there:
         raise UserError(f"trainer.devices={settings.devices}: this machine has {there} for accelerator={kind}")
-    if settings.devices > 1 and settings.strategy != "ddp":
-        raise UserError(f"trainer.devices={settings.devices}: several processes need trainer=ddp")
+    if settings.world_size > 1 and settings.strategy != "ddp":
+        name = "devices" if settings.devices > 1 else "num_nodes"
+        raise UserError(f"trainer.{name}={getattr(settings, name)}: several processes need trainer=ddp")
+    if settings.num_nodes > 1:
+        _check_nodes(settings.num_nodes)
     try:
         _trainer(settings, 0, [], None)
     except (MisconfigurationException, ValueError, TypeError) as error:
         raise UserError(f"trainer: {str(error).splitlines()[0]}") from error
+
+
+def _check_nodes(number: int) -> None:
+    """Refuse several machines of which this one does not know who it is: it would wait half an hour for the others."""
+    if SLURMEnvironment.detect() or TorchElasticEnvironment.detect():
+        return  # which tell, and whose number of machines Lightning compares
+    missing = [name for name in NODE if not os.environ.get(name)]
+    if missing:
+        raise UserError(
+            f"trainer.num_nodes={number}: expected {', '.join(missing)} in the environment of each machine's command"
+        )
+    node = os.environ["NODE_RANK"]
+    if not (node.isdecimal() and int(node) < number):
+        raise UserError(f"NODE_RANK={node}: expected a whole number from 0 to {number - 1}, by trainer.num_nodes")
+    port = os.environ["MASTER_PORT"]
+    if not (port.isdecimal() and 0 < int(port) < 2**16):
+        raise UserError(f"MASTER_PORT={port}: expected a whole number from 1 to {2**16 - 1}")
 
 
 def accelerator(settings: TrainerSettings) -> str:
@@ -169,7 +196,8 @@ def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], 
     return pl.Trainer(
         accelerator=accelerator(settings),
         devices=settings.devices,
-        strategy="ddp" if settings.strategy == "ddp" else "auto",
+        num_nodes=settings.num_nodes,
+        strategy=DDPStrategy(timeout=LONGEST) if settings.strategy == "ddp" else "auto",
         precision="32-true",  # nets.precision is for the networks; all else needs float32
         max_epochs=epochs,
         callbacks=callbacks,

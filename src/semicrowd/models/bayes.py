@@ -78,13 +78,13 @@ class BayesSCDC(GenerativeModel):
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
         part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
-        recognition = self.recognition.potentials(_with_views(part))
+        recognition = self.recognise(_with_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
         local, graph = self._infer(part, recognition, messages, sweeps, Found(alone.detach()))
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
-        per_item = self.decoder.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
+        per_item = self.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
         elbo = (per_item * (weight if views is None else weight.repeat(2))).double().sum(1)
         if graph is not None:
             elbo = elbo + self._relational(part, local, graph, expected, weight)
@@ -202,7 +202,14 @@ class BayesSCDC(GenerativeModel):
     ) -> tuple[LocalPosterior, Graph | None]:
         """Local inference to convergence, deterministic; ``start``: what to begin with."""
         expected = self.globals.expected().cast(part.features.dtype)
-        return self._infer(part, self.recognition.potentials(_with_views(part)), expected, sweeps, start)
+        return self._infer(part, self.recognise(_with_views(part)), expected, sweeps, start)
+
+    def recognise(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B S"]:
+        """The recognition potentials, in pieces that fit in memory."""
+        (found,) = self.in_pieces(
+            "recognition", lambda rows: (self.recognition.potentials(features[..., rows, :]),), features.shape[-2]
+        )
+        return found
 
     # ---------------------------------------------------------------- evaluation
 
@@ -244,7 +251,7 @@ class BayesSCDC(GenerativeModel):
             terms = local_terms(local, expected.cast(part.features.dtype))
             for _ in range(samples):
                 x = gaussian.draw(local.mean, local.root, generator)
-                log_likelihood = self.decoder.log_likelihood(x, _with_views(part))
+                log_likelihood = self.log_likelihood(x, _with_views(part))
                 totals["reconstruction"] += part.weight / samples * log_likelihood.double().sum(1).cpu()
             totals["kl_z"] += part.weight * terms.kl_z.double().sum(1).cpu()
             totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
@@ -329,7 +336,7 @@ class BayesSCDC(GenerativeModel):
         """The recognition potential times N(0, s² I)."""
         d = self.settings.latent_dim
         covariance = torch.eye(d, dtype=features.dtype, device=features.device) * prior_sd**2
-        return self.recognition.potentials(features) + gaussian.to_natural(features.new_zeros(d), covariance)
+        return self.recognise(features) + gaussian.to_natural(features.new_zeros(d), covariance)
 
     @torch.no_grad()
     def set_mixture(self, posterior: Mixture) -> None:

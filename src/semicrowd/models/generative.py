@@ -20,6 +20,7 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import Views
 from semicrowd.nets import Decoder
 from semicrowd.nets.mlp import set_precision
+from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings, NetSettings
 
@@ -80,6 +81,7 @@ class GenerativeModel(nn.Module, ABC):
         self.image_shape = None if image_shape is None else tuple(image_shape)
         self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
         set_precision(self, nets.precision)
+        self.in_pieces = Pieces()  # of networks, where a step would not fit in memory
 
     @property
     def places(self) -> bool:
@@ -131,6 +133,13 @@ class GenerativeModel(nn.Module, ABC):
         except (KeyError, TypeError, RuntimeError) as error:
             raise UserError(f"not a whole model of {cls.name}") from error
         return model.eval()
+
+    def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
+        """ln p(o | x) in nats, in pieces that fit in memory."""
+        (found,) = self.in_pieces(
+            "decoder", lambda rows: (self.decoder.log_likelihood(x[:, rows], observed[rows]),), len(observed)
+        )
+        return found
 
     def elbo_samples(self, num_items: int) -> int:
         """Draws of each x in the ELBO of so many items."""

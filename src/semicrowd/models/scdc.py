@@ -124,7 +124,7 @@ class SCDC(GenerativeModel):
         """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
         answers = data.answers
         assert answers is not None
-        log_z = self._with_answers(self.classifier(data.features[answers.items]), answers)
+        log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
         same = graph.agreement(log_z.exp())
         found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
@@ -149,17 +149,28 @@ class SCDC(GenerativeModel):
         K it differs by at most δ (more under ``max_clusters``: see ``clusters/dropped_mass``) times the largest
         difference that its own x makes to a cluster's term. δ = 0 without ``max_clusters`` is that sum.
         """
-        log_q = self.classifier(features)
+        log_q = self.classify(features)
         pairs = self._kept_clusters(log_q)
-        mean, variance = self.encoder(features, pairs.item, pairs.cluster)
-        shape = (len(mean), len(features), mean.shape[-1]) if shared else mean.shape
-        noise = torch.randn(shape, generator=generator, device=mean.device)
-        x = mean + variance.sqrt() * (noise.index_select(1, pairs.item) if shared else noise)
-        log_likelihood = self.decoder.log_likelihood(x, features.index_select(0, pairs.item))
-        kl_x = (pairs.share * kl_to_components(mean, variance, self.location, self._scale())).sum(-1)
+        of_items = self.in_pieces("encoder", lambda rows: self.encoder.of_items(features[rows]), len(features))
+        shape = (self.num_restarts, len(features if shared else pairs.item), self.settings.latent_dim)
+        noise = torch.randn(shape, generator=generator, device=features.device)
+
+        def of_pairs(rows: slice) -> tuple[Tensor, Tensor]:
+            item, share = pairs.item[rows], pairs.share[:, rows]
+            mean, variance = self.encoder.of_pairs(of_items, item, pairs.cluster[:, rows])
+            x = mean + variance.sqrt() * (noise.index_select(1, item) if shared else noise[:, rows])
+            log_likelihood = self.decoder.log_likelihood(x, features.index_select(0, item))
+            kl_x = (share * kl_to_components(mean, variance, self.location, self._scale())).sum(-1)
+            return share.sum(-1) * log_likelihood, kl_x
+
+        log_likelihood, kl_x = self.in_pieces("pairs", of_pairs, len(pairs.item))
         kl_z = (log_q.exp() * (log_q - self.logits_pi.log_softmax(-1)[:, None])).sum(-1)
-        reconstruction = pairs.sum(pairs.share.sum(-1) * log_likelihood)
-        return ItemTerms(reconstruction, kl_z, pairs.sum(kl_x), log_q, pairs.dropped)
+        return ItemTerms(pairs.sum(log_likelihood), kl_z, pairs.sum(kl_x), log_q, pairs.dropped)
+
+    def classify(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "R B K"]:
+        """ln q(z | o), in pieces that fit in memory."""
+        (found,) = self.in_pieces("classifier", lambda rows: (self.classifier(features[rows]),), len(features))
+        return found
 
     def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
         """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
@@ -200,7 +211,7 @@ class SCDC(GenerativeModel):
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)]
         alone = self.posterior(items)
-        unary = self.classifier(items.to(self.device)) if views is None else self._with_views(items, views)
+        unary = self.classify(items.to(self.device)) if views is None else self._with_views(items, views)
         return Posterior(self._with_answers(unary, answers).exp().cpu().float(), alone.latent_mean)
 
     def _with_views(self, features: Float[Tensor, "n D"], views: Views) -> Float[Tensor, "R n K"]:
@@ -240,7 +251,7 @@ class SCDC(GenerativeModel):
                 links = _agreement_with_views(terms.log_z, piece.new_ones(len(piece)))
                 totals["relational"] += WEIGHT * links.cpu()
         if data.answers is not None:
-            log_z = self.classifier(data.features[data.answers.items])
+            log_z = self.classify(data.features[data.answers.items])
             totals["relational"] += self._relational(log_z, data.answers).cpu()
         total = totals["reconstruction"] + totals["relational"] - totals["kl_z"] - totals["kl_x"]
         return {**totals, "total": total}
@@ -277,7 +288,7 @@ class SCDC(GenerativeModel):
 
     def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:  # noqa: ARG002
         """q(x | o) with the cluster left out of the encoder's input; the prior is no factor of it."""
-        mean, variance = self.encoder(features)
+        mean, variance = self.in_pieces("vae", lambda rows: self.encoder(features[rows]), len(features))
         precision = variance.reciprocal()
         return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
 

@@ -80,11 +80,21 @@ class ClusterEncoder(nn.Module):
         clusters: Int[Tensor, "R T"] | None = None,
     ) -> tuple[Float[Tensor, "R T d"], Float[Tensor, "R T d"]]:
         """Mean and variance of the pairs (item, cluster); without pairs of each item by itself, W_z left out."""
+        return self.of_pairs(self.of_items(features), items, clusters)
+
+    def of_items(self, features: Float[Tensor, "*#R B D"]) -> tuple[Tensor, ...]:
+        """What the clusters of an item share, [R, B, ...] each: o W_o, and of a skip what it adds to the mean."""
         hidden = self.first(features if self.body is None else self.body(features)).to(self.cluster.dtype)
-        skip = None if self.skip is None else self.skip(features).to(self.cluster.dtype)
+        return (hidden,) if self.skip is None else (hidden, self.skip(features).to(self.cluster.dtype))
+
+    def of_pairs(
+        self, of_items: tuple[Tensor, ...], items: Int[Tensor, "T"] | None, clusters: Int[Tensor, "R T"] | None
+    ) -> tuple[Float[Tensor, "R T d"], Float[Tensor, "R T d"]]:
+        """Mean and variance from what :meth:`of_items` has found."""
+        hidden, *skip = of_items
         if items is not None and clusters is not None:
             cluster = self.cluster.gather(1, clusters[..., None].expand(-1, -1, self.cluster.shape[-1]))
             hidden = hidden.index_select(1, items) + cluster
-            skip = None if skip is None else skip.index_select(1, items)
+            skip = [added.index_select(1, items) for added in skip]
         mean, raw = self.rest(hidden.relu())
-        return mean if skip is None else mean + skip, positive(raw, self.initial_variance)
+        return sum(skip, mean), positive(raw, self.initial_variance)

@@ -62,8 +62,8 @@ def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
     parser = argparse.ArgumentParser(
         prog="make record",
-        description=f"Run an experiment of a profile and keep its numbers in {FOLDER}. A run that was stopped goes on; finished "
-        "ones of the same commit are not run again.",
+        description=f"Run an experiment of a profile and keep its numbers in {FOLDER}. A run that was stopped goes on; "
+        "finished ones of the same commit are not run again.",
     )
     parser.add_argument("experiment")
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the profile")

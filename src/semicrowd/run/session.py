@@ -74,7 +74,7 @@ class Session:
         )  # fmt: skip
         trainer = self.settings.group("trainer")
         several = trainer["strategy"] == "ddp"
-        with as_others(self.run_dir, trainer.get("num_nodes", 1)) if several else nullcontext():
+        with as_others(self.run_dir, trainer["num_nodes"]) if several else nullcontext():
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **self._order())
         seconds = monitor.seconds
         result = score(self.estimator.result_, self.data, self.answers, self._test())

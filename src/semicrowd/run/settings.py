@@ -84,10 +84,11 @@ def check_given(given: Given) -> None:
                 raise UserError(f"{_argument(given, name)}: model={model} has no such settings; leave it out")
     if given.values.get("held_out") and given.values.get("trainer.strategy") == "ddp":
         raise UserError("held_out=true: fits twice in one process; expected trainer=single")
-    devices, strategy = given.values.get("trainer.devices", 1), given.values.get("trainer.strategy", "single")
-    if devices > 1 and (strategy != "ddp" or model not in MODELS):
+    if given.values.get("trainer.strategy", "single") != "ddp" or model not in MODELS:
         several = "trainer=ddp" if model in MODELS else f"model={' or '.join(MODELS)}"
-        raise UserError(f"{_argument(given, 'trainer.devices')}: several processes need {several}")
+        for name in ("trainer.devices", "trainer.num_nodes"):
+            if given.values.get(name, 1) > 1:
+                raise UserError(f"{_argument(given, name)}: several processes need {several}")
 
 
 def given_in_vain(given: Given) -> list[str]:

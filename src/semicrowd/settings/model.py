@@ -57,6 +57,10 @@ class GenerativeSettings(Settings):
     initial_variance: float = setting(0.1, "of the untrained networks' Gaussians", number(above=0))
     learning_rate: float = setting(0.001, "of the networks, at first", number(above=0))
     final_rate: float = setting(0.05, "step sizes fall to this share along a cosine over the epochs", number(0, 1))
+    clip: float | None = setting(
+        None, "norm of a restart's gradient above which it is scaled down to it before the networks' step, per item in "
+        "nats; null: never", number(above=0), optional=True,
+    )
     final_refits: int = setting(3, "exact updates of the annotators from all answers after the last epoch", whole(0))
     sampler: str = setting(
         "auto", "what a step draws: pairs (the paper's) | tasks | nodes | auto: tasks where there are any, else nodes",

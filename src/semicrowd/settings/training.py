@@ -58,15 +58,33 @@ class TrainingSettings(Settings):
 
 @dataclass(frozen=True)
 class TrainerSettings(Settings):
-    """The machine; no number depends on it but by rounding."""
+    """The machine; numbers depend on it by rounding, and on the number of processes.
+
+    Of P processes each takes steps on ``batch_size`` items of its own and an epoch has a P-th of the steps.
+    """
 
     group = "trainer"
 
-    strategy: str = setting("single", "single (one process) | ddp (trainer.devices of them)", choice("single", "ddp"))
+    strategy: str = setting(
+        "single", "single (one process) | ddp (trainer.devices of them on each of trainer.num_nodes machines)",
+        choice("single", "ddp"),
+    )
     accelerator: str = setting("auto", "auto | cpu | gpu", choice("auto", "cpu", "gpu"))
-    devices: int = setting(1, "processes, one for each GPU or CPU share; with trainer=ddp", whole(1, 1024))
+    devices: int = setting(
+        1, "processes of a machine, one for each GPU or CPU share; with trainer=ddp", whole(1, 1024)
+    )
+    num_nodes: int = setting(1, "machines that train one model together; with trainer=ddp", whole(1, 1024))
     threads: int = setting(1, "of a process; more gain nothing with networks of this size", whole(1, 1024))
+    memory: float = setting(
+        2.0, "GiB that each network may keep of a step; of larger steps it is evaluated in pieces, and once more for "
+        "the gradient", number(above=0)
+    )
     progress: bool = setting(True, "a progress bar where the output is a terminal", flag())
+
+    @property
+    def world_size(self) -> int:
+        """Processes on all machines."""
+        return self.devices * self.num_nodes
 
 
 @dataclass(frozen=True)

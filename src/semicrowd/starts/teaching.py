@@ -29,7 +29,7 @@ def teach_classifier(
     target = target.to(data.device)
     for epoch in range(settings.teach_epochs):
         for items in shuffled(data, "classifier/order", epoch, whole=False):
-            log_q = model.classifier(data.features[items])
+            log_q = model.classify(data.features[items])
             optimizer.zero_grad()
             _cross_entropy(log_q, target[:, items]).backward()
             optimizer.step()
@@ -63,12 +63,12 @@ def teach_bayes(
         for items in batches:
             q, features = probabilities[:, items], data.features[items]
             draws = torch.randn(model.num_restarts, *features.shape, generator=noise, device=data.device)
-            recognition = model.recognition.potentials(features + NOISE * draws)
+            recognition = model.recognise(features + NOISE * draws)
             eta_x = update_x(q, recognition, expected)
             mean, root = gaussian.location_and_root(eta_x)
             local = LocalPosterior(eta_x, gaussian.statistics(mean, root @ root.mT), root, q.clamp(min=1e-30).log())
             terms = local_terms(local, expected)
-            bound = model.decoder.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
+            bound = model.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
             alone = initial_z(recognition, expected)
             objective = (bound + settings.teach_weight * (q * alone).sum(-1)).mean(1)
             optimizer.zero_grad()

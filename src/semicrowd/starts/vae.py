@@ -33,7 +33,7 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
             if data.views is not None:
                 features = data.views.of(features, noise)
             eta_x = model.vae_posterior(features, PRIOR_SD)
-            log_likelihood = model.decoder.log_likelihood(gaussian.sample(eta_x, noise), features)
+            log_likelihood = model.log_likelihood(gaussian.sample(eta_x, noise), features)
             objective = (log_likelihood - kl_weight * _kl_to_prior(eta_x)).mean(1)
             optimizer.zero_grad()
             (-objective.sum()).backward()

@@ -1,0 +1,194 @@
+"""Norms of gradients and their clipping, restart by restart; a fit that diverges."""
+
+import csv
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.small_fits import SmallFit, small_fit
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+from semicrowd.fitting.gradients import clip_by_restart, finite_restarts, leave_out, norm_by_restart
+from semicrowd.fitting.iterate import read_tensors
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import CHECKPOINT, Monitor
+from semicrowd.fitting.training import train
+from semicrowd.settings.training import TrainerSettings
+
+POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
+ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
+BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Lightning against this torch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def parameters(restarts: int) -> list[nn.Parameter]:
+    """Parameters of several shapes; gradients of restart r are those of r whatever R is, some long, some short."""
+    made = [nn.Parameter(torch.zeros(restarts, *shape)) for shape in ((3,), (4, 5), (2, 3, 1, 1))]
+    for number, parameter in enumerate(made):
+        draws = [torch.Generator().manual_seed(10 * restart + number) for restart in range(restarts)]
+        sizes = [10.0 if restart % 2 else 0.01 for restart in range(restarts)]
+        parameter.grad = torch.stack(
+            [size * torch.randn(parameter.shape[1:], generator=g) for size, g in zip(sizes, draws, strict=True)]
+        )
+    return made
+
+
+def gradients(of: list[nn.Parameter]) -> list[torch.Tensor]:
+    return [parameter.grad for parameter in of if parameter.grad is not None]
+
+
+@pytest.mark.parametrize("most", [1.0, 1e-3, 1e6])
+@pytest.mark.parametrize("restarts", [1, 4])
+def test_each_restart_is_clipped_as_torch_clips_it_alone(restarts: int, most: float) -> None:
+    found = parameters(restarts)
+    norm = norm_by_restart(gradients(found))
+    clip_by_restart(gradients(found), norm, most)
+    for restart in range(restarts):
+        alone = [nn.Parameter(torch.zeros(parameter.shape[1:])) for parameter in found]
+        for one, parameter in zip(alone, parameters(restarts), strict=True):
+            assert parameter.grad is not None
+            one.grad = parameter.grad[restart].clone()
+        expected = clip_grad_norm_(alone, most)
+        torch.testing.assert_close(norm[restart].float(), expected)
+        for one, parameter in zip(alone, found, strict=True):
+            assert one.grad is not None
+            assert parameter.grad is not None
+            torch.testing.assert_close(parameter.grad[restart], one.grad)
+
+
+def test_a_restart_that_diverges_leaves_the_others_their_steps() -> None:
+    found = parameters(3)
+    before = [gradient.clone() for gradient in gradients(found)]
+    gradients(found)[1][1, 0, 0] = math.nan
+    finite = norm_by_restart(gradients(found)).isfinite()
+    assert finite.tolist() == [True, False, True]
+    leave_out(gradients(found), ~finite)
+    for gradient, first in zip(gradients(found), before, strict=True):
+        assert torch.equal(gradient[[0, 2]], first[[0, 2]])
+        assert not gradient[1].any()
+    model = nn.ParameterList(found)
+    with torch.no_grad():
+        found[2][0, 0, 0, 0, 0] = math.inf
+    assert finite_restarts(model).tolist() == [False, True, True]
+
+
+def new(name: str, **settings: Any) -> SmallFit[Any]:
+    usual: dict[str, Any] = {"K": 4, "hidden": (6,), "start": {"kind": "cold"}}
+    return small_fit(name, POINTS, ANSWERS, **(usual | settings))
+
+
+def fit(made: SmallFit[Any], folder: Path | None = None) -> dict[str, float]:
+    """Metrics of the last epoch."""
+    module = ClusteringModule(made.model, made.data, made.recipe)
+    train(module, Monitor(folder), TrainerSettings(accelerator="cpu", progress=False))
+    return module.metrics
+
+
+@BOTH
+def test_norms_of_an_epoch_are_in_the_curves_clipped_or_not(name: str, tmp_path: Path) -> None:
+    free, wide, tight = (
+        fit(new(name, epochs=1, **settings), tmp_path / str(number))
+        for number, settings in enumerate(({}, {"clip": 1e9}, {"clip": 1e-4}))
+    )
+    assert free == wide
+    assert tight["gradient/norm_max"] >= tight["gradient/norm"] > 1e-4  # as it was before it was clipped
+    with (tmp_path / "0" / "curves.csv").open(newline="") as file:
+        [row] = csv.DictReader(file)
+    assert {float(row[key]) == free[key] for key in ("gradient/norm", "gradient/norm_max")} == {True}
+
+
+@BOTH
+def test_norms_are_those_of_the_loss(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against autograd's gradients of the networks, seen by the optimizer itself."""
+    seen: list[float] = []
+    step = torch.optim.Adam.step
+
+    def listen(self: torch.optim.Adam, closure: Any = None) -> Any:
+        flat = [p.grad.flatten() for group in self.param_groups for p in group["params"] if p.grad is not None]
+        seen.append(float(torch.cat(flat).norm()))
+        return step(self, closure)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", listen)
+    metrics = fit(new(name, epochs=1, batch_size=10))
+    assert len(seen) > 1
+    assert metrics["gradient/norm"] == pytest.approx(np.mean(seen), rel=1e-5)
+    assert metrics["gradient/norm_max"] == pytest.approx(max(seen), rel=1e-5)
+    seen.clear()
+    fit(new(name, epochs=1, batch_size=10, clip=0.01))
+    assert seen == pytest.approx([0.01] * len(seen), rel=1e-3)
+
+
+@BOTH
+def test_clipping_does_not_tie_restarts_to_each_other(name: str) -> None:
+    """A restart of two ends where it ends when the other's networks are others."""
+    found = []
+    for seed in (1, 2):
+        made = new(name, restarts=2, epochs=2, clip=0.05)
+        with torch.no_grad():
+            for parameter in made.model.vae_parameters():
+                parameter[1] += torch.randn(parameter[1].shape, generator=torch.Generator().manual_seed(seed))
+        fit(made)
+        found.append([parameter.detach().clone() for parameter in made.model.parameters()])
+    assert any(not torch.equal(one[1], other[1]) for one, other in zip(*found, strict=True))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one[0], other[0], rtol=1e-4, atol=1e-5)
+
+
+def break_after(made: SmallFit[Any], epoch: int, restarts: slice, monkeypatch: pytest.MonkeyPatch) -> ClusteringModule:
+    """Its module, which sets a weight of some restarts to NaN at the first step after ``epoch`` epochs."""
+    module = ClusteringModule(made.model, made.data, made.recipe)
+    step = module.training_step
+
+    def broken(batch: Any, batch_idx: int) -> None:
+        if module.current_epoch == epoch:
+            with torch.no_grad():
+                made.model.decoder.net.heads[0].weight[restarts] = math.nan
+        step(batch, batch_idx)
+
+    monkeypatch.setattr(module, "training_step", broken)
+    return module
+
+
+@BOTH
+def test_a_fit_that_diverges_keeps_its_last_good_checkpoint(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = new(name, restarts=2, epochs=4)
+    module = break_after(made, 2, slice(None), monkeypatch)
+    with pytest.raises(UserError, match=r"^training diverged in epoch 3: .* model\.learning_rate, or model\.clip=1$"):
+        train(module, Monitor(tmp_path), TrainerSettings(accelerator="cpu", progress=False))
+    kept = read_tensors(tmp_path / CHECKPOINT)
+    assert all(value.isfinite().all() for value in kept["state_dict"].values())
+    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 1 + 2
+
+
+def test_a_covariance_that_is_none_any_more_is_divergence(tmp_path: Path) -> None:
+    made = new("bayes", epochs=1)
+    with torch.no_grad():
+        made.model.globals.eta["components"][..., -1] = math.nan
+    with pytest.raises(UserError, match=r"^training diverged in epoch 1: "):
+        fit(made, tmp_path)
+    assert not (tmp_path / CHECKPOINT).exists()
+
+
+@BOTH
+def test_a_restart_that_diverges_is_not_the_best(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = new(name, restarts=2, epochs=2)
+    module = break_after(made, 0, slice(1), monkeypatch)
+    train(module, Monitor(), TrainerSettings(accelerator="cpu", progress=False))
+    assert all(math.isfinite(value) for value in module.metrics.values())

@@ -1,0 +1,111 @@
+"""A fit that goes on with another number of processes than it was begun with."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.strategies import DDPStrategy
+from tests.small_fits import small_fit
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.fitting import training
+from semicrowd.fitting.iterate import read_tensors
+from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.monitor import CHECKPOINT, Monitor
+from semicrowd.settings.training import TrainerSettings
+
+#: Of Lightning, in every fit.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*LeafSpec.*:FutureWarning", "ignore:.*does not have many workers.*", "ignore:Grad strides.*"
+)
+
+POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
+ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
+#: 53 items without answers in batches of 8: six steps of one process, three of two.
+STEPS = {1: 6, 2: 3}
+OF_MODEL: dict[str, dict[str, Any]] = {
+    "bayes": {"merge_every": 3}, "full": {"natural_gradient": "full"}, "momentum": {"optimizer": "momentum"},
+    "scdc": {},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process is a copy of this one: there is no command to repeat."""
+    made = pl.Trainer
+
+    def trainer(strategy: str | DDPStrategy, **settings: Any) -> pl.Trainer:
+        several = isinstance(strategy, DDPStrategy)
+        return made(strategy=DDPStrategy(start_method="fork") if several else strategy, **settings)
+
+    monkeypatch.setattr(pl, "Trainer", trainer)
+
+
+def fit(kind: str, folder: Path, epochs: int, devices: int) -> None:
+    """The epochs that the checkpoint in ``folder`` leaves."""
+    name = "scdc" if kind == "scdc" else "bayes"
+    made = small_fit(
+        name, POINTS, ANSWERS, K=4, hidden=(6,), start={"kind": "cold"}, restarts=2, epochs=epochs, batch_size=8,
+        **OF_MODEL[kind],
+    )  # fmt: skip
+    settings = TrainerSettings(
+        strategy="ddp" if devices > 1 else "single", devices=devices, accelerator="cpu", progress=False
+    )
+    training.train(ClusteringModule(made.model, made.data, made.recipe), Monitor(folder, resume=True), settings)
+
+
+def networks(kept: dict[str, Any]) -> list[dict[str, torch.Tensor]]:
+    """What the networks' optimizer keeps of each of its parameters."""
+    return list(kept["optimizer_states"][0]["state"].values())
+
+
+@pytest.mark.parametrize("kind", OF_MODEL)
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+def test_it_goes_on_and_ends(kind: str, before: int, after: int, tmp_path: Path) -> None:
+    fit(kind, tmp_path, 2, before)
+    first = read_tensors(tmp_path / CHECKPOINT)
+    rows = (tmp_path / "curves.csv").read_text().splitlines()
+    fit(kind, tmp_path, 5, after)
+    last = read_tensors(tmp_path / CHECKPOINT)
+    assert (first["epoch"], last["epoch"]) == (1, 4)
+    assert all(value.isfinite().all() for value in last["state_dict"].values())
+    for state in networks(last):
+        if kind != "momentum":  # Adam counts its steps
+            assert state["step"] == 2 * STEPS[before] + 3 * STEPS[after]
+        assert all(value.isfinite().all() for value in state.values())
+    assert (tmp_path / "curves.csv").read_text().splitlines()[:3] == rows
+    with (tmp_path / "curves.csv").open(newline="") as file:
+        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("kind", OF_MODEL)
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+def test_optimizers_go_on_where_they_were(
+    kind: str, before: int, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first step of the continued fit finds is what the checkpoint has."""
+    fit(kind, tmp_path, 2, before)
+    kept = read_tensors(tmp_path / CHECKPOINT)
+    begin = ClusteringModule.on_train_epoch_start
+
+    def listen(self: ClusteringModule) -> None:
+        begin(self)
+        if self.current_epoch == 2 and self.trainer.is_global_zero:
+            torch.save([optimizer.state_dict()["state"] for optimizer in self.trainer.optimizers], tmp_path / "found")
+            torch.save(self.state_dict(), tmp_path / "model")
+
+    monkeypatch.setattr(ClusteringModule, "on_train_epoch_start", listen)
+    fit(kind, tmp_path, 3, after)
+    model = torch.load(tmp_path / "model", weights_only=True)
+    assert model.keys() == kept["state_dict"].keys()
+    for name, value in kept["state_dict"].items():
+        assert torch.equal(model[name], value)
+    for found, state in zip(torch.load(tmp_path / "found", weights_only=True), kept["optimizer_states"], strict=True):
+        assert found.keys() == state["state"].keys()
+        for key, of_parameter in state["state"].items():
+            for name, value in of_parameter.items():
+                assert torch.equal(found[key][name], value), name

@@ -1,0 +1,117 @@
+"""Steps in pieces that fit in memory are the whole steps, up to rounding; the memory is what the budget says."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.small_fits import SmallFit, small_fit
+from torch import Tensor, nn
+
+from semicrowd.crowd.simulate import tasks
+from semicrowd.nets.pieces import Pieces, saved_bytes
+from semicrowd.random import torch_stream
+from semicrowd.starts.vae import train_vae
+
+N, SIDE, K = 96, 6, 5
+IMAGES = np.random.default_rng(0).random((N, SIDE * SIDE)).astype(np.float32)
+LABELS, RNG = np.arange(N) % 3, np.random.default_rng(0)
+ANSWERS = tasks(LABELS, RNG, num_annotators=3, num_tasks=4, task_size=6, num_annotated=24)
+NETS: dict[str, dict[str, Any]] = {
+    "mlp": {}, "conv": {"kind": "conv", "channels": (3, 2), "width": 5},
+    "resnet": {"kind": "resnet", "channels": (3, 2), "width": 5, "classifier": 2},
+}  # fmt: skip
+
+
+def new(name: str, nets: str, **settings: Any) -> SmallFit[Any]:
+    made = small_fit(
+        name, IMAGES, ANSWERS, K=K, hidden=(7, 6), nets=NETS[nets], image_shape=(SIDE, SIDE), restarts=2,
+        batch_size=40, **settings,
+    )  # fmt: skip
+    made.model.double()
+    return made
+
+
+def step(made: SmallFit[Any]) -> tuple[Tensor, list[Tensor]]:
+    """The bound of a step, and its gradient by autograd."""
+    [batch, *_] = made.module().train_dataloader()
+    noise, features = torch_stream(0, "noise"), made.features[batch.items].double()
+    found = made.model.bound(features, batch.weight.double(), noise, N, batch.relational)
+    made.model.zero_grad()
+    found.elbo.sum().backward()
+    return found.elbo.detach(), [parameter.grad.clone() for parameter in made.model.parameters()]
+
+
+@pytest.mark.parametrize("budget", [1, 20_000, 200_000])
+@pytest.mark.parametrize("nets", NETS)
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_a_step_in_pieces_is_the_whole_step(name: str, nets: str, budget: int) -> None:
+    whole, pieces = new(name, nets), new(name, nets)
+    pieces.model.in_pieces.budget = budget
+    (bound, gradients), (other, others) = step(whole), step(pieces)
+    torch.testing.assert_close(other, bound, rtol=1e-10, atol=0)
+    for one, two in zip(gradients, others, strict=True):
+        torch.testing.assert_close(two, one, rtol=0, atol=1e-9 * max(1.0, float(one.abs().max())))
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_starts_and_evaluations_in_pieces_are_whole_ones(name: str) -> None:
+    found = []
+    for budget in (2**40, 5_000):
+        made = small_fit(name, IMAGES, ANSWERS, K=K, hidden=(7,), nets=NETS["conv"], image_shape=(SIDE, SIDE))
+        made.model.in_pieces.budget = budget
+        train_vae(made.model, made.data, made.recipe.start, lambda _: None)
+        found.append((made.model.posterior(made.features), made.elbo()["total"]))
+    one, other = (posterior for posterior, _ in found)
+    torch.testing.assert_close(one.probabilities, other.probabilities, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(one.latent_mean, other.latent_mean, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-3, atol=0)
+
+
+def test_memory_kept_at_once_stays_in_the_budget() -> None:
+    """Of every piece, in the forward pass and again in the backward pass, by autograd's own hooks."""
+    net = nn.Sequential(*(nn.Linear(50, 50), nn.Tanh()) * 4)
+    rows, budget = torch.randn(4096, 50, generator=torch.Generator().manual_seed(0)), 400_000
+    seen: list[int] = []
+
+    def function(part: slice) -> tuple[Tensor, ...]:
+        seen.append(part.stop - part.start)
+        return (net(rows[part]).sum(-1)[None],)
+
+    Pieces(budget)("net", function, len(rows))[0].sum().backward()
+    forward, backward = seen[2 : (n := 1 + len(seen) // 2)], seen[n:]  # the first two measure a row
+    assert forward == backward[::-1]
+    assert len(forward) > 5
+    without = saved_bytes(function, 0)
+    sizes = [saved_bytes(function, size) - without for size in forward]
+    assert max(sizes) <= budget < 2 * max(sizes)
+
+
+def test_a_row_costs_what_autograd_keeps_of_it() -> None:
+    weight = torch.randn(10, 20, requires_grad=True)
+    rows = torch.randn(1000, 10)
+
+    def function(part: slice) -> tuple[Tensor, ...]:
+        return ((rows[part] @ weight).exp()[None],)  # keeps the exponentials; the rows are there anyway
+
+    assert saved_bytes(function, 300) - saved_bytes(function, 100) == 200 * 20 * 4
+    pieces = Pieces(budget=20 * 4 * 100)
+    assert pieces.size("one", function, 1000) == 96  # of 100 that fit
+    assert Pieces(budget=1).size("one", function, 1000) == 2
+
+
+@pytest.mark.parametrize("num_rows", [5, 6, 7, 64, 95, 96, 97, 200])
+@pytest.mark.parametrize("fitting", [1, 3, 40])
+def test_pieces_are_all_rows_once_in_their_order_and_none_is_a_single_row(num_rows: int, fitting: int) -> None:
+    seen: list[int] = []
+    rows, weight = torch.arange(num_rows, dtype=torch.float32), torch.ones((), requires_grad=True)
+
+    def function(part: slice) -> tuple[Tensor, ...]:
+        seen.append(part.stop - part.start)
+        return ((0 * (rows[part] * weight).tanh() + rows[part])[None],)
+
+    pieces = Pieces(budget=4 * fitting)
+    with torch.no_grad():
+        (found,) = pieces("one", function, num_rows)
+    assert torch.equal(found[0], rows)
+    assert min(seen) >= 2
