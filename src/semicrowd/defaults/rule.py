@@ -168,6 +168,9 @@ def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield {"epochs": 8 if bayes else 6}, "with views, accuracy has settled by then"
         if bayes:
             yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
+        elif given.get("nets.kind") == "conv":
+            yield {"start.agree_epochs": 10}, "convolutions see which images views lead to"
+            yield {"start.hold": True, "epochs": 3}, "what views have settled is not for the ELBO to undo"
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:
