@@ -116,6 +116,9 @@ def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
     assert conv.start == replace(mlp.start, agree_epochs=10, hold=True)
     assert (conv.model, conv.views) == (mlp.model, mlp.views)
     assert conv.training == replace(mlp.training, epochs=3)
+    for without in ({"views.kind": "none"}, {"start.kind": "cold"}):  # nothing to keep
+        start = recipe("scdc", {"nets.kind": "conv", **without}, facts).start
+        assert (start.agree_epochs, start.hold) == (0, False)
 
 
 @pytest.mark.parametrize("method", ["bayes", "scdc"])

@@ -10,9 +10,11 @@ import math
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
+from semicrowd.models.views import Views
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.epochs import Say, shuffled
@@ -21,20 +23,15 @@ from semicrowd.starts.epochs import Say, shuffled
 FINAL_RATE = 0.02
 
 
-def learn_agreement(model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, say: Say) -> None:
+def learn_agreement(
+    model: SCDC, data: TrainingData, views: Views, settings: StartSettings, target: Tensor, say: Say
+) -> None:
     """``agree_epochs`` epochs of Adam on :func:`disagreement`, the learning rate falling along a cosine.
 
     Parameters
     ----------
     target : clusters [R, N] or probabilities [R, N, K], whose shares are kept
-
-    Raises
-    ------
-    ValueError
-        Where there are no views.
     """
-    if data.views is None:
-        raise ValueError("agreement is that of views; there are none")
     optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
     shares = _shares(target, model.num_clusters).to(data.device)
     for epoch in range(settings.agree_epochs):
@@ -46,13 +43,13 @@ def learn_agreement(model: SCDC, data: TrainingData, settings: StartSettings, ta
                 fall = 0.5 * (1 + math.cos(math.pi * done))
                 group["lr"] = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
             features = data.features[items]
-            views = torch.cat([data.views.of(features, noise), data.views.of(features, noise)])
-            loss = disagreement(model.classifier(views), shares)
+            both = torch.cat([views.of(features, noise), views.of(features, noise)])
+            loss = disagreement(model.classifier(both), shares)
             optimizer.zero_grad()
             loss.sum().backward()
             optimizer.step()
             total += loss.min().detach().double().cpu()
-        say(f"start: views of an image agree {epoch + 1}/{settings.agree_epochs}: {total / max(len(batches), 1):.4f}")
+        say(f"start: views of an image agree {epoch + 1}/{settings.agree_epochs}: {total / len(batches):.4f}")
 
 
 def disagreement(log_q: Float[Tensor, "R b K"], shares: Float[Tensor, "R K"]) -> Float[Tensor, "R"]:
@@ -73,9 +70,6 @@ def disagreement(log_q: Float[Tensor, "R b K"], shares: Float[Tensor, "R K"]) ->
 
 def _shares(target: Tensor, num_clusters: int) -> Float[Tensor, "R K"]:
     """Of the clusters among the items, with one more item in each."""
-    counts = (
-        torch.stack([torch.bincount(of_one, minlength=num_clusters) for of_one in target]).float()
-        if target.dim() == 2
-        else target.sum(1)
-    ) + 1
+    probabilities = one_hot(target.long(), num_clusters).float() if target.dim() == 2 else target
+    counts = probabilities.sum(1) + 1
     return counts / counts.sum(-1, keepdim=True)

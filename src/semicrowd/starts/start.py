@@ -189,6 +189,6 @@ def _begin_with(
     if isinstance(model, SCDC):
         teach_classifier(model, data, settings, found, say)
         if data.views is not None:
-            learn_agreement(model, data, settings, found, say)
+            learn_agreement(model, data, data.views, settings, found, say)
     elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, say)
