@@ -110,6 +110,17 @@ def test_mnist_with_few_answers_or_none(one: Facts) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("facts", [MNIST, without_answers(MNIST), FEW], ids=["answers", "none", "few tasks"])
+def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
+    mlp, conv = recipe("scdc", {}, facts), recipe("scdc", {"nets.kind": "conv"}, facts)
+    assert conv.start == replace(mlp.start, agree_epochs=10, hold=True)
+    assert (conv.model, conv.views) == (mlp.model, mlp.views)
+    assert conv.training == replace(mlp.training, epochs=3)
+    for without in ({"views.kind": "none"}, {"start.kind": "cold"}):  # nothing to keep
+        start = recipe("scdc", {"nets.kind": "conv", **without}, facts).start
+        assert (start.agree_epochs, start.hold) == (0, False)
+
+
 @pytest.mark.parametrize("method", ["bayes", "scdc"])
 @pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE, replace(MNIST, num_items=2000, num_answers=900)])
 def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, facts: Facts) -> None:

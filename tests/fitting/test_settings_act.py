@@ -41,6 +41,7 @@ START: dict[str, tuple[Any, dict[str, Any]]] = {
     "candidates": (20, {"K": 8, "start": {"cells": 0}}), "cells": (0, {}),
     "networks": (1, {"start": ANSWERED}), "teach_epochs": (3, {"start": ANSWERED}),
     "teach_weight": (9.0, {"start": ANSWERED}), "hold": (True, {"model": "scdc"}),
+    "agree_epochs": (1, {"model": "scdc", "views": {"kind": "affine"}}),
 }  # fmt: skip
 VIEWS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("none", {}), "rotate": (40.0, {}), "shear": (40.0, {}), "scale": (0.4, {}), "shift": (0.5, {}),

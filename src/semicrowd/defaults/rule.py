@@ -160,6 +160,7 @@ def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
         if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
             yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
+    taught = given.get("views.kind") != "none" and given.get("start.kind") != "cold"
     grey, few = facts.image_shape is not None and len(facts.image_shape) == 2, facts.num_answers <= FEW_ANSWERS
     if grey and (few or not bayes):
         views = {"views.kind": "affine", "batch_size": 128, "start.kind": "communities"}
@@ -168,6 +169,9 @@ def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Sta
         yield {"epochs": 8 if bayes else 6}, "with views, accuracy has settled by then"
         if bayes:
             yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
+        elif given.get("nets.kind") == "conv" and taught:
+            yield {"start.agree_epochs": 10}, "convolutions see which images views lead to"
+            yield {"start.hold": True, "epochs": 3}, "what views have settled is not for the ELBO to undo"
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:

@@ -30,6 +30,9 @@ class StartSettings(Settings):
         10, "classifiers for each restart, the one with the highest bound is kept; start=answers", whole(1)
     )
     teach_epochs: int = setting(20, "in which the networks learn the clusters found", whole(0))
+    agree_epochs: int = setting(
+        0, "in which q(z | o) then learns to say the same of two views of an image; scdc, with views", whole(0)
+    )
     hold: bool = setting(False, "q(z | o) stays as the start has taught it, but for moves of clusters; scdc", flag())
     teach_weight: float = setting(1.0, "of the clusters against the rest of the ELBO; bayes, start=answers", number(0))
 

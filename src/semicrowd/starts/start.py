@@ -19,6 +19,7 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
+from semicrowd.starts.agreement import learn_agreement
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import AnswerStart, answer_start
 from semicrowd.starts.epochs import Say
@@ -187,5 +188,7 @@ def _begin_with(
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
         teach_classifier(model, data, settings, found, say)
+        if data.views is not None:
+            learn_agreement(model, data, data.views, settings, found, say)
     elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, say)
