@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from semicrowd.data import embedded as module
 from semicrowd.data import load_dataset
@@ -155,6 +156,34 @@ def test_cifar10_by_its_name(
     assert network.seen == 23
     with pytest.raises(UserError, match=r"^data\.pca=7: expected auto or null with data\.features=efficientnet_lite0"):
         load_dataset("cifar10", tmp_path, features="efficientnet_lite0", pca=7)
+
+
+def test_a_folder_of_pictures_by_its_name(tmp_path: Path, network: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = pictures(5)
+    for number, picture in enumerate(some):
+        (tmp_path / "folder" / f"kind{number % 2}").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(tmp_path / "folder" / f"kind{number % 2}" / f"{number}.png")
+    Image.fromarray(some[0][..., 0]).save(tmp_path / "folder" / "kind1" / "grey.png")
+    options = {"path": tmp_path / "folder", "features": "efficientnet_lite0"}
+    data = load_dataset("images", tmp_path / "root", **options)
+    in_order = [*some[::2], *some[1::2], np.repeat(some[0][..., :1], 3, 2)]
+    np.testing.assert_array_equal(data.features, expected(in_order))
+    assert data.image_shape is None
+    assert data.labels is not None
+    assert data.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    load_dataset("images", tmp_path / "root", **options)
+    assert network.seen == 6
+
+    # What is missing is said as it is, not as a fault of the first picture.
+    def missing() -> None:
+        raise UserError("not installed")
+
+    monkeypatch.setattr(module, "efficientnet_lite0", missing)
+    with pytest.raises(UserError, match=r"^not installed$"):
+        load_dataset("images", tmp_path / "other", **options)
+    (tmp_path / "folder" / "kind0" / "0.png").write_bytes(b"text")
+    with pytest.raises(UserError, match=r"0\.png: not an image that can be read"):
+        load_dataset("images", tmp_path / "root", **options)
 
 
 def test_of_a_subset_only_its_images_are_made(

