@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semicrowd.data.dataset import Dataset
+from semicrowd.data.embedded import Embeddings
+from semicrowd.data.embedding import SIDE as NETWORK_SIDE
 from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_images
 from semicrowd.data.pixels import SMALL, read_pixels
 from semicrowd.data.visual_words import LONGEST, count_words, sift, usual_words
 from semicrowd.errors import UserError
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 from semicrowd.settings.images import ImagesSettings
+
+#: Folder below the data root where the embeddings of all folders of pictures are kept.
+EMBEDDED = "images_embedding"
 
 
 class _Seen(NamedTuple):
@@ -33,32 +39,34 @@ class _Seen(NamedTuple):
     chosen: Mapping[str, tuple[Any, str]]
 
 
-def load_images(root: Path, settings: ImagesSettings) -> Dataset:  # noqa: ARG001 - not a public file
+def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     """Load a folder of pictures.
 
     The items are the pictures below the folder, sorted by their paths, which ``files`` has; a picture's class is the
     folder within it, and there are none where a picture lies in the folder itself. ``data.features`` says what a
-    picture is to the methods: its ``pixels``, or counts of visual ``words``, which are k-means centres of up to 100
-    descriptors of each of these pictures (a picture without a descriptor has counts 0).
+    picture is to the methods: its ``pixels``; counts of visual ``words``, which are k-means centres of up to 100
+    descriptors of each of these pictures (a picture without a descriptor has counts 0); or the numbers that a network
+    has for it (:mod:`semicrowd.data.embedding`), which are kept in ``root/images_embedding``.
 
     Returns
     -------
     Dataset
-        ``features`` [pictures, pixels], from 0 to 1, with an ``image_shape``; or [pictures, words], whole numbers.
+        ``features`` [pictures, pixels], from 0 to 1, with an ``image_shape``; [pictures, words], whole numbers; or
+        [pictures, 1280].
         What was left out or converted is in ``notes``, what was decided for the user in ``chosen``.
 
     Raises
     ------
     UserError
-        For a folder that cannot be read or has no pictures, a file that is none inside, and for more words than
-        descriptors.
+        For a folder that cannot be read or has no pictures, a file that is none inside, for more words than
+        descriptors, and for an embedding whose network is not installed.
     """
     if not settings.path:
         raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
     folder = Path(settings.path)
     files = find_images(folder)
     features, why = _chosen_features(settings, files)
-    seen = _WAYS[features](files, settings)
+    seen = _WAYS[features](files, settings, root)
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes = None, None
     if all(len(part) > 1 for part in parts):
@@ -85,13 +93,13 @@ def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, 
     return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
 
 
-def _pixels(files: ImageFiles, settings: ImagesSettings) -> _Seen:
+def _pixels(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
     pixels = read_pixels(files, settings.shape)
     chosen = {"size": (pixels.shape[-2:], pixels.why)}
     return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
 
 
-def _words(files: ImageFiles, settings: ImagesSettings) -> _Seen:
+def _words(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
     read = read_images(files, sift, LONGEST)
     words = usual_words(read.made) if settings.words is None else settings.words
     counts = count_words(read.made, words, settings.data_seed)
@@ -99,5 +107,13 @@ def _words(files: ImageFiles, settings: ImagesSettings) -> _Seen:
     return _Seen(counts, None, read.digest, read.notes, chosen)
 
 
-#: ``data.features`` → what makes them.
-_WAYS: dict[str, Callable[[ImageFiles, ImagesSettings], _Seen]] = {"pixels": _pixels, "words": _words}
+def _embedding(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
+    with Embeddings(len(files.paths), root / EMBEDDED) as embeddings:
+        read = read_images(files, lambda image: embeddings.add(np.asarray(image.convert("RGB"))), NETWORK_SIDE)
+        return _Seen(embeddings.rows(), None, read.digest, read.notes, {})
+
+
+#: ``data.features`` → what makes them, from what is kept below the data root.
+_WAYS: dict[str, Callable[[ImageFiles, ImagesSettings, Path], _Seen]] = {
+    "pixels": _pixels, "words": _words, EFFICIENTNET_LITE0: _embedding
+}  # fmt: skip

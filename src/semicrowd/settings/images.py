@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0, EMBEDDING_HELP
 from semicrowd.settings.fields import Settings, choice, each, either, setting, shown, whole
 
 _SIDE = whole(1, 1024)
@@ -16,14 +17,14 @@ def _folder(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class ImagesSettings(Settings):
-    """Your own images as pixels or as counts of visual words (SIFT); a folder for each class, or all images in one."""
+    """Your own images: pixels, visual words (SIFT) or an embedding; a folder for each class, or all images in one."""
 
     group = "data"
 
     path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
     features: str | None = setting(
-        None, "pixels: brought to one size | words: counts of visual words; null: pixels of small images, else words",
-        choice("pixels", "words"), optional=True,
+        None, f"pixels: brought to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels of small "
+        "images, else words", choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
     )  # fmt: skip
     size: int | tuple[int, int] | None = setting(
         None, "of pixels: a side of the square, or [height, width]; null: the images' own where all have the same of "
