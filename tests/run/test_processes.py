@@ -80,7 +80,7 @@ def test_two_machines_of_one_process_find_what_one_of_two_finds(
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    arguments = [argument for argument in TWO if not argument.startswith("trainer.devices")]
+    arguments = [*(one for one in TWO if not one.startswith("trainer.devices")), "trainer.devices=1"]
     run = tmp_path / "machines"
     first = start(*arguments, "trainer.num_nodes=2", "epochs=2", "hydra.run.dir=machines", NODE_RANK="0", **where)
     deadline = time.monotonic() + 120
