@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_a_folder_of_pictures_by_its_name(tmp_path: Path, network: Counting, mon
         (tmp_path / "folder" / f"kind{number % 2}").mkdir(parents=True, exist_ok=True)
         Image.fromarray(picture).save(tmp_path / "folder" / f"kind{number % 2}" / f"{number}.png")
     Image.fromarray(some[0][..., 0]).save(tmp_path / "folder" / "kind1" / "grey.png")
-    options = {"path": tmp_path / "folder", "features": "efficientnet_lite0"}
+    options: dict[str, Any] = {"path": tmp_path / "folder", "features": "efficientnet_lite0"}
     data = load_dataset("images", tmp_path / "root", **options)
     in_order = [*some[::2], *some[1::2], np.repeat(some[0][..., :1], 3, 2)]
     np.testing.assert_array_equal(data.features, expected(in_order))

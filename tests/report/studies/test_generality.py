@@ -28,7 +28,7 @@ def write(folder: Path, name: str, scores: dict[tuple[str, str, str], list[float
 
 def test_without_results_every_cell_is_there_and_says_what_to_do(tmp_path: Path) -> None:
     found = studies(tmp_path)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for study, embedded in zip(found, (False, True), strict=True):
         assert study.status == "not measured yet"
         assert study.findings == (NOT_MEASURED,)
