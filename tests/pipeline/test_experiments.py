@@ -13,6 +13,8 @@ from semicrowd.pipeline.profile import drift, select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure4b, figure5, table1, task_curve
 from semicrowd.report.papers.slpd import crowd
+from semicrowd.report.studies import embedded
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
 NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))
@@ -83,7 +85,7 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
            discriminative_bnp.figure3.REFERENCE}  # fmt: skip
     of_crowds = {f"crowd_{data}_{method}" for data, method in product(crowd.DATA, crowd.METHODS)}
     names = {one for one in plan.experiments if not one.startswith("deep_")}
-    assert names == shown | face | others | bnp | of_crowds
+    assert names == shown | face | others | bnp | of_crowds | set(embedded.ROWS.values())
     codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
              for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
     drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
@@ -224,8 +226,9 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
                  "data/nus_animals/table.csv": ("nus_animals",)}  # fmt: skip
         # Real answers that nothing stands in for are data too.
         crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
-        people = ("cifar10h",) if name in figure4b.EXPERIMENTS else ()
-        assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people)
+        network = (EFFICIENTNET_LITE0,) if given.get("features") == EFFICIENTNET_LITE0 else ()
+        people = ("cifar10h",) if name in figure4b.EXPERIMENTS or network else ()
+        assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people, *network)
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]
             options = experiment.answers.options

@@ -5,6 +5,7 @@ the label (0 to 9) as one byte, then 1024 bytes of red, of green and of blue, ea
 """
 
 import sys
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import numpy as np
 
 from semicrowd.data.components import principal_axes
 from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.embedded import embedded
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
-from semicrowd.settings.sources import CIFAR10Settings
+from semicrowd.settings.cifar10 import CIFAR10Settings
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 #: Colour, row, column.
 CIFAR10_SHAPE = (3, 32, 32)
@@ -23,8 +26,8 @@ CIFAR10_SHAPE = (3, 32, 32)
 CIFAR10_IMAGES = 50_000
 #: Folder below the data root where the pipeline keeps the components.
 FEATURES = "cifar10_features"
-#: Principal components that it keeps: the default of ``data.pca``.
-COMPONENTS = 100
+#: Folder below the data root where the embeddings are kept.
+EMBEDDED = "cifar10_embedding"
 _NUM_CLASSES = 10
 _ARCHIVE = "cifar-10-binary.tar.gz"
 
@@ -37,21 +40,22 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     root : data root; the batches lie in ``root/cifar10/cifar-10-batches-bin``. Where the first one is not there, all
         are fetched
     settings : principal components are those of the training images, each with the sign that makes its largest loading
-        positive; pixels are divided by 255
+        positive; pixels are divided by 255; an embedding is made of each image by itself
+        (:mod:`semicrowd.data.embedding`) and kept in ``root/cifar10_embedding``
 
     Returns
     -------
     Dataset
-        ``features`` [N or subset, pca] or [N or subset, 3072] in the batches' order, N up to 50,000; a note says where
-        there are fewer.
+        ``features`` [N or subset, pca], [N or subset, 3072] or [N or subset, 1280] in the batches' order, N up to
+        50,000; a note says where there are fewer.
 
     Raises
     ------
     UserError
-        If there is no batch to be had, one is not as published, for more components than images, and for a larger
-        subset than there are.
+        If there is no batch to be had, one is not as published, for more components than images, for a larger subset
+        than there are, and for an embedding whose network is not installed.
     """
-    pca, paths = settings.pca, fetch_cifar10(root)
+    paths = fetch_cifar10(root)
     training = {name: paths[name] for name in CIFAR10_TRAINING if name in paths}
     test = {name: paths[name] for name in (CIFAR10_TEST, CIFAR10_TEST_PART) if name in paths}
     test = dict(list(test.items())[:1])
@@ -59,23 +63,41 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     if len(pixels) < CIFAR10_IMAGES:
         print(f"note: cifar10: {len(pixels)} of the {CIFAR10_IMAGES} training images are there", file=sys.stderr)
     test_pixels, test_labels = _read(list(test.values())) if test else (None, None)
-    if pca is None:
-        features, test_features = (None if x is None else x / np.float32(255) for x in (pixels, test_pixels))
-    else:
-        if pca > len(pixels):
-            raise UserError(f"data.pca={pca}: expected {len(pixels)} at most, the number of training images")
-        axes = principal_axes(pixels, pca, root / FEATURES)
-        features, test_features = (None if x is None else axes.project(x) for x in (pixels, test_pixels))
-    assert features is not None
+    see = _way(root, settings, pixels)
     if settings.subset is not None:
-        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
-        features, labels = features[chosen], labels[chosen]
+        chosen = drawn_items(len(pixels), settings.subset, settings.data_seed)
+        pixels, labels = pixels[chosen], labels[chosen]
     return Dataset(
-        "cifar10", features, labels, test_features, test_labels,
-        image_shape=CIFAR10_SHAPE if pca is None else None,
+        "cifar10", see(pixels), labels, None if test_pixels is None else see(test_pixels), test_labels,
+        image_shape=CIFAR10_SHAPE if settings.features == "pixels" and settings.components is None else None,
         hashes={name: sha256(path.read_bytes()).hexdigest() for name, path in (training | test).items()},
         num_classes=_NUM_CLASSES,
     )  # fmt: skip
+
+
+def _way(root: Path, settings: CIFAR10Settings, pixels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What makes features of bytes [n, 3072]; principal axes are those of ``pixels``."""
+    if settings.features == EFFICIENTNET_LITE0:
+        return lambda some: embedded(_pictures(some), len(some), root / EMBEDDED)
+    num = settings.components
+    if num is None:
+        return lambda some: some / np.float32(255)
+    if num > len(pixels):
+        raise UserError(f"data.pca={num}: expected {len(pixels)} at most, the number of training images")
+    return principal_axes(pixels, num, root / FEATURES).project
+
+
+def _pictures(pixels: np.ndarray) -> np.ndarray:
+    """Bytes [n, 3072] as pictures [n, 32, 32, 3]."""
+    return pixels.reshape(-1, *CIFAR10_SHAPE).transpose(0, 2, 3, 1)
+
+
+def keep_embedding(root: Path) -> Path:
+    """Have the embedding of all images that are there in ``root/cifar10_embedding``, the folder that is returned."""
+    for path in fetch_cifar10(root).values():
+        pixels = read_batch(path)[0]
+        embedded(_pictures(pixels), len(pixels), root / EMBEDDED)
+    return root / EMBEDDED
 
 
 def read_training_pixels(root: Path) -> np.ndarray:

@@ -11,6 +11,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
+from semicrowd.settings.cifar10 import PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20
@@ -35,8 +36,8 @@ def make_cifar10_features(root: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("cifar10"):
         return []
-    path = axes_place(folder, cifar10.COMPONENTS)
-    write_arrays(path, kept_axes(cifar10.read_training_pixels(root), cifar10.COMPONENTS))
+    path = axes_place(folder, PIXEL_COMPONENTS)
+    write_arrays(path, kept_axes(cifar10.read_training_pixels(root), PIXEL_COMPONENTS))
     return [path]
 
 

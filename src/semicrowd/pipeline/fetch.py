@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from semicrowd.data.cifar10 import fetch_cifar10
+from semicrowd.data.cifar10 import EMBEDDED, fetch_cifar10
+from semicrowd.data.embedding import MISSING, installed
 from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
 from semicrowd.data.own import WANTED
@@ -15,6 +16,7 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import DATA
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 STATUS = DATA / "status.json"
 #: Data sets of the pipeline, by the fetcher's names, and what fetches each.
@@ -39,12 +41,17 @@ OWN = {
 
 
 def folder_of(name: str) -> Path:
-    """Where the files of a data set of the pipeline are, within the data folder."""
+    """Where the files of a data set of the pipeline, or what a network has made, are within the data folder."""
+    if name == EFFICIENTNET_LITE0:
+        return Path(EMBEDDED)
     return Path(name) if name in OWN else PUBLIC[name].folder
 
 
 def fetch_all(root: Path) -> dict[str, Any]:
-    """Fetch every data set of the pipeline; one that cannot be had leaves its message instead of stopping the rest."""
+    """Fetch every data set of the pipeline; one that cannot be had leaves its message instead of stopping the rest.
+
+    A network that makes features is not fetched: it is installed or not.
+    """
     status: dict[str, Any] = {}
     for name in (*DATA_SETS, *OWN):
         (root / folder_of(name)).mkdir(parents=True, exist_ok=True)
@@ -52,6 +59,8 @@ def fetch_all(root: Path) -> dict[str, Any]:
         there = any((root / name).iterdir())
         message = f"{name}: put into {root / name}: {what}"
         status[name] = {"available": there, "message": "" if there else message}
+    there = installed()
+    status[EFFICIENTNET_LITE0] = {"available": there, "message": "" if there else MISSING}
     for name, get in DATA_SETS.items():
         try:
             get(root)

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from semicrowd.report import collect, papers, site
 from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
-from semicrowd.report.studies.generality import studies
+from semicrowd.report.studies import embedded, generality
 
 REPORTS = Path("reports")
 
@@ -30,7 +30,7 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
     """Write the page and its figures into ``folder``; the folder of the figures is there even where there are none."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     results = {paper: paper.build(collected, folder) for paper in find_papers()}
-    site.write(results, studies(folder), collected, folder)
+    site.write(results, (*generality.studies(folder), embedded.study(collected)), collected, folder)
     return results
 
 

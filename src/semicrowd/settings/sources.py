@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.settings.cifar10 import CIFAR10Settings
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
 from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
 
@@ -95,17 +96,6 @@ class FaceSettings(DataSettings):
             raise UserError(
                 f"data.standardize={self.standardize}: expected none with data.pca=null (the pixels as they are)"
             )
-
-
-@dataclass(frozen=True)
-class CIFAR10Settings(DataSettings):
-    """50,000 training images of 32 × 32 pixels in three colours, or as many as there are, and test images."""
-
-    pca: int | None = setting(
-        100, "principal components of all images that are there, null: the pixels", _components(3072), optional=True
-    )
-    subset: int | None = setting(None, "training images to draw; null: all, in their order", _SUBSET, optional=True)
-    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
 
 
 @dataclass(frozen=True)

