@@ -159,7 +159,8 @@ def test_batches_that_the_mirror_gets_later_are_taken_along(
 
 @pytest.mark.parametrize("pca", [0, 2.5, True, 3073])
 def test_bad_options(pca: Any) -> None:
-    with pytest.raises(UserError, match=rf"data\.pca={shown(pca)}: expected auto, a whole number from 1 to 3072, or null"):
+    expected = "expected auto, a whole number from 1 to 3072, or null"
+    with pytest.raises(UserError, match=rf"data\.pca={shown(pca)}: {expected}"):
         load_dataset("cifar10", Path("unused"), pca=pca)
 
 

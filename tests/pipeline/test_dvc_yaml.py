@@ -114,7 +114,8 @@ def test_what_runs_ahead_in_parallel_is_told_by_its_module() -> None:
         "autoencoder_own", "cifar10_embedding", "cifar10_embedded_answers",
     }  # fmt: skip
     assert set(experiments) == {
-        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "cifar10_pixels", "cifar10_embedded", "mnist", "bnp_generated",
+        "pinwheel_none", "pinwheel_two_coin", "face", "cifar10", "cifar10_pixels", "cifar10_embedded", "mnist",
+        "bnp_generated",
         "bnp_mnist", "bnp_nus",
         "bnp_scenes", "bnp_optdigits", "bnp_sequence",
         "slpd_tables", "slpd_curve", "slpd_crowd", "deep_shapes", "deep_mnist", "deep_trained", "deep_crowd",

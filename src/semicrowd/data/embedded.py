@@ -4,15 +4,15 @@ import hashlib
 import multiprocessing
 import sqlite3
 import sys
-from collections.abc import Iterable
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock
 from jaxtyping import Float, UInt8
 from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 
 from semicrowd.data import embedding
 from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, WEIGHTS, Network, efficientnet_lite0
@@ -29,16 +29,23 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS embeddings (picture BLOB PRIMARY KEY, numb
 def embedded(
     pictures: Iterable[UInt8[np.ndarray, "_ _ 3"]], number: int, folder: Path
 ) -> Float[np.ndarray, "number 1280"]:
+    """EfficientNet-Lite0's features of ``number`` pictures, which may come one by one: see :class:`Embeddings`."""
+    with Embeddings(number, folder) as embeddings:
+        for picture in pictures:
+            embeddings.add(picture)
+        return embeddings.rows()
+
+
+class Embeddings:
     """EfficientNet-Lite0's features of pictures: those that were made before are read, the others are made and kept.
 
     A picture is known by its content, wherever it came from; so what was stopped goes on where it was, and one more
-    picture in a folder costs one more. One process makes them, others that want some wait for it. Pictures are looked
-    at one after the other: few are in memory at a time.
+    picture in a folder costs one more. One process makes them, others that want some wait for it. No more than
+    :data:`BATCH` pictures are in memory. To be used in a ``with`` statement.
 
     Parameters
     ----------
-    pictures : red, green, blue, of any sizes
-    number : of them
+    number : of pictures
     folder : where they are kept, in a file ``efficientnet_lite0.sqlite``; made where it is not there
 
     Raises
@@ -47,59 +54,58 @@ def embedded(
         Where there is something to make and the extra ``embeddings`` is not installed; where the file cannot be
         written, or is not one of these.
     """
-    path = folder / f"{EFFICIENTNET_LITE0}.sqlite"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path, timeout=_WAIT)) as connection, _progress() as progress, ExitStack() as held:
-            task = progress.add_task(EFFICIENTNET_LITE0, total=number)
-            return _Maker(connection, path, held).rows(pictures, number, progress, task)
-    except sqlite3.OperationalError as error:
-        raise UserError(f"{path}: cannot be used: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise UserError(f"{path}: damaged, or not the embeddings that were kept here; delete it") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be used: {error.strerror or error}") from error
 
-
-class _Maker:
-    """Rows of one file, and the network that makes those that it does not have.
-
-    Parameters
-    ----------
-    held : keeps other processes from making the same until it is closed
-    """
-
-    def __init__(self, connection: sqlite3.Connection, path: Path, held: ExitStack) -> None:
-        self._connection, self._path, self._held = connection, path, held
+    def __init__(self, number: int, folder: Path) -> None:
+        self._path = folder / f"{EFFICIENTNET_LITE0}.sqlite"
+        self._found = np.empty((number, EMBEDDING_SIZE), np.float32)
+        self._added = 0
+        self._waiting: list[tuple[int, bytes, np.ndarray]] = []
         self._network: Network | None = None
-        if not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'embeddings'").fetchone()[0]:
-            with connection:
-                connection.execute(_SCHEMA)
         # Numbers that other code or other weights have made are not found.
         self._made_by = WEIGHTS.encode() + Path(embedding.__file__).read_bytes()
 
-    def rows(self, pictures: Iterable[np.ndarray], number: int, progress: Progress, task: TaskID) -> np.ndarray:
-        found = np.empty((number, EMBEDDING_SIZE), np.float32)
-        waiting: list[tuple[int, bytes, np.ndarray]] = []
-        for place, picture in enumerate(pictures):
+    def __enter__(self) -> "Embeddings":
+        with ExitStack() as opened, self._told():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = opened.enter_context(closing(sqlite3.connect(self._path, timeout=_WAIT)))
+            there = "SELECT count(*) FROM sqlite_master WHERE name = 'embeddings'"
+            if not self._connection.execute(there).fetchone()[0]:
+                with self._connection:
+                    self._connection.execute(_SCHEMA)
+            self._progress = opened.enter_context(_progress())
+            self._task = self._progress.add_task(EFFICIENTNET_LITE0, total=len(self._found))
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+    def add(self, picture: UInt8[np.ndarray, "_ _ 3"]) -> None:
+        """The next picture: red, green and blue, of any size."""
+        with self._told():
             key = self._key(picture)
             row = self._kept(key)
             if row is None and self._network is None:
                 self._begin()
                 row = self._kept(key)  # by another process, meanwhile
             if row is None:
-                waiting.append((place, key, picture))
+                self._waiting.append((self._added, key, picture))
             else:
-                found[place] = row
-            if len(waiting) == BATCH:
-                self._make(waiting, found)
-            if (place + 1) % _KEPT == 0:
+                self._found[self._added] = row
+            self._added += 1
+            if len(self._waiting) == BATCH:
+                self._make()
+            if self._added % _KEPT == 0:
                 self._connection.commit()
-                progress.update(task, completed=place + 1)
-        if waiting:
-            self._make(waiting, found)
-        self._connection.commit()
-        return found
+                self._progress.update(self._task, completed=self._added)
+
+    def rows(self) -> Float[np.ndarray, "n 1280"]:
+        """Of all pictures, float32, in the order in which they were added."""
+        assert self._added == len(self._found), f"{self._added} pictures of {len(self._found)}"
+        with self._told():
+            self._make()
+            self._connection.commit()
+        return self._found
 
     def _begin(self) -> None:
         self._network = efficientnet_lite0()
@@ -108,7 +114,7 @@ class _Maker:
             f"{self._path}", file=sys.stderr,
         )  # fmt: skip
         # Beside the folder, which the pipeline keeps as a whole.
-        self._held.enter_context(FileLock(self._path.parent.parent / f".{self._path.name}.lock"))
+        self._opened.enter_context(FileLock(self._path.parent.parent / f".{self._path.name}.lock"))
 
     def _key(self, picture: np.ndarray) -> bytes:
         content = hashlib.sha256(self._made_by)
@@ -124,14 +130,28 @@ class _Maker:
             raise sqlite3.DatabaseError(f"{len(row[0])} bytes")
         return np.frombuffer(row[0], "<f4")
 
-    def _make(self, waiting: list[tuple[int, bytes, np.ndarray]], found: np.ndarray) -> None:
+    def _make(self) -> None:
+        if not self._waiting:
+            return
         assert self._network is not None
-        made = self._network([picture for _, _, picture in waiting])
-        for (place, key, _), numbers in zip(waiting, made, strict=True):
-            found[place] = numbers
+        made = self._network([picture for _, _, picture in self._waiting])
+        for (place, key, _), numbers in zip(self._waiting, made, strict=True):
+            self._found[place] = numbers
             content = (key, numbers.astype("<f4").tobytes())
             self._connection.execute("INSERT OR IGNORE INTO embeddings VALUES (?, ?)", content)
-        waiting.clear()
+        self._waiting.clear()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What is wrong with the file, as one line."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise UserError(f"{self._path}: cannot be used: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise UserError(f"{self._path}: damaged, or not the embeddings that were kept here; delete it") from error
+        except OSError as error:
+            raise UserError(f"{self._path}: cannot be used: {error.strerror or error}") from error
 
 
 def _progress() -> Progress:

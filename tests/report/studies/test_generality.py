@@ -27,18 +27,21 @@ def write(folder: Path, name: str, scores: dict[tuple[str, str, str], list[float
 
 
 def test_without_results_every_cell_is_there_and_says_what_to_do(tmp_path: Path) -> None:
-    (study,) = studies(tmp_path)
-    assert study.status == "not measured yet"
-    assert study.findings == (NOT_MEASURED,)
-    assert study.table is not None
+    found = studies(tmp_path)
+    rows = []
+    for study, embedded in zip(found, (False, True), strict=True):
+        assert study.status == "not measured yet"
+        assert study.findings == (NOT_MEASURED,)
+        assert study.table is not None
+        assert all(study.table.missing)
+        assert {DEVELOPMENT[row[0]].embedded for row in study.table.rows} == {embedded}
+        rows += study.table.rows
     plan = list(cells(list(DEVELOPMENT), list(REGIMES), OURS, [0], locked=False))
-    assert [row[:3] for row in study.table.rows] == [(cell.data, cell.regime, cell.method) for cell in plan]
-    assert all(study.table.missing)
-    assert not any(row[0] in LOCKED for row in study.table.rows)
+    assert sorted(row[:3] for row in rows) == sorted((cell.data, cell.regime, cell.method) for cell in plan)
     build(collected(), tmp_path)
     for name in ("index.html", "REPORT.md"):
         text = (tmp_path / name).read_text()
-        assert text.count("not measured yet: make generality") == len(plan) + 1
+        assert text.count("not measured yet: make generality") == len(plan) + len(found)
 
 
 def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_path: Path) -> None:
@@ -48,8 +51,9 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
         ("iris", "none", "scdc"): [0.66], ("iris", "none", "kmeans"): [0.7], ("iris", "none", "gmm"): [0.5],
     })  # fmt: skip
     (tmp_path / "generality" / "difference.png").write_bytes(b"")
-    (study,) = studies(tmp_path)
-    assert study.status == "partly done"
+    study, embedded = studies(tmp_path)
+    assert (study.status, embedded.status) == ("partly done", "not measured yet")
+    assert embedded.images == ()
     assert study.table is not None
     rows = {row[:3]: row[3:] for row in study.table.rows}
     assert rows["iris", "pairs90", "bayes"] == (
@@ -70,11 +74,13 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
 
 def test_locked_sets_have_a_section_once_they_have_been_looked_at(tmp_path: Path) -> None:
     write(tmp_path, "locked_results.csv", {("crabs", "none", "bayes"): [0.5], ("crabs", "none", "kmeans"): [0.4]})
-    developed, locked = studies(tmp_path)
+    developed, _, locked, embedded = studies(tmp_path)
     assert developed.status == "not measured yet"
     assert (locked.key, locked.status) == ("generality-locked", "partly done")
     assert locked.table is not None
-    assert {row[0] for row in locked.table.rows} == set(LOCKED)
+    assert embedded.table is not None
+    assert {row[0] for row in embedded.table.rows} == {"labelme"}
+    assert {row[0] for row in locked.table.rows} == set(LOCKED) - {"labelme"}
 
 
 @pytest.mark.parametrize("name", ["index.html", "REPORT.md"])

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from semicrowd.data.embedding import MISSING, installed
 from semicrowd.data.npz import find, where_to_put
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 #: Items that are drawn of a larger table, for time.
 _DRAWN = 2000
@@ -19,16 +21,18 @@ class Table:
     ----------
     loader, options : of :func:`semicrowd.data.load_dataset`
     regimes : those that it is measured under; None: all that are not of one table alone
+    embedded : whether the features are those of a network that others have trained on labelled photographs
     """
 
     loader: str = "benchmark"
     options: Mapping[str, Any] = field(default_factory=dict)
     regimes: tuple[str, ...] | None = None
+    embedded: bool = False
 
 
-def _crowd(name: str, *regimes: str) -> Table:
+def _crowd(name: str, *regimes: str, embedded: bool = False) -> Table:
     """A file with answers of people, under its own answers and these regimes."""
-    return Table("npz", {"path": name}, regimes=("crowd", *regimes))
+    return Table("npz", {"path": name}, regimes=("crowd", *regimes), embedded=embedded)
 
 
 def _file(name: str, **options: Any) -> Table:
@@ -61,12 +65,16 @@ DEVELOPMENT: dict[str, Table] = {
     "wifi_11": Table(options={"which": "wifi_11", "subset": _DRAWN}),
     "wifi_14": Table(options={"which": "wifi_14"}),
     # The photographs and features of the first three are the same.
-    "birds5_pairs": _crowd("birds5_pairs", "none"),
-    "birds5_triples_quads": _crowd("birds5_triples_quads"),
-    "birds5_sorted": _crowd("birds5_sorted"),
-    "cifar10s": _crowd("cifar10s", "none"),
+    "birds5_pairs": _crowd("birds5_pairs", "none", embedded=True),
+    "birds5_triples_quads": _crowd("birds5_triples_quads", embedded=True),
+    "birds5_sorted": _crowd("birds5_sorted", embedded=True),
+    "cifar10s": _crowd("cifar10s", "none", embedded=True),
     "weather_tweets": _crowd("weather_tweets", "none"),
-    "felix_cats": _crowd("felix_cats", "none"),
+    "felix_cats": _crowd("felix_cats", "none", embedded=True),
+    "cifar10_embedded": Table(
+        "cifar10", {"features": EFFICIENTNET_LITE0, "subset": _DRAWN}, ("pairs90", "misplaced5", "misplaced", "none"),
+        embedded=True,
+    ),
     # Of 1,162 kinds, most of one item or two.
     "product_matching": _crowd("product_matching"),
     "segment": _file("segment", subset=_DRAWN),
@@ -76,10 +84,10 @@ DEVELOPMENT: dict[str, Table] = {
     "mice_protein": _file("mice_protein"),
     "banknote": _file("banknote"),
     "ionosphere": _file("ionosphere"),
-}
+}  # fmt: skip
 #: These are looked at once, at the end: nothing may be decided on them.
 LOCKED: dict[str, Table] = {
-    "labelme": _crowd("labelme", "none"),
+    "labelme": _crowd("labelme", "none", embedded=True),
     "music_genre": _crowd("music_genre", "none"),
     "faces_expression": _crowd("faces_expression", "none"),
     "satimage": _file("satimage", subset=_DRAWN),
@@ -94,8 +102,10 @@ TABLES = DEVELOPMENT | LOCKED
 
 
 def missing_file(name: str, root: Path) -> str:
-    """What to say of a data set whose file the user has not brought; empty where it is there or can be fetched."""
+    """What to say of a data set whose file the user has not brought, or whose features nothing can make; else empty."""
     table = TABLES[name]
+    if table.options.get("features") == EFFICIENTNET_LITE0 and not installed():
+        return MISSING
     if table.loader != "npz" or find(table.options["path"], root) is not None:
         return ""
     return where_to_put(table.options["path"], root)

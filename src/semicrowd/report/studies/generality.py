@@ -1,6 +1,6 @@
 """The generality suite: our defaults against baselines that are told the number of clusters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,18 @@ _HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "kinds",
 
 
 def studies(folder: Path) -> tuple[Study, ...]:
-    """On the development sets; on the locked ones once they have been looked at."""
-    looked = (folder / FOLDER / "locked_results.csv").is_file()
-    developed = _study(folder, "generality", "Generality: the development sets", DEVELOPMENT, "")
-    if not looked:
-        return (developed,)
-    return developed, _study(folder, "generality-locked", "Generality: the locked sets", LOCKED, "locked_")
+    """On the development sets; on the locked ones once they have been looked at; embeddings always by themselves."""
+    found = [*_split(folder, "generality", "the development sets", DEVELOPMENT, "")]
+    if (folder / FOLDER / "locked_results.csv").is_file():
+        found += _split(folder, "generality-locked", "the locked sets", LOCKED, "locked_")
+    return tuple(found)
+
+
+def _split(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Iterator[Study]:
+    raw, embedded = ({n: t for n, t in tables.items() if t.embedded == one} for one in (False, True))
+    yield _study(folder, key, f"Generality: {title}", raw, prefix)
+    title = f"Generality, embedded track: {title} whose features a network trained on photographs has made"
+    yield _study(folder, f"{key}-embedded", title, embedded, prefix)
 
 
 def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Study:
@@ -45,9 +51,10 @@ def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], pref
     )  # fmt: skip
     path = folder / FOLDER / f"{prefix}results.csv"
     measured = cell_table(pd.read_csv(path)) if path.is_file() else pd.DataFrame(columns=["data", "regime", "method"])
+    measured = measured[measured["data"].isin(list(tables))]
     found = {(row["data"], row["regime"], row["method"]): row for row in measured.to_dict("records")}
     # In the order of the plan, which has more cells than have been measured.
-    plan = cells(list(tables), list(REGIMES), OURS, [0], locked=tables is LOCKED)
+    plan = cells(list(tables), list(REGIMES), OURS, [0], locked=bool(prefix))
     named = [(cell.data, cell.regime, cell.method) for cell in plan]
     rows = [_row(name, found) for name in named]
     missing = tuple(name not in found for name in named)
@@ -57,7 +64,7 @@ def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], pref
     return Study(
         key, title, "done" if done else "not measured yet" if all(missing) else "partly done", text,
         findings=tuple(bars(measured)) if found else (NOT_MEASURED,),
-        images=(image,) if (folder / image.path).is_file() else (),
+        images=(image,) if (folder / image.path).is_file() and not key.endswith("embedded") else (),
         table=StudyTable(_HEADER, tuple(rows), missing), command=COMMAND + locked,
     )  # fmt: skip
 
