@@ -49,6 +49,7 @@ def _row(collected: Collected, label: str, experiment: str) -> tuple[str, ...]:
 
 def _numbers(collected: Collected, experiment: str) -> Iterator[str]:
     for name, kind in _MEASURES.values():
-        found = [(value, run.seed) for run in collected.finished(experiment) if (value := metric(name)(run)) is not None]
+        read, runs = metric(name), collected.finished(experiment)
+        found = [(value, run.seed) for run in runs if (value := read(run)) is not None]
         ours = summarise([value for value, _ in found], [seed for _, seed in found])
         yield "–" if ours is None else format_value(ours.mean, ours.sd, kind)
