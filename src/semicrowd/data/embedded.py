@@ -23,6 +23,8 @@ from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 _KEPT = 64
 #: Seconds that one process waits for another to write.
 _WAIT = 60.0
+#: Bytes of a page of the file: a row fits in a part of one, with usual pages it would take two.
+_PAGE = 65536
 _SCHEMA = "CREATE TABLE IF NOT EXISTS embeddings (picture BLOB PRIMARY KEY, numbers BLOB NOT NULL) WITHOUT ROWID"
 
 
@@ -70,6 +72,7 @@ class Embeddings:
             self._connection = opened.enter_context(closing(sqlite3.connect(self._path, timeout=_WAIT)))
             there = "SELECT count(*) FROM sqlite_master WHERE name = 'embeddings'"
             if not self._connection.execute(there).fetchone()[0]:
+                self._connection.execute(f"PRAGMA page_size = {_PAGE}")
                 with self._connection:
                     self._connection.execute(_SCHEMA)
             self._progress = opened.enter_context(_progress())
