@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from semicrowd.data.cifar10 import COMPONENTS
 from semicrowd.errors import UserError
+from semicrowd.settings.cifar10 import PIXEL_COMPONENTS, CIFAR10Settings
 from semicrowd.settings.fields import names
-from semicrowd.settings.sources import ANSWERS, DATA, CIFAR10Settings, FaceSettings, TasksSettings, source_settings
+from semicrowd.settings.sources import ANSWERS, DATA, FaceSettings, TasksSettings, source_settings
 
 CONF = Path(__file__).parents[2] / "conf"
 KINDS = [("data", name) for name in DATA] + [("annotations", name) for name in ANSWERS]
@@ -31,7 +31,13 @@ def test_the_configuration_has_every_kind_with_its_defaults(group: str, name: st
 def test_none_is_a_value_of_optional_settings_alone() -> None:
     assert source_settings("data", "face", {"pca": None}) == FaceSettings(pca=None)
     assert source_settings("data", "face", {"standardize": None}) == FaceSettings()
-    assert CIFAR10Settings().pca == COMPONENTS
+
+
+def test_principal_components_are_those_of_pixels() -> None:
+    assert CIFAR10Settings().components == PIXEL_COMPONENTS
+    assert CIFAR10Settings(pca=7).components == 7
+    assert CIFAR10Settings(pca=None).components is None
+    assert CIFAR10Settings(features="efficientnet_lite0").components is None
 
 
 def test_lists_and_single_numbers_are_rates() -> None:
@@ -50,7 +56,7 @@ def test_lists_and_single_numbers_are_rates() -> None:
         ("data", "table", {"pth": "x"}, "data.pth: no such setting; the nearest is data.path"),
         ("data", "table", {"path": 3}, "data.path=3: expected the path of a file"),
         ("data", "pinwheel", {"points_per_class": True}, "data.points_per_class=true: expected a whole number >= 1"),
-        ("data", "cifar10", {"pca": 3073}, "data.pca=3073: expected a whole number from 1 to 3072, or null"),
+        ("data", "cifar10", {"pca": 3073}, "data.pca=3073: expected auto, a whole number from 1 to 3072, or null"),
         ("annotations", "two_coin", {"sensitivity": []}, "annotations.sensitivity=[]: expected probabilities"),
         ("annotations", "two_coin", {"sensitivity": [0.9, None]}, "annotations.sensitivity=[0.9, null]: expected prob"),
         ("annotations", "two_coin", {"specificity": float("nan")}, "annotations.specificity=nan: expected probabil"),
