@@ -122,7 +122,7 @@ def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize("method", ["bayes", "scdc"])
-@pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE, replace(MNIST, num_items=2000, num_answers=900)])
+@pytest.mark.parametrize("facts", [TABLE, PINWHEEL, FACE])
 def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, facts: Facts) -> None:
     for one in (facts, without_answers(facts), replace(facts, num_answers=FEW_ANSWERS + 1)):
         found = recipe(method, {}, one)
@@ -135,17 +135,9 @@ def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, fa
         assert method == "bayes" or (steps >= 1000 and found.start.hold)
 
 
-@pytest.mark.parametrize("facts", [CIFAR, MNIST])
-def test_many_images_get_few_passes_and_more_clusters(facts: Facts) -> None:
-    assert facts.num_items > MANY_ITEMS
-    found = recipe("bayes", {}, facts)
-    assert (found.model.K, found.training.epochs, found.start.epochs, found.start.cells) == (50, 8, 8, 100)
-    assert recipe("bayes", {}, replace(facts, num_items=MANY_ITEMS)).model.K == 15
-
-
 @pytest.mark.parametrize("method", ["bayes", "scdc"])
-@pytest.mark.parametrize("facts", [LARGE, without_answers(LARGE)])
-def test_no_number_of_items_changes_the_settings_of_a_table_at_once(method: str, facts: Facts) -> None:
+@pytest.mark.parametrize("facts", [LARGE, CIFAR, MNIST, *map(without_answers, (LARGE, CIFAR, MNIST))])
+def test_no_number_of_items_changes_the_settings_at_once(method: str, facts: Facts) -> None:
     before = recipe(method, {}, replace(facts, num_items=100))
     for num_items in np.geomspace(101, 1_000_000, 200).astype(int).tolist():
         found = recipe(method, {}, replace(facts, num_items=num_items))
@@ -160,15 +152,24 @@ def test_no_number_of_items_changes_the_settings_of_a_table_at_once(method: str,
     assert before.training.epochs * 1_000_000 <= 1_000_000
 
 
-def test_pixels_stay_pixels_where_there_are_many_images_with_values_from_0_to_1() -> None:
-    pixels = recipe("bayes", {}, MNIST).model
-    assert (pixels.preparation, pixels.likelihood, pixels.hidden) == ("none", "bernoulli", (500, 500))
-    for other in (replace(MNIST, image_shape=None), replace(MNIST, unit_interval=False), replace(MNIST, num_items=900)):
-        found = recipe("bayes", {}, other).model
-        assert (found.preparation, found.likelihood) == ("standard", "gaussian")
-    # Views move grey images.
-    assert recipe("bayes", {}, without_answers(MNIST)).views.kind == "affine"
-    assert recipe("bayes", {}, without_answers(CIFAR)).views.kind == "none"
+@pytest.mark.parametrize("num_items", [20, 624, 9_900, 10_100, 60_000, 1_000_000])
+def test_grey_images_of_any_number_and_size_get_as_many_steps_as_mnists(num_items: int) -> None:
+    some = replace(without_answers(MNIST), num_items=num_items)
+    found = recipe("scdc", {}, some)
+    assert (found.model.preparation, found.model.likelihood, found.model.hidden) == ("none", "bernoulli", (500, 500))
+    assert (found.start.kind, found.views) == ("communities", ViewSettings("affine", shift=2.0))
+    if num_items <= 60_000:
+        steps = found.start.epochs * max(num_items, 128) / 128
+        assert steps == pytest.approx(12 * 60_000 / 128, rel=0.01)
+    small = recipe("scdc", {}, replace(some, image_shape=(14, 21), num_features=294))
+    assert small == replace(found, views=replace(found.views, shift=1.0))
+
+
+def test_what_is_no_grey_image_with_values_from_0_to_1_is_a_table() -> None:
+    for other in (replace(MNIST, image_shape=None), replace(MNIST, unit_interval=False), CIFAR):
+        found = recipe("bayes", {}, other)
+        assert (found.model.preparation, found.model.likelihood) == ("standard", "gaussian")
+        assert (found.start.kind, found.views.kind) == ("portfolio", "none")
 
 
 @pytest.mark.parametrize("protocol", ["semicrowd", "paper"])

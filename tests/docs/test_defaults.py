@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import MANY_ITEMS, TAUGHT, statements
+from semicrowd.defaults.rule import IMAGE_BATCH, MANY_ITEMS, MNIST_ITEMS, TAUGHT, statements
 from semicrowd.settings.fields import shown
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"
@@ -35,8 +35,8 @@ def told() -> Iterator[tuple[str, str]]:
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
-            if size <= MANY_ITEMS or not shape or chosen.get("nets.kind") == "resnet":
-                values = _of_tables(method, size, values)
+            grey = len(shape.get("image_shape", ())) == 2 and chosen.get("nets.kind") != "resnet"
+            values = _of_grey_images(size, values) if grey else _of_tables(method, size, values)
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why
 
 
@@ -52,6 +52,16 @@ def _of_tables(method: str, size: int, values: dict[str, Any]) -> dict[str, Any]
         enough = max(_passes(50, size), math.ceil(TAUGHT * 100 / size))
         formulas["start.teach_epochs"] = "max(passes(50), 100000 / N)", enough
     written = {name: text for name, (text, value) in formulas.items() if values.get(name) == value}
+    return values | written
+
+
+def _of_grey_images(size: int, values: dict[str, Any]) -> dict[str, Any]:
+    """The same of grey images."""
+    written: dict[str, Any] = {"views.shift": "side / 14"} if "views.shift" in values else {}
+    for name in {"epochs", "start.epochs", "start.teach_epochs", "start.agree_epochs"} & values.keys():
+        for of_mnist in (2, 3, 4, 6, 8, 10, 12):
+            if values[name] == max(1, round(of_mnist * MNIST_ITEMS / max(size, IMAGE_BATCH))):
+                written[name] = f"steps({of_mnist})"
     return values | written
 
 

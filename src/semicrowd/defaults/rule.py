@@ -19,8 +19,10 @@ from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSet
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
-#: Of more items fewer passes do, in proportion; so many images get settings of their own.
+#: Of more items in a table fewer passes do, in proportion.
 MANY_ITEMS = 10_000
+#: Images that the passes over grey images are stated of; their batch.
+MNIST_ITEMS, IMAGE_BATCH = 60_000, 128
 #: Steps in which q(z | o) learns the start.
 TAUGHT = 1000
 #: Classifiers of the answers look at all of them in each of their steps.
@@ -75,19 +77,16 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
 
 def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """The best inference found here for the paper's models (docs/DEFAULTS.md)."""
-    bayes, many = method == "bayes", facts.num_items > MANY_ITEMS
-    pixels = many and facts.image_shape is not None and facts.unit_interval and given.get("nets.kind") != "resnet"
+    bayes, kind = method == "bayes", given.get("nets.kind", "mlp")
     yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
     if facts.num_tasks and not bayes:
         yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
-    if pixels:
-        if bayes:
-            yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
-        yield from _many(bayes)
-        yield from _pixels(bayes, given, facts)
+    grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
+    if grey and kind != "resnet":
+        yield from _grey_images(bayes, given, facts)
         return
     yield from _tables(bayes, facts.num_items)
-    if given.get("nets.kind", "mlp") == "mlp":
+    if kind == "mlp":
         yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
     else:
         yield from _seen(given, facts)
@@ -102,7 +101,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
 
 
 def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
-    """All but many grey or colour images, of any size: what grows with the items grows without a step."""
+    """All but grey images, of any size: what grows with the items grows without a step."""
     K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))))
     yield {"model.K": K}, "more items may be of more kinds; what is not needed empties itself"
 
@@ -135,43 +134,48 @@ def _seen(given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     yield {"start.teach_epochs": 20}, "networks learn the start"
 
 
-def _many(bayes: bool) -> Iterator[Statement]:
-    """Many images: few passes over them, each of many steps."""
-    yield {"model.K": 50}, "tens of thousands of items may be of many kinds; what is not needed empties itself"
+def _grey_images(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """Grey images with values from 0 to 1, of any number and size: as many steps as MNIST's 60,000 images need."""
+    assert facts.image_shape is not None
+    conv, few = given.get("nets.kind") == "conv", facts.num_answers <= FEW_ANSWERS
+
+    def passes(of_mnist: int) -> int:
+        """Epochs, of which fewer images need more; one of less than a batch is a step all the same."""
+        return max(1, round(of_mnist * MNIST_ITEMS / max(facts.num_items, IMAGE_BATCH)))
+
+    yield {"model.K": 50}, "images may be of many kinds; what is not needed empties itself"
+    yield {"model.hidden": (500, 500), "model.likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
     yield {"nets.precision": "auto"}, "bfloat16 is twice as fast where the machine has it, the same accuracy"
-    yield {"epochs": 8 if bayes else 10}, "accuracy has settled by then"
-    start = {"start.epochs": 8, "start.learning_rate": 0.001, "start.cells": 100, "start.candidates": 3}
-    yield start, "few passes, twice as many cells as clusters"
+    yield {"epochs": passes(8)}, "accuracy has settled by then"
+    start = {"start.epochs": passes(8), "start.learning_rate": 0.001, "start.cells": 100, "start.candidates": 3}
+    yield start, "few steps, twice as many cells as clusters"
     if bayes:
+        yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
         yield {"model.amortisation": 10.0}, "the network learns from the answers what they say of like items"
         yield {"model.step_size": 0.002}, "larger steps let the items without answers pull clusters off the answers"
         yield {"model.max_sweeps": 3}, "q(z) is then .001 from where ten sweeps end, in total variation"
         yield {"model.merge_every": 0}, "a round of merges passes over all items many times"
     else:
         yield {"model.drop_mass": 0.01}, ".01 nats an item below the exact sum, with 1.4 clusters evaluated"
-        yield {"start.teach_epochs": 2}, "two passes teach q(z | o) the start"
-
-
-def _pixels(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """Many images with values from 0 to 1, whose pixels are what the networks see."""
-    yield {"model.hidden": (500, 500), "model.likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
-    if bayes and given.get("nets.kind") == "conv":
-        conv = {"epochs": 8, "batch_size": 64, "start.epochs": 4, "model.amortisation": 100.0}
-        yield conv | {"views.kind": "affine"}, "convolutions: with as many views, which they learn from"
+        yield {"start.teach_epochs": passes(2)}, "q(z | o) has learned the start by then"
+    if bayes and conv:
+        wide = {"batch_size": 64, "start.epochs": passes(4), "model.amortisation": 100.0, "views.kind": "affine"}
+        yield wide, "convolutions: with as many views, which they learn from"
         if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
             yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
-    taught = given.get("views.kind") != "none" and given.get("start.kind") != "cold"
-    grey, few = facts.image_shape is not None and len(facts.image_shape) == 2, facts.num_answers <= FEW_ANSWERS
-    if grey and (few or not bayes):
-        views = {"views.kind": "affine", "batch_size": 128, "start.kind": "communities"}
-        yield views, "views say what may change within a kind"
-        yield {"start.epochs": 12}, "communities are of a longer VAE"
-        yield {"epochs": 8 if bayes else 6}, "with views, accuracy has settled by then"
-        if bayes:
-            yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
-        elif given.get("nets.kind") == "conv" and taught:
-            yield {"start.agree_epochs": 10}, "convolutions see which images views lead to"
-            yield {"start.hold": True, "epochs": 3}, "what views have settled is not for the ELBO to undo"
+    if bayes and not few:
+        return
+    shift = min(facts.image_shape) / 14
+    views = {"views.kind": "affine", "views.shift": shift, "batch_size": IMAGE_BATCH, "start.kind": "communities"}
+    yield views, "views say what may change within a kind"
+    yield {"start.epochs": passes(12)}, "communities are of a longer VAE"
+    if bayes:
+        yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
+        return
+    yield {"epochs": passes(6)}, "with views, accuracy has settled by then"
+    if conv and given.get("views.kind") != "none" and given.get("start.kind") != "cold":
+        yield {"start.agree_epochs": passes(10)}, "convolutions see which images views lead to"
+        yield {"start.hold": True, "epochs": passes(3)}, "what views have settled is not for the ELBO to undo"
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:
