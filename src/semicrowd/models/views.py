@@ -112,8 +112,8 @@ class ColourViews(Views):
         settings = self.settings
         down, right = ((draws[:, i] * (2 * settings.crop + 1)).long() - settings.crop for i in (0, 1))
         seen = cropped(images, down, right, draws[:, 2] < settings.flip)
-        change = settings.jitter * (2 * draws[:, 3:] - 1)
-        return recoloured(seen, *(1 + change[:, i] for i in range(3)), HUE * change[:, 3])
+        brightness, contrast, saturation, hue = (settings.jitter * (2 * draws[:, 3:] - 1)).unbind(1)
+        return recoloured(seen, 1 + brightness, 1 + contrast, 1 + saturation, HUE * hue)
 
 
 #: By views.kind.
