@@ -221,3 +221,17 @@ def test_rules_do_without_torch() -> None:
     code = "import sys, semicrowd.defaults.rule, semicrowd.defaults.facts; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> None:
+    """Of BayesSCDC whose networks see them; the paper's shapes of grey images and tables keep what they had."""
+    some = replace(CIFAR, num_items=5000)
+    for kind in ("conv", "resnet"):
+        found = recipe("bayes", {"nets.kind": kind}, some)
+        assert isinstance(found.model, BayesSettings)
+        assert (found.start.teach_weight, found.model.amortisation) == (3072.0, pytest.approx(307.2))
+        assert recipe("bayes", {"nets.kind": kind}, without_answers(some)).start.teach_weight == 1.0
+    grey = recipe("bayes", {"nets.kind": "resnet"}, replace(MNIST, num_items=2000))
+    assert grey.start.teach_weight == 30.0
+    assert recipe("bayes", {}, some).start.teach_weight == 30.0
+    assert recipe("bayes", {"nets.kind": "resnet", "start.teach_weight": 2.0}, some).start.teach_weight == 2.0

@@ -35,6 +35,8 @@ def told() -> Iterator[tuple[str, str]]:
         for values, why in statements(method, chosen, Facts(size, columns, **shape, **some)):
             if "model.latent_dim" in values:
                 values |= {"model.latent_dim": "min(8, D)"}
+            if values.get("start.teach_weight") == columns:
+                values |= {"start.teach_weight": "D", "model.amortisation": "D / 10"}
             grey = len(shape.get("image_shape", ())) == 2 and chosen.get("nets.kind") != "resnet"
             values = _of_grey_images(size, values) if grey else _of_tables(method, size, values)
             yield ", ".join(f"`{name} = {shown(value)}`" for name, value in values.items()), why

@@ -137,6 +137,20 @@ def test_settings_that_do_not_fit_the_data_are_named(
         fit_generative("bayes", pinwheel.features, None, replace(plan, model=replace(plan.model, **settings)), seed=0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "preparation", "shift", "message"),
+    [
+        ("affine", "standard", 0.0, "views=affine: prepared features are no images; use model.preparation=none or"),
+        ("colour", "none", 0.1, "views=colour: expected features between 0 and 1; these are not"),
+    ],
+)
+def test_views_that_do_not_fit_the_features_are_named(kind: str, preparation: str, shift: float, message: str) -> None:
+    images = np.random.default_rng(0).random((20, 12)).astype(np.float32) - np.float32(shift)
+    plan = small_fit("scdc", images, views={"kind": kind}, image_shape=(3, 2, 2), preparation=preparation).recipe
+    with pytest.raises(UserError, match=re.escape(message)):
+        fit_generative("scdc", images, None, plan, seed=0, image_shape=(3, 2, 2))
+
+
 def test_no_restarts_are_refused() -> None:
     with pytest.raises(UserError, match="restarts=0: expected a whole number from 1"):
         TrainingSettings(restarts=0)

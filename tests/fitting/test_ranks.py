@@ -21,7 +21,7 @@ from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import bayes
 from semicrowd.models.state import MODELS
 from semicrowd.models.training_data import TrainingData
-from semicrowd.models.views import Views
+from semicrowd.models.views import AffineViews
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
@@ -95,7 +95,7 @@ def items_and_answers() -> tuple[Tensor, PairAnnotations]:
 
 def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -> ClusteringModule:
     features, answers = items_and_answers()
-    moved = Views(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
+    moved = AffineViews(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
     data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
     model = MODELS[name](recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
     if dtype == torch.float64:

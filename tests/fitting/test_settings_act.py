@@ -17,7 +17,7 @@ from semicrowd.starts import answer_classifier
 SIDE, N = 6, 48
 LABELS = np.arange(N) % 3
 CONV = {"kind": "conv", "channels": (2, 2), "width": 4}
-AFFINE = {"kind": "affine"}
+AFFINE, COLOUR = {"kind": "affine"}, {"kind": "colour"}
 ANSWERED = {"kind": "answers", "networks": 3}
 
 #: Setting → a value other than the usual one here, and what else it needs to matter.
@@ -45,6 +45,7 @@ START: dict[str, tuple[Any, dict[str, Any]]] = {
 }  # fmt: skip
 VIEWS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("none", {}), "rotate": (40.0, {}), "shear": (40.0, {}), "scale": (0.4, {}), "shift": (0.5, {}),
+    "crop": (1, COLOUR), "flip": (0.0, COLOUR), "jitter": (0.1, COLOUR),
 }  # fmt: skip
 NETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("mlp", {}), "precision": ("bfloat16", {}), "channels": ((3, 2), {}), "blocks": (2, {}), "width": (5, {}),
@@ -80,8 +81,11 @@ def outcome(name: str, **settings: Any) -> str:
     if name == "scdc":
         del base["merge_every"]
     start = {"epochs": 2, "candidates": 2, "cells": 9, "teach_epochs": 2} | settings.pop("start", {})
+    shape: tuple[int, ...] = (SIDE, SIDE)
+    if settings.get("views", {}).get("kind") == "colour":
+        shape = 3, SIDE, SIDE // 3
     fit = small_fit(
-        name, images(), answers(), image_shape=(SIDE, SIDE), batch_size=9, start=start, **(base | settings)
+        name, images(), answers(), image_shape=shape, batch_size=9, start=start, **(base | settings)
     )  # fmt: skip
     fit.begin()
     fit.train(3)
@@ -129,8 +133,9 @@ def test_of_the_start(setting: str) -> None:
 
 @pytest.mark.parametrize("setting", VIEWS)
 def test_of_views(setting: str) -> None:
-    value, _ = VIEWS[setting]
-    assert outcome("bayes", views={**AFFINE, setting: value}) != usual("bayes", views=AFFINE)
+    value, others = VIEWS[setting]
+    views = AFFINE | others
+    assert outcome("bayes", views={**views, setting: value}) != usual("bayes", views=views)
 
 
 @pytest.mark.parametrize("setting", NETS)

@@ -12,7 +12,7 @@ from scipy.ndimage import affine_transform
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
-from semicrowd.models.views import Views, build_views, graph_with_views
+from semicrowd.models.views import AffineViews, build_views, graph_with_views
 from semicrowd.settings.training import ViewSettings
 
 NONE: dict[str, Any] = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
@@ -27,7 +27,7 @@ def images(height: int, width: int) -> torch.Tensor:
 
 def test_without_motion_a_view_is_the_image() -> None:
     features = images(12, 16)
-    view = Views(ViewSettings(kind="affine", **NONE), (12, 16)).of(features, torch.Generator().manual_seed(0))
+    view = AffineViews(ViewSettings(kind="affine", **NONE), (12, 16)).of(features, torch.Generator().manual_seed(0))
     torch.testing.assert_close(view, features, atol=1e-5, rtol=0)
 
 
@@ -36,7 +36,7 @@ def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
     """Square images: rotation, shear, zoom and shift as a matrix on pixel coordinates about the centre."""
     size, settings = 20, {"rotate": 25.0, "shear": 20.0, "scale": 0.2, "shift": 2.0}
     features = images(size, size)
-    views = Views(ViewSettings(kind="affine", **(NONE | {kind: settings[kind]})), (size, size))
+    views = AffineViews(ViewSettings(kind="affine", **(NONE | {kind: settings[kind]})), (size, size))
     view = views.of(features, torch.Generator().manual_seed(3))
     draws = (2 * torch.rand(3, 6, generator=torch.Generator().manual_seed(3)) - 1).double().numpy()
     centre = np.full(2, (size - 1) / 2)
@@ -77,10 +77,9 @@ def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:
 
 
 def test_views_of_what_is_no_image_are_refused() -> None:
-    for shape in (None, (3, 2, 2)):
-        with pytest.raises(UserError, match=r"views=affine: these data are no grey images"):
-            build_views(ViewSettings(kind="affine"), shape)
-    with pytest.raises(UserError, match=r"views\.kind=other: expected none or affine"):
+    with pytest.raises(UserError, match=r"views=affine: these data are no images; use views=none"):
+        build_views(ViewSettings(kind="affine"), None)
+    with pytest.raises(UserError, match=r"views\.kind=other: expected none or affine or colour"):
         ViewSettings(kind="other")
     assert build_views(ViewSettings(kind="none"), None) is None
 
@@ -88,7 +87,7 @@ def test_views_of_what_is_no_image_are_refused() -> None:
 def test_images_that_share_a_draw_are_moved_alike() -> None:
     """One image among others is moved as it is alone, and as a batch of one moves it by the same generator."""
     features = images(12, 12)
-    views = Views(ViewSettings(kind="affine"), (12, 12))
+    views = AffineViews(ViewSettings(kind="affine"), (12, 12))
     together = views.of(features, torch.Generator().manual_seed(5), shared=True)
     for image, moved in zip(features, together, strict=True):
         alone = views.of(image[None], torch.Generator().manual_seed(5))[0]

@@ -1,15 +1,17 @@
-"""Networks that learn the clusters of a start: BayesSCDC with clusters to spare."""
+"""Networks that learn the clusters of a start: BayesSCDC with clusters to spare, SCDC with views."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
+import numpy as np
 import torch
 from sklearn.metrics import adjusted_rand_score
-from tests.small_fits import SmallFit
+from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.models.training_data import TrainingData
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.teaching import teach_bayes
+from semicrowd.starts.teaching import teach_bayes, teach_classifier
 
 
 def test_clusters_to_spare_do_not_blur_those_in_use(bayes: Callable[..., SmallFit[Any]]) -> None:
@@ -21,3 +23,23 @@ def test_clusters_to_spare_do_not_blur_those_in_use(bayes: Callable[..., SmallFi
     settings = StartSettings(kind="answers", learning_rate=0.01, teach_epochs=50, teach_weight=30.0)
     teach_bayes(fit.model, data, settings, quarter[None], lambda _: None)
     assert adjusted_rand_score(quarter.numpy(), fit.clusters()) > 0.8
+
+
+def test_a_classifier_that_will_be_held_learns_of_views() -> None:
+    """Random images in random clusters: of their mirror images nothing else says anything."""
+    shape, rng = (3, 4, 5), np.random.default_rng(0)
+    features, clusters = rng.random((30, 60)).astype(np.float32), torch.from_numpy(rng.integers(3, size=(1, 30)))
+    mirrored = torch.from_numpy(features).unflatten(1, shape).flip(-1).flatten(1)
+    found = {}
+    for views, hold in product(("none", "colour"), (False, True)):
+        fit = small_fit("scdc", features, image_shape=shape, K=3, hidden=(60,), batch_size=30,
+                        views={"kind": views, "crop": 0, "flip": 0.5, "jitter": 0.0})  # fmt: skip
+        settings = StartSettings(learning_rate=0.01, teach_epochs=150, hold=hold)
+        teach_classifier(fit.model, fit.data, settings, clusters, lambda _: None)
+        with torch.no_grad():
+            found[views, hold] = fit.model.classifier(mirrored).exp()
+    right = {key: float((q.argmax(-1) == clusters).float().mean()) for key, q in found.items()}
+    assert right["colour", True] > 0.95
+    assert right["none", True] < 0.8
+    for same in (("none", True), ("colour", False)):  # the bound tells a classifier that is not held of views
+        assert torch.equal(found[same], found["none", False])

@@ -98,6 +98,9 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
         yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
     elif facts.num_answers:
         yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
+        if given.get("nets.kind", "mlp") != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
+            share = {"start.teach_weight": float(facts.num_features), "model.amortisation": 0.1 * facts.num_features}
+            yield share, "the ELBO of an image grows with its pixels, and would drown the clusters"
 
 
 def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:

@@ -58,6 +58,7 @@ def fit_generative(
     recipe = replace(recipe, model=annotator_model(recipe.model, answers))
     settings, trainer = recipe.model, trainer or TrainerSettings()
     _check(settings.K, settings.likelihood, features)
+    _check_views(recipe, features)
     check_trainer(trainer)
     model = MODELS[name](
         settings,
@@ -109,6 +110,14 @@ def _check(num_clusters: int, likelihood: str, features: np.ndarray) -> None:
         raise UserError(f"model.K={num_clusters}: more clusters than the {len(features)} items")
     if likelihood != "gaussian" and not (features.min() >= 0 and features.max() <= 1):
         raise UserError(f"model.likelihood={likelihood}: expected features between 0 and 1; these are not")
+
+
+def _check_views(recipe: Recipe, features: np.ndarray) -> None:
+    kind = recipe.views.kind
+    if kind != "none" and recipe.model.preparation != "none":
+        raise UserError(f"views={kind}: prepared features are no images; use model.preparation=none or views=none")
+    if kind == "colour" and not (features.min() >= 0 and features.max() <= 1):
+        raise UserError(f"views={kind}: expected features between 0 and 1; these are not")
 
 
 @torch.no_grad()

@@ -5,6 +5,8 @@ labels. A link between an image and its view enters the model as an answer "same
 """
 
 import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -14,46 +16,73 @@ from torch.nn.functional import affine_grid, grid_sample
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.errors import UserError
 from semicrowd.inference.graph import PairGraph
+from semicrowd.models.colour import cropped, recoloured
 from semicrowd.settings.training import ViewSettings
 
 #: Log odds that an image and its view are of one kind.
 WEIGHT = 4.6
+#: Of the jitter of brightness, contrast and saturation, how far the hue turns, in rounds: a colour says more of a kind
+#: than its strength does (Chen et al. 2020, SimCLR, have the same share).
+HUE = 0.25
 
 
-class Views:
+class Views(ABC):
     """Views of a data set's images.
 
     Parameters
     ----------
     settings : how far an image may be moved
-    image_shape : (height, width)
+    image_shape : (height, width) or (colours, height, width)
 
     Raises
     ------
     UserError
-        For items that are no grey images.
+        For items that are no images of the kind that is moved so.
     """
 
+    #: Random numbers that make a view.
+    num_draws: ClassVar[int]
+    #: What can be moved so.
+    expected: ClassVar[str] = "images"
+
     def __init__(self, settings: ViewSettings, image_shape: tuple[int, ...] | None) -> None:
-        if image_shape is None or len(image_shape) != 2:
-            raise UserError(f"views={settings.kind}: these data are no grey images; use views=none")
-        self.settings, self.image_shape = settings, image_shape
+        if image_shape is None or not self.fits(image_shape):
+            raise UserError(f"views={settings.kind}: these data are no {self.expected}; use views=none")
+        self.settings = settings
+        self.image_shape = (*(image_shape[:-2] or (1,)), *image_shape[-2:])
+
+    @classmethod
+    def fits(cls, image_shape: tuple[int, ...]) -> bool:  # noqa: ARG003 - any image can be moved
+        """Whether images of this shape can be moved so."""
+        return True
 
     def of(
         self, features: Float[Tensor, "B D"], generator: torch.Generator, *, shared: bool = False
     ) -> Float[Tensor, "B D"]:
-        """Each image turned, sheared, scaled and moved; zero outside.
-
-        torchvision's transforms move all images of a batch by one draw, or one image after the other.
+        """A view of each image.
 
         Parameters
         ----------
         shared : by the same amounts for all images, in place of amounts of its own for each
         """
-        height, width = self.image_shape
-        settings = self.settings
-        drawn = torch.rand(1 if shared else len(features), 6, generator=generator, device=generator.device)
-        draws = (2 * drawn - 1).to(features.device).expand(len(features), 6)
+        drawn = torch.rand(1 if shared else len(features), self.num_draws, generator=generator, device=generator.device)
+        draws = drawn.to(features.device).expand(len(features), -1)
+        return self.moved(features.unflatten(1, self.image_shape), draws).flatten(1)
+
+    @abstractmethod
+    def moved(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
+        """Images moved as random numbers from 0 to 1 say."""
+
+
+class AffineViews(Views):
+    """Images turned, sheared, scaled and moved; zero outside."""
+
+    num_draws = 6
+
+    def moved(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B 6"]) -> Float[Tensor, "B C H W"]:
+        """By angle, shear, two zooms and two shifts."""
+        height, width = images.shape[-2:]
+        settings, draws = self.settings, 2 * draws - 1
         angle, shear = math.radians(settings.rotate) * draws[:, 0], math.radians(settings.shear) * draws[:, 1]
         zoom_x, zoom_y = (1 + settings.scale * draws[:, i] for i in (2, 3))
         cos, sin, slope = angle.cos(), angle.sin(), shear.tan()
@@ -63,14 +92,37 @@ class Views:
             (sin * zoom_x, (slope * sin + cos) * zoom_y, 2 * settings.shift / height * draws[:, 5]),
         )
         theta = torch.stack([torch.stack(row, 1) for row in rows], 1)
-        images = features.reshape(-1, 1, height, width)
         grid = affine_grid(theta, list(images.shape), align_corners=False)
-        return grid_sample(images, grid, align_corners=False).flatten(1)
+        return grid_sample(images, grid, align_corners=False)
+
+
+class ColourViews(Views):
+    """Images in three colours from 0 to 1, cropped, mirrored and in another light."""
+
+    num_draws = 7
+    expected = "images in three colours"
+
+    @classmethod
+    def fits(cls, image_shape: tuple[int, ...]) -> bool:
+        """Whether there are three colours."""
+        return len(image_shape) == 3 and image_shape[0] == 3
+
+    def moved(self, images: Float[Tensor, "B 3 H W"], draws: Float[Tensor, "B 7"]) -> Float[Tensor, "B 3 H W"]:
+        """By two shifts, a mirror, and factors of brightness, contrast, saturation and a turn of the hue."""
+        settings = self.settings
+        down, right = ((draws[:, i] * (2 * settings.crop + 1)).long() - settings.crop for i in (0, 1))
+        seen = cropped(images, down, right, draws[:, 2] < settings.flip)
+        brightness, contrast, saturation, hue = (settings.jitter * (2 * draws[:, 3:] - 1)).unbind(1)
+        return recoloured(seen, 1 + brightness, 1 + contrast, 1 + saturation, HUE * hue)
+
+
+#: By views.kind.
+KINDS: dict[str, type[Views]] = {"affine": AffineViews, "colour": ColourViews}
 
 
 def build_views(settings: ViewSettings, image_shape: tuple[int, ...] | None) -> Views | None:
     """The views that the settings ask for; see :class:`Views` for errors."""
-    return None if settings.kind == "none" else Views(settings, image_shape)
+    return None if settings.kind == "none" else KINDS[settings.kind](settings, image_shape)
 
 
 def graph_with_views(num_items: int, weight: Float[Tensor, "R Q"], answers: RelationalBatch | None) -> PairGraph:

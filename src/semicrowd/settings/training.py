@@ -43,11 +43,20 @@ class ViewSettings(Settings):
 
     group = "views"
 
-    kind: str = setting("none", "none | affine", choice("none", "affine"))
-    rotate: float = setting(12.0, "degrees, drawn from minus to plus this", number(0, 180))
-    shear: float = setting(20.0, "degrees", number(0, 89))
-    scale: float = setting(0.1, "fraction", number(0, 0.99))
-    shift: float = setting(2.0, "pixels", number(0))
+    kind: str = setting(
+        "none", "none | affine (turned, sheared, scaled, moved) | colour (cropped, mirrored, in another light)",
+        choice("none", "affine", "colour"),
+    )
+    rotate: float = setting(12.0, "degrees, drawn from minus to plus this; affine", number(0, 180))
+    shear: float = setting(20.0, "degrees; affine", number(0, 89))
+    scale: float = setting(0.1, "fraction; affine", number(0, 0.99))
+    shift: float = setting(2.0, "pixels; affine", number(0))
+    crop: int = setting(4, "whole pixels down and to the right, from minus to plus this; colour", whole(0, 100_000))
+    flip: float = setting(0.5, "share of views whose left and right change places; colour", number(0, 1))
+    jitter: float = setting(
+        0.4, "brightness, contrast, saturation: times 1 minus to plus this; the hue turned by a quarter of it; colour",
+        number(0, 1),
+    )
 
 
 @dataclass(frozen=True)

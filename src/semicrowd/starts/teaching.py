@@ -24,12 +24,17 @@ NOISE = 0.2
 def teach_classifier(
     model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, say: Say
 ) -> None:
-    """Epochs of Adam on the cross-entropy of SCDC's q(z | o) to clusters, [R, N] int or probabilities [R, N, K]."""
+    """Epochs of Adam on the cross-entropy of SCDC's q(z | o) to clusters, [R, N] int or probabilities [R, N, K].
+
+    A q(z | o) that is held from then on never hears of views in training, so it learns of a view of each item here.
+    """
     optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
-    target = target.to(data.device)
+    target, views = target.to(data.device), data.views if settings.hold else None
     for epoch in range(settings.teach_epochs):
+        noise = torch_stream(data.seed, "classifier/views", epoch, device=data.device)
         for items in shuffled(data, "classifier/order", epoch, whole=False):
-            log_q = model.classify(data.features[items])
+            features = data.features[items]
+            log_q = model.classify(features if views is None else views.of(features, noise))
             optimizer.zero_grad()
             _cross_entropy(log_q, target[:, items]).backward()
             optimizer.step()
