@@ -10,7 +10,7 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import FEW_ANSWERS, MANY_ITEMS, baseline, recipe
+from semicrowd.defaults.rule import FEW_ANSWERS, baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
