@@ -113,7 +113,7 @@ def test_settings_that_make_no_sense_are_named() -> None:
 
 @pytest.mark.parametrize("name", ["scdc", "bayes"])
 def test_the_paper_s_protocol_on_faces_starts_cold(name: str) -> None:
-    facts = Facts(624, 960, (30, 32), True, num_answers=1000, num_annotated=100, data="face", num_classes=4)
+    facts = Facts(624, 20, num_answers=1000, num_annotated=100, data="face", num_classes=4)
     assert recipe(name, {}, facts).start.kind == "portfolio"
     paper = recipe(name, {}, facts, "paper")
     assert (paper.start.kind, paper.training.epochs, paper.training.batch_size) == ("cold", 20, 10)

@@ -15,14 +15,14 @@ REPORTS = Path("reports")
 
 
 def find_papers() -> list[Paper]:
-    """The papers that have a folder in ``papers/``: its package says ``TITLE`` and ``EXHIBITS``.
+    """The papers that have a folder in ``papers/``: its package says ``TITLE``, ``EXHIBITS`` and ``VERIFIED``.
 
     Those with the most tables and figures come first, then by name.
     """
     found = []
     for folder in iter_modules(papers.__path__):
         package = import_module(f"{papers.__name__}.{folder.name}")
-        found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS))
+        found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS, package.VERIFIED))
     return sorted(found, key=lambda paper: (-len(paper.exhibits), paper.key))
 
 

@@ -107,11 +107,13 @@ class Paper:
     Attributes
     ----------
     key : name of its folder
+    verified : a cheap experiment, of which ``make verify`` runs a recorded run again
     """
 
     key: str
     title: str
     exhibits: tuple[Exhibit, ...]
+    verified: str = ""
 
     def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
         """The result of every table and figure."""

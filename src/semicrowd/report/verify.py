@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from semicrowd.errors import UserError, without_traceback
+from semicrowd.report.build import find_papers
 from semicrowd.report.collect import read_json
 from semicrowd.report.record import processor, run_again
 from semicrowd.report.recorded import FOLDER, RecordedRun, read
 
-#: A cheap experiment of each paper.
-VERIFIED = ("pinwheel_two_coin", "bnp_chains_dpm", "deep_moons_dpm", "crowd_iris_slpd")
 #: Another kind of processor rounds differently, and a fit can end elsewhere: so far scores may then be apart.
 TOLERANCE = 0.03
 #: Metrics that say how long it took.
@@ -54,15 +53,16 @@ def main(arguments: list[str] | None = None) -> int:
         description="Run recorded runs again, the cheapest of each experiment: on the kind of processor that it was "
         f"recorded on every number has to be the same, elsewhere scores within {TOLERANCE}.",
     )
-    parser.add_argument("--experiments", nargs="+", default=VERIFIED, help="default: %(default)s")
+    parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    recorded = read(options.folder)
-    for name in options.experiments:
+    recorded, papers = read(options.folder), find_papers()
+    names = options.experiments or [paper.verified for paper in papers]
+    for name in names:
         if name not in recorded:
             raise UserError(f"{name}: not recorded; {options.folder} has {', '.join(recorded) or 'nothing'}")
     table, failed = Table("experiment", "seed", "recorded", "test or train NMI", "now", title="recorded, run again"), 0
-    for name in options.experiments:
+    for name in names:
         one = cheapest(recorded[name])
         with tempfile.TemporaryDirectory() as folder:
             code = run_again(one.arguments, Path(folder) / "run")

@@ -17,6 +17,7 @@ from semicrowd.report.cells import PaperValue
 from semicrowd.report.exhibits import Exhibit, Result
 
 TITLE = "A new paper"
+VERIFIED = "pinwheel_two_coin"
 EXHIBITS = (
     Exhibit("table-1", "Table 1", "what it shows", fill=lambda exhibit, collected, folder: Result(text="it is there")),
     Exhibit("table-2", "Table 2", "what nobody has done", values=(PaperValue("row", "nmi", 0.25),)),

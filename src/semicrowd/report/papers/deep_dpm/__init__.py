@@ -15,6 +15,7 @@ from semicrowd.report.papers.deep_dpm import (
 from semicrowd.report.protocol import Protocol
 
 TITLE = "Li, Li, Jiang & Xia 2022: Deep Dirichlet process mixture models"
+VERIFIED = "deep_moons_dpm"
 EXHIBITS = (
     Exhibit(
         "figure-1", "Fig. 1", "two synthetic sets: latent space while DDPM trains, final clusters",

@@ -12,6 +12,7 @@ from semicrowd.report.papers.discriminative_bnp import (
 )
 
 TITLE = "Nguyen, Phung, Le & Bui 2017: Discriminative Bayesian nonparametric clustering"
+VERIFIED = "bnp_chains_dpm"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical models of DDPM and DIH", computed=False),
     Exhibit(

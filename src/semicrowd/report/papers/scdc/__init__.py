@@ -6,6 +6,7 @@ from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.papers.scdc import figure2, figure3, figure4a, figure4b, figure5, paper_values, protocols, table1
 
 TITLE = "Luo, Tian, Shi, Zhu & Zhang 2018: Semi-crowdsourced clustering with deep generative models"
+VERIFIED = "pinwheel_two_coin"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical model of SCDC", computed=False),
     Exhibit(

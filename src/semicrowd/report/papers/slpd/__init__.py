@@ -7,6 +7,7 @@ from semicrowd.report.papers.slpd import crowd, figure2, paper_values, tables
 from semicrowd.report.protocol import Protocol
 
 TITLE = "Li, Ying & Campbell 2009: A variational approach to semi-supervised clustering"
+VERIFIED = "crowd_iris_slpd"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical model of SLPD", computed=False),
     # Sizes of what goes in: beside ours, but no result.
