@@ -9,9 +9,12 @@ from scipy.stats import entropy
 from tests.models.test_kinds_by_views import SIZE, strokes
 from tests.small_fits import SmallFit, small_fit
 
+from semicrowd.crowd.simulate import two_coin
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.agreement import disagreement, learn_agreement
+from semicrowd.starts.agreement import disagreement, learn_agreement, surprise
 from semicrowd.starts.teaching import teach_classifier
+
+OF_START: dict[str, Any] = {"kind": "cells", "epochs": 0, "teach_epochs": 15, "learning_rate": 0.003}
 
 
 def test_disagreement_is_what_numpy_and_scipy_make_of_it() -> None:
@@ -25,33 +28,63 @@ def test_disagreement_is_what_numpy_and_scipy_make_of_it() -> None:
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("soft", [False, True])
-def test_images_that_the_clusters_misplace_come_back_to_their_kind(soft: bool) -> None:
-    """Of the bars those that are turned the furthest one way, 15 of 100, are given to the crosses."""
+def misplaced_bars(share: float, answers: bool) -> tuple[SmallFit[Any], np.ndarray, np.ndarray]:
+    """A fit, the kinds, and clusters in which so many of the bars, those turned the furthest one way, are crosses."""
     data = strokes(900, np.random.default_rng(0))
     labels = data.labels
     assert labels is not None
     pixels = data.features.reshape(-1, SIZE, SIZE)
     y, x = np.mgrid[:SIZE, :SIZE] - (SIZE - 1) / 2
-    lean = (pixels * x * y).sum((1, 2))
-    wrong = labels.copy()
-    bars = labels == 0
-    wrong[bars & (lean > np.quantile(lean[bars], 0.85))] = 2
-    settings: dict[str, Any] = {"kind": "cells", "epochs": 0, "teach_epochs": 15, "learning_rate": 0.003}
+    lean, bars = (pixels * x * y).sum((1, 2)), labels == 0
+    clusters = labels.copy()
+    clusters[bars & (lean > np.quantile(lean[bars], 1 - share))] = 2
+    drawn = dict(num_annotators=5, pairs_per_annotator=200, num_annotated=90, sensitivity=0.9, specificity=0.9)
+    crowd = two_coin(labels, np.random.default_rng(1), **drawn) if answers else None
     fit: SmallFit[Any] = small_fit(
-        "scdc", data.features, None, batch_size=50, K=5, hidden=(60,), likelihood="bernoulli", start=settings,
+        "scdc", data.features, crowd, batch_size=50, K=5, hidden=(60,), likelihood="bernoulli", start=OF_START,
         views={"kind": "affine", "rotate": 20.0}, image_shape=(SIZE, SIZE),
     )  # fmt: skip
-    given = torch.from_numpy(wrong)[None]
-    target = torch.nn.functional.one_hot(given, 5).float() if soft else given
-    start = StartSettings(**settings, agree_epochs=30)
+    return fit, labels, clusters
+
+
+def accuracy_before_and_after(fit: SmallFit[Any], labels: np.ndarray, target: torch.Tensor) -> tuple[float, float]:
+    """Of q(z | o), when it has been taught the clusters, and when views agree."""
+    start = StartSettings(**OF_START, agree_epochs=30)
     teach_classifier(fit.model, fit.data, start, target, lambda _: None)
     before = (fit.clusters() == labels).mean()
     assert fit.data.views is not None
     learn_agreement(fit.model, fit.data, fit.data.views, start, target, lambda _: None)
-    after = (fit.clusters() == labels).mean()
+    return float(before), float((fit.clusters() == labels).mean())
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_images_that_the_clusters_misplace_come_back_to_their_kind(soft: bool) -> None:
+    fit, labels, clusters = misplaced_bars(0.15, answers=False)
+    given = torch.from_numpy(clusters)[None]
+    target = torch.nn.functional.one_hot(given, 5).float() if soft else given
+    before, after = accuracy_before_and_after(fit, labels, target)
     assert before < 0.97
     assert after > before + 0.02
+
+
+def test_answers_bring_back_what_views_alone_do_not() -> None:
+    """Half of the bars are crosses; a tenth of the images have answers."""
+    fit, labels, clusters = misplaced_bars(0.5, answers=False)
+    _, alone = accuracy_before_and_after(fit, labels, torch.from_numpy(clusters)[None])
+    fit, labels, clusters = misplaced_bars(0.5, answers=True)
+    _, told = accuracy_before_and_after(fit, labels, torch.from_numpy(clusters)[None])
+    assert alone < 0.9
+    assert told > alone + 0.05
+
+
+def test_surprise_is_a_cross_entropy_of_the_items_that_have_answers() -> None:
+    rng = np.random.default_rng(0)
+    q, told = rng.dirichlet(np.ones(4), (2, 6)), rng.dirichlet(np.ones(4), (2, 3))
+    told[:, 1] = 0  # no answers
+    found = surprise(torch.from_numpy(q).log(), torch.from_numpy(told))
+    for r in range(2):
+        of_items = [entropy(told[r, i]) + entropy(told[r, i], q[r, i + 3 * view]) for i in (0, 2) for view in (0, 1)]
+        assert found[r].item() == pytest.approx(sum(of_items) / 2 / 3)
 
 
 def test_restarts_do_not_see_each_other() -> None:

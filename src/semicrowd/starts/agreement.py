@@ -1,8 +1,9 @@
 """q(z | o) of SCDC learns to say the same of two views of an image, from the clusters that it has been taught.
 
 Clusters of latent means cut a few per cent of images off their kind; a network that is taught these learns the cuts.
-What moves an image does not change its kind, and where views lead from one side of a cut to the other it gives way.
-Invariant and decided outputs that keep their shares: information maximising self-augmented training (Hu et al. 2017).
+What moves an image does not change its kind, and where views lead from one side of a cut to the other it gives way;
+so it does where the answers about some images say that it is wrong. Invariant and decided outputs that keep their
+shares: information maximising self-augmented training (Hu et al. 2017).
 """
 
 import math
@@ -28,14 +29,19 @@ def learn_agreement(
 ) -> None:
     """``agree_epochs`` epochs of Adam on :func:`disagreement`, the learning rate falling along a cosine.
 
+    Beside it stands, with answers, the mean of :func:`surprise` over the items that have some: as many nats for all of
+    them as for the agreement of all items, else a few annotated ones would not be heard.
+
     Parameters
     ----------
     target : clusters [R, N] or probabilities [R, N, K], whose shares are kept
     """
     optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
+    annotated = 0 if data.annotations is None else len(data.annotations.annotated)
     shares = _shares(target, model.num_clusters).to(data.device)
     for epoch in range(settings.agree_epochs):
         noise = torch_stream(data.seed, "agreement/noise", epoch, device=data.device)
+        told = _told(model, data)
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "agreement/order", epoch)
         for step, items in enumerate(batches):
             done = (epoch + step / len(batches)) / settings.agree_epochs
@@ -44,7 +50,10 @@ def learn_agreement(
                 group["lr"] = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
             features = data.features[items]
             both = torch.cat([views.of(features, noise), views.of(features, noise)])
-            loss = disagreement(model.classifier(both), shares)
+            log_q = model.classifier(both)
+            loss = disagreement(log_q, shares)
+            if told is not None:
+                loss = loss + data.num_items / annotated * surprise(log_q, told[:, items])
             optimizer.zero_grad()
             loss.sum().backward()
             optimizer.step()
@@ -66,6 +75,28 @@ def disagreement(log_q: Float[Tensor, "R b K"], shares: Float[Tensor, "R K"]) ->
     apart = -torch.logsumexp(one + other, -1).mean(1)
     mean = log_q.exp().mean(1)
     return apart + (mean * (mean.clamp(min=1e-8).log() - shares.log())).sum(-1)
+
+
+def _told(model: SCDC, data: TrainingData) -> Float[Tensor, "R N K"] | None:
+    """q(z) of the items that have answers, by these and by q(z | o) as it is; 0 in the rows of all others."""
+    if data.annotations is None:
+        return None
+    found = model.annotated_posterior(data.features, data.annotations).probabilities.to(data.device)
+    told = found.new_zeros(len(found), data.num_items, model.num_clusters)
+    told[:, torch.from_numpy(data.annotations.annotated).to(data.device)] = found
+    return told
+
+
+def surprise(log_q: Float[Tensor, "R b K"], told: Float[Tensor, "R B K"]) -> Float[Tensor, "R"]:
+    """Cross-entropy of both views' q(z | o) to q(z) given the answers, on average of all items.
+
+    Parameters
+    ----------
+    log_q : ln q(z | o) of one view of each item, then of another
+    told : q(z) given the answers; 0 in the rows of items without any
+    """
+    one, other = log_q.chunk(2, 1)
+    return -(told * (one + other) / 2).sum(-1).mean(1)
 
 
 def _shares(target: Tensor, num_clusters: int) -> Float[Tensor, "R K"]:
