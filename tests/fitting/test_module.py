@@ -49,6 +49,21 @@ def test_step_sizes_fall_along_a_cosine(build: Build, monkeypatch: pytest.Monkey
             schedule.step()
 
 
+@pytest.mark.parametrize(("num_items", "momentum"), [(200, 0.9), (2000, 0.9)])
+def test_the_released_step_is_what_steps_with_momentum_come_to(num_items: int, momentum: float) -> None:
+    """A constant gradient, by the optimizer of torch that the authors' code has by hand."""
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=10 / num_items, momentum=momentum)
+    for _ in range(200):
+        before = parameter.item()
+        parameter.grad = -torch.ones(1)
+        optimizer.step()
+    expected = parameter.item() - before
+    assert BayesSettings(step_size="released").first_step(num_items) == pytest.approx(expected, rel=1e-4)
+    assert BayesSettings(step_size=0.3).first_step(num_items) == 0.3
+    assert BayesSettings(step_size="released").first_step(50) == 1
+
+
 @BOTH
 def test_evaluation_does_not_depend_on_the_size_of_its_pieces(
     build: Build, monkeypatch: pytest.MonkeyPatch, name: str
@@ -113,7 +128,7 @@ def test_without_answers_there_are_no_annotators(build: Build, name: str) -> Non
         ({"K": 1}, "model.K=1: expected a whole number from 2"),
         ({"natural_gradient": "none"}, "model.natural_gradient=none: expected svi or full"),
         ({"likelihood": "poisson"}, "model.likelihood=poisson: expected gaussian or bernoulli"),
-        ({"step_size": 1.5}, "model.step_size=1.5: expected a number above 0 and at most 1"),
+        ({"step_size": 1.5}, "model.step_size=1.5: expected a number above 0 and at most 1 or released"),
         ({"sampler": "cliques"}, "model.sampler=cliques: expected auto or pairs or tasks or nodes"),
     ],
 )

@@ -78,7 +78,7 @@ class ClusteringModule(pl.LightningModule):
         else:
             of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
         groups, scale = model.globals.parameter_groups(), float(self.data.num_items)
-        return [of_networks, NaturalGradient(groups, settings.step_size, scale)]
+        return [of_networks, NaturalGradient(groups, settings.first_step(self.data.num_items), scale)]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """What the start has chosen, as plain values: a fit that goes on has no start."""

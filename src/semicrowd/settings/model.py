@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from semicrowd.settings.fields import Settings, choice, each, flag, number, setting, whole
+from semicrowd.settings.fields import Settings, choice, each, either, flag, number, setting, whole
 
 _WIDTHS = each(whole(1, 100_000), "[40, 40]", least=1)
 _SHARE = number(above=0, high=1)
+#: Over N items: the first step of the authors' code, 10 / N, times ten, as momentum of .9 makes of it in the long run.
+RELEASED_STEP = 100
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,10 @@ class BayesSettings(GenerativeSettings):
         choice("empirical", "fixed"),
     )
     natural_gradient: str = setting("svi", "svi | full (with the second term of eq. 17)", choice("svi", "full"))
-    step_size: float = setting(0.1, "ρ of the natural gradient's step, at first", _SHARE)
+    step_size: float | str = setting(
+        0.1, "ρ of the natural gradient's step, at first; released: 100 / N, at most 1, which the authors' steps of "
+        "10 / N with momentum .9 amount to", either(_SHARE, choice("released")),
+    )
     optimizer: str = setting(
         "adam", "of the networks: adam | momentum (gradient steps with momentum .9)", choice("adam", "momentum")
     )
@@ -101,6 +106,10 @@ class BayesSettings(GenerativeSettings):
     )
     max_sweeps: int = setting(10, "of message passing in a step (eqs. 12 and 14)", whole(1, 100_000))
     merge_every: int = setting(50, "epochs between rounds of merges, accepted by the ELBO; 0: none", whole(0))
+
+    def first_step(self, num_items: int) -> float:
+        """ρ of the first step, a number whichever way it was given."""
+        return min(1.0, RELEASED_STEP / num_items) if isinstance(self.step_size, str) else self.step_size
 
 
 @dataclass(frozen=True)
