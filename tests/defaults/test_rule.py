@@ -133,6 +133,7 @@ def test_tables_of_some_hundred_or_thousand_items_share_one_rule(method: str, fa
         assert found.start.kind == ("portfolio" if one.num_answers else "features")
         steps = found.start.teach_epochs * one.num_items / 100
         assert method == "bayes" or (steps >= 1000 and found.start.hold)
+        assert not recipe(method, {"start.kind": "cold"}, one).start.hold  # there is nothing to keep
 
 
 @pytest.mark.parametrize("method", ["bayes", "scdc"])

@@ -94,9 +94,9 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
         yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
     else:
         yield {"start.kind": "features"}, "no answers: latent means say less than the features"
-    if not bayes:
+    if not bayes and given.get("start.kind") != "cold":
         yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
-    elif facts.num_answers:
+    elif bayes and facts.num_answers:
         yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
         if given.get("nets.kind", "mlp") != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
             share = {"start.teach_weight": float(facts.num_features), "model.amortisation": 0.1 * facts.num_features}
