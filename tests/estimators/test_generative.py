@@ -12,6 +12,9 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.run.composition import composed
+from semicrowd.run.inputs import resolve_on_data
+from semicrowd.settings.fields import described, plain
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -73,3 +76,19 @@ def test_clusters_generate_items_as_they_came(quick: Callable[..., CrowdClustere
     low, high = (features * scale + 5).min(0), (features * scale + 5).max(0)
     assert ((drawn > low - (high - low)) & (drawn < high + (high - low))).all()
     assert model.cluster_weights_.sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bayes", "scdc"])
+def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str) -> None:
+    """Every setting of the fit, on the pinwheel, of which the paper says more than of other tables."""
+    overrides = ["data=pinwheel", f"model={name}", "annotations=none", "protocol=paper", "epochs=1", "seed=0"]
+    resolved, data, _ = resolve_on_data(composed(overrides))
+    content = resolved.content
+    model = ESTIMATORS[name](protocol="paper", data="pinwheel", epochs=1, image_shape=data.image_shape)
+    recipe = model.fit(data.features).recipe_
+    for group in ("model", "start", "views", "nets"):
+        found = getattr(recipe, group)
+        for one in described(type(found)):
+            assert plain(getattr(found, one.name)) == content[group][one.name], one.name
+    assert (recipe.training.batch_size, recipe.training.restarts) == (content["batch_size"], content["restarts"])
+    assert recipe.training.batch_size == 50

@@ -19,6 +19,8 @@ from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSet
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
+#: Data of which the SCDC paper states settings of their own.
+PAPER_DATA = ("pinwheel", "face", "mnist")
 #: Of more items in a table fewer passes do, in proportion.
 MANY_ITEMS = 10_000
 #: Images that the passes over grey images are stated of; their batch.

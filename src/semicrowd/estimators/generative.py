@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import recipe
+from semicrowd.defaults.rule import PAPER_DATA, recipe
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import checked_answers
@@ -49,6 +49,10 @@ class GenerativeParameters(Parameters):
     epochs: int | None = setting(None, f"0: the start alone. {_BY_RULE}", whole(0), optional=True)
     batch_size: int | None = setting(None, f"items without answers in a step. {_BY_RULE}", whole(1), optional=True)
     protocol: str = setting("semicrowd", "semicrowd | paper", choice("semicrowd", "paper"))
+    data: str | None = setting(
+        None, "protocol=paper: X is the paper's pinwheel, face or mnist, whose settings count as on the command line",
+        choice(*PAPER_DATA), optional=True,
+    )  # fmt: skip
     image_shape: tuple[int, ...] | None = setting(
         None, "(height, width) or (colours, height, width) where a row of X is an image",
         each(whole(1), "(28, 28)", least=2), optional=True,
@@ -81,7 +85,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         parameters = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
         given = {"restarts": self.restarts, **(self.settings or {})}
         given |= {name: value for name, value in parameters.items() if value is not None}
-        facts = Facts.of(features, answers, self.image_shape)
+        facts = Facts.of(features, answers, self.image_shape, self.data)
         self.recipe_ = recipe(self.name, given, facts, self.protocol)
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
         items = prepared(self.preparation_, features)
