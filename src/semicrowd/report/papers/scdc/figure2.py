@@ -51,7 +51,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "and 980 answers of 20 annotators (sensitivity and specificity .9) about 100 of the items; panel d shows "
             "these 100 with their answers. No run sees a label. Nothing is set for the pinwheel but the restarts, but "
             "it is one of the data sets on which the rule of protocol semicrowd was made, with their labels in sight; "
-            "seeds 30 to 39 were looked at once, when the rule stood (docs/BENCHMARKS.md)."
+            "seeds 30 to 39 were looked at once (docs/BENCHMARKS.md), before the present rule for noise and confusions."
         ),
         images=(Image(IMAGE, f"Pinwheel: {'; '.join(panel.title for panel in panels)}."),) if panels else (),
         commands=collected.commands_of(WITHOUT, WITH, CLASSIFIERS),
