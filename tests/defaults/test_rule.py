@@ -74,7 +74,7 @@ def test_mnist_with_answers(facts: Facts) -> None:
         BayesSettings(**PIXELS, **OF_BAYES), NetSettings(**given), StartSettings(**OF_START, teach_epochs=50),
         ViewSettings(), TrainingSettings(epochs=8),
     )  # fmt: skip
-    assert recipe("scdc", {}, facts) == Recipe(
+    assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
         SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
         NetSettings(**given), StartSettings(**OF_START | ALONE, teach_epochs=2), ViewSettings("affine"),
         TrainingSettings(epochs=6),
@@ -103,7 +103,7 @@ def test_mnist_with_few_answers_or_none(one: Facts) -> None:
     model = replace(bayes.model, amortisation=100.0, sample_size=of_tasks)
     conv = replace(bayes, model=model, nets=NetSettings("conv", "auto"))
     assert recipe("bayes", {"nets.kind": "conv"}, facts) == conv
-    assert recipe("scdc", {}, facts) == Recipe(
+    assert recipe("scdc", {"nets.kind": "mlp"}, facts) == Recipe(
         SCDCSettings(**PIXELS, drop_mass=0.01, answers="confusions" if facts.num_tasks else "two_coin"),
         NetSettings(precision="auto"),
         StartSettings(**OF_START | ALONE, teach_epochs=2), views, TrainingSettings(epochs=6),
@@ -112,7 +112,8 @@ def test_mnist_with_few_answers_or_none(one: Facts) -> None:
 
 @pytest.mark.parametrize("facts", [MNIST, without_answers(MNIST), FEW], ids=["answers", "none", "few tasks"])
 def test_scdcs_convolutions_learn_from_views_and_keep_it(facts: Facts) -> None:
-    mlp, conv = recipe("scdc", {}, facts), recipe("scdc", {"nets.kind": "conv"}, facts)
+    mlp, conv = (recipe("scdc", {"nets.kind": kind}, facts) for kind in ("mlp", "conv"))
+    assert recipe("scdc", {}, facts) == conv
     assert conv.start == replace(mlp.start, agree_epochs=10, hold=True)
     assert (conv.model, conv.views) == (mlp.model, mlp.views)
     assert conv.training == replace(mlp.training, epochs=3)

@@ -79,13 +79,14 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
 
 def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """The best inference found here for the paper's models (docs/DEFAULTS.md)."""
-    bayes, kind = method == "bayes", given.get("nets.kind", "mlp")
+    bayes = method == "bayes"
+    grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
+    kind = given.get("nets.kind", "conv" if grey and not bayes else "mlp")
     yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
     if facts.num_tasks and not bayes:
         yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
-    grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
     if grey and kind != "resnet":
-        yield from _grey_images(bayes, given, facts)
+        yield from _grey_images(bayes, {**given, "nets.kind": kind}, facts)
         return
     yield from _tables(bayes, facts.num_items)
     if kind == "mlp":
@@ -142,7 +143,7 @@ def _seen(given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
 def _grey_images(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """Grey images with values from 0 to 1, of any number and size: as many steps as MNIST's 60,000 images need."""
     assert facts.image_shape is not None
-    conv, few = given.get("nets.kind") == "conv", facts.num_answers <= FEW_ANSWERS
+    conv, few = given["nets.kind"] == "conv", facts.num_answers <= FEW_ANSWERS
 
     def passes(of_mnist: int) -> int:
         """Epochs, of which fewer images need more; one of less than a batch is a step all the same."""
@@ -163,6 +164,8 @@ def _grey_images(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterato
     else:
         yield {"model.drop_mass": 0.01}, ".01 nats an item below the exact sum, with 1.4 clusters evaluated"
         yield {"start.teach_epochs": passes(2)}, "q(z | o) has learned the start by then"
+        if conv:
+            yield {"nets.kind": "conv"}, "convolutions learn more from views than networks of all pixels, as fast"
     if bayes and conv:
         wide = {"batch_size": 64, "start.epochs": passes(4), "model.amortisation": 100.0, "views.kind": "affine"}
         yield wide, "convolutions: with as many views, which they learn from"
