@@ -8,4 +8,4 @@ import sys
 from semicrowd.report.build import main
 
 if __name__ == "__main__":
-    main(["--collect", *sys.argv[1:]])
+    sys.exit(main(["--collect", *sys.argv[1:]]))

@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.simulate import two_coin
+from semicrowd.crowd.simulate import tasks, two_coin
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
@@ -54,12 +54,28 @@ def test_answers_about_new_items(quick: Callable[..., CrowdClusterer], problem: 
         model.predict(features, np.array(strangers))
 
 
+@pytest.mark.parametrize(("name", "answers"), [("scdc", "confusions"), ("bayes", "placements")])
+def test_pairs_about_new_items_of_a_fit_on_tasks(quick: Callable[..., CrowdClusterer], name: str, answers: str) -> None:
+    """Ten right answers take an item that lies halfway to the cluster of its partners."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    centres = 6 * np.eye(3)
+    groups = tasks(labels, rng, num_annotators=3, num_tasks=20, task_size=10, num_annotated=60, sensitivity=0.95,
+                   specificity=0.95)  # fmt: skip
+    model = quick(name, settings={"model.answers": answers}).fit(centres[labels] + rng.normal(size=(90, 3)), groups)
+    new = np.concatenate([centres.repeat(5, 0), [(centres[0] + centres[1]) / 2] * 2])
+    pairs = [[15, one, worker, 1] for one in range(5) for worker in range(2)]
+    pairs += [[16, one, worker, 1] for one in range(5, 10) for worker in range(2)]
+    alone, told = model.predict(new), model.predict(new, np.array(pairs))
+    assert (told[15], told[16]) == (alone[0], alone[5])
+
+
 def test_what_a_fit_asks_of_views_its_prediction_asks_too(quick: Callable[..., CrowdClusterer]) -> None:
     i = np.arange(0, 20, 2)
     pairs = PairAnnotations.from_arrays(i, i + 1, 0 * i, i // 2 % 2, num_items=60)
     images = np.random.default_rng(4).random((60, 36)).astype(np.float32)
     settings = {"start.epochs": 5, "start.teach_epochs": 5, "start.kind": "cells", "model.hidden": (8,),
-                "model.preparation": "none", "views.kind": "affine"}  # fmt: skip
+                "model.preparation": "none", "views.kind": "affine", "nets.kind": "mlp"}  # fmt: skip
     model = quick("scdc", image_shape=(6, 6), settings=settings).fit(images, pairs)
     known = model.result_.final.kinds[pairs.annotated]
     np.testing.assert_allclose(model.predict_proba(images, pairs)[pairs.annotated], known, atol=1e-6)

@@ -16,6 +16,7 @@ from semicrowd.report.experiments import cells_of_experiment, metric
 from semicrowd.report.runs import Collected, Run
 
 ROOT = Path(__file__).parents[2]
+COMMIT = "c0ffee0000"
 PROFILE = """
 profile: laptop
 groups: {some: {seeds: [0, 1], experiments: [quick]}}
@@ -33,7 +34,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (profiles / "laptop.yaml").write_text(PROFILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(record, "profile_plan", partial(profile_plan, profiles=profiles))
-    monkeypatch.setattr(record, "revision", lambda: {"commit": "c0ffee0000", "dirty": False})
+    monkeypatch.setattr(record, "revision", lambda: {"commit": COMMIT, "dirty": False})
+    run_again = record.run_again
+
+    def committed(given: list[str], directory: Path) -> int:
+        """A run that has found no change, whatever there is while tests run."""
+        code = run_again(given, directory)
+        provenance = directory / "provenance.json"
+        content = json.loads(provenance.read_text()) | {"git_commit": COMMIT, "git_dirty": False}
+        provenance.write_text(json.dumps(content))
+        return code
+
+    monkeypatch.setattr(record, "run_again", committed)
     return tmp_path
 
 
@@ -45,6 +57,7 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
     for one in kept:
         assert one.run.metrics == json.loads((project / one.run.directory / "metrics.json").read_text())
         assert one.data_hashes
+        assert one.commit == COMMIT
         assert one.processor == record.processor()
         assert "model=kmeans" in one.arguments
     before = path.read_text()
@@ -64,19 +77,46 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
 def test_what_no_commit_has_is_not_recorded(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(record, "revision", lambda: {"commit": "c0ffee0000", "dirty": True})
+    monkeypatch.setattr(record, "revision", lambda: {"commit": COMMIT, "dirty": True})
     assert record.main(["quick"]) == 2
     assert "commit first" in capsys.readouterr().err
     assert not (project / "recorded").exists()
 
 
+def test_what_began_with_other_code_is_not_recorded(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["quick"]) == 0
+    (path,) = project.glob("runs/recorded/*/quick/seed-1/provenance.json")
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"git_dirty": True}))
+    assert record.main(["quick"]) == 2
+    assert "the code was changed" in capsys.readouterr().err
+
+
+def test_seeds_that_are_none_are_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["quick", "--seeds", "3-1"]) == 2
+    assert "quick: no run of these seeds; it has 0-1" in capsys.readouterr().err
+
+
+def test_another_package_may_round_differently(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main(["quick", "--seeds", "0"]) == 0
+    path = project / "recorded/runs/quick.json"
+    content = json.loads(path.read_text())
+    (one,) = content["runs"]
+    one["versions"]["scikit-learn"] = "0.1"
+    for change, code in ((0.01, 0), (0.2, 1)):
+        one["run"]["metrics"]["train/nmi"] -= change
+        path.write_text(json.dumps(content))
+        assert verify.main(["--experiments", "quick"]) == code
+    assert "recorded with scikit-learn 0.1, now" in capsys.readouterr().err
+
+
 def test_times_differ_and_other_processors_round_differently() -> None:
     before = {"train/nmi": 0.9, "clusters/used": 5.0, "seconds/fit": 3.0}
-    assert not verify.differences(before, before | {"seconds/fit": 9.0}, same_processor=True)
-    assert verify.differences(before, before | {"clusters/used": 6.0}, same_processor=True)
-    assert not verify.differences(before, before | {"train/nmi": 0.91, "clusters/used": 6.0}, same_processor=False)
-    assert verify.differences(before, before | {"train/nmi": 0.8}, same_processor=False)
-    assert verify.differences(before, {}, same_processor=False)
+    assert not verify.differences(before, before | {"seconds/fit": 9.0}, same_machine=True)
+    assert verify.differences(before, before | {"clusters/used": 6.0}, same_machine=True)
+    assert not verify.differences(before, before | {"train/nmi": 0.91, "clusters/used": 6.0}, same_machine=False)
+    assert verify.differences(before, before | {"train/nmi": 0.8}, same_machine=False)
+    assert verify.differences(before, {}, same_machine=False)
 
 
 def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:

@@ -27,7 +27,7 @@ from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 
-_BY_RULE = "None: by the rule (docs/DEVIATIONS.md)"
+_BY_RULE = "None: by the rule (docs/DEFAULTS.md)"
 
 
 def _mapping(value: Any) -> str | None:
@@ -144,14 +144,18 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         return self.model_.cluster_weights()[self.result_.best].numpy()
 
     def _as_known(self, answers: PairAnnotations) -> PairAnnotations:
-        """The answers with the numbers that their annotators had in the fit."""
+        """The answers with the numbers that their annotators had in the fit.
+
+        Where the annotators place the items of tasks, a pair asked alone is a task of two items.
+        """
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
             if name not in number_of:
                 raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit")
         numbers = np.array([number_of[name] for name in answers.worker_names])
+        task = np.arange(answers.num_pairs) if self.model_.places and answers.task is None else answers.task
         return replace(
-            answers, worker=numbers[answers.worker], worker_names=self.worker_names_,
+            answers, task=task, worker=numbers[answers.worker], worker_names=self.worker_names_,
             true_sensitivity=None, true_specificity=None,
         )  # fmt: skip
 

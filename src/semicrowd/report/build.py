@@ -1,11 +1,13 @@
 """Makes the report: every paper's tables and figures, those that nobody has done yet too, and studies of our own."""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+from semicrowd.errors import without_traceback
 from semicrowd.report import collect, papers, site
 from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
@@ -34,7 +36,8 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
     return results
 
 
-def main(arguments: list[str] | None = None) -> None:
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py`` and of the pipeline's last stage."""
     parser = argparse.ArgumentParser(description="write reports/index.html and reports/REPORT.md")
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")
@@ -44,7 +47,8 @@ def main(arguments: list[str] | None = None) -> None:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)
     print(f"{options.out / 'index.html'}: {site.progress(results)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,12 +2,14 @@
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from semicrowd.errors import without_traceback
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.run_files import read_table
@@ -86,7 +88,8 @@ def load(path: Path = RUNS) -> Collected:
     return Collected(content["profile"], content["commands"], runs, recorded)
 
 
-def main(arguments: list[str] | None = None) -> None:
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.report.collect``, the pipeline's stage."""
     argparse.ArgumentParser(description="gather the runs of params.yaml into reports/runs.json").parse_args(arguments)
     collected = collect()
@@ -97,7 +100,8 @@ def main(arguments: list[str] | None = None) -> None:
             f"{name}: {len(collected.finished(name))} finished"
             + "".join(f", seed {r.seed} {r.status}" for r in unfinished)
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

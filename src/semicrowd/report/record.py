@@ -46,11 +46,21 @@ def processor() -> str:
     return f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, {reduced}, {device}"
 
 
-def recorded_run(experiment: Experiment, job: Job, results: Path) -> RecordedRun:
-    """What a finished run has left in its directory."""
+def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -> RecordedRun:
+    """What a finished run has left in its directory.
+
+    Raises
+    ------
+    UserError
+        For a run of other code than this commit's: it was changed in the middle.
+    """
     # It has drawn its answers itself: those of the pipeline are others'.
     run, directory = read_run(replace(experiment, answers=None), job, results), experiment.run_dir(job, results)
     known: dict[str, Any] = read_json(directory / "provenance.json")
+    if known["git_dirty"] or known["git_commit"] != commit:
+        raise UserError(
+            f"{directory}: not recorded, the code was changed before it began; remove the folder and run it again"
+        )
     return RecordedRun(
         run=run, arguments=arguments_of(experiment, job), commit=str(known["git_commit"]), date=str(known["started"]),
         processor=processor(), versions=known["versions"], data_hashes=known["data_hashes"],
@@ -76,14 +86,17 @@ def main(given: list[str] | None = None) -> int:
     now = revision()
     if now["dirty"] or not now["commit"]:
         raise UserError("the code differs from its commit, and what is recorded says which code it is of: commit first")
+    wanted = experiment.seeds if options.seeds is None else options.seeds
     results, found, failed = RUNS / now["commit"][:10], [], 0
-    jobs = [job for job in experiment.jobs if not options.seeds or job.seed in options.seeds]
-    jobs += [Job(seed) for seed in options.seeds or () if not experiment.sweep and seed not in experiment.seeds]
+    jobs = [job for job in experiment.jobs if job.seed in wanted]
+    jobs += [Job(seed) for seed in wanted if not experiment.sweep and seed not in experiment.seeds]
+    if not jobs:
+        raise UserError(f"{experiment.name}: no run of these seeds; it has {format_ranges(experiment.seeds)}")
     for job in jobs:
         directory = experiment.run_dir(job, results)
         done = read_status(directory).get("status") == "finished"
         if done or run_again(arguments_of(experiment, job), directory) == 0:
-            found.append(recorded_run(experiment, job, results))
+            found.append(recorded_run(experiment, job, results, str(now["commit"])))
             path = write(experiment.name, found[-1:])
             print(f"{path}: {len(found)} of {len(jobs)} runs recorded, seeds {format_ranges([j.seed for j in jobs])}")
         else:

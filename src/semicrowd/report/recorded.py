@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from filelock import FileLock
+
 from semicrowd.errors import UserError
 from semicrowd.files import write_json
 from semicrowd.report.runs import Run
 
 FOLDER = Path("recorded/runs")
+#: Keeps two programs from writing at once.
+LOCK = Path("runs/recorded.lock")
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ def read(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
 def write(experiment: str, runs: Sequence[RecordedRun], folder: Path = FOLDER) -> Path:
     """Put runs into their experiment's file, each in the place of an older one of its seed and point; the file."""
     path = folder / f"{experiment}.json"
-    known = {one.place: one for one in [*read(folder).get(experiment, []), *runs]}
-    write_json(path, {"runs": [asdict(known[place]) for place in sorted(known)]})
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(LOCK):
+        known = {one.place: one for one in [*read(folder).get(experiment, []), *runs]}
+        write_json(path, {"runs": [asdict(known[place]) for place in sorted(known)]})
     return path

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -29,20 +30,30 @@ def cheapest(runs: Iterable[RecordedRun]) -> RecordedRun:
     return min(runs, key=lambda one: one.seconds)
 
 
-def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_processor: bool) -> list[str]:
+def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_machine: bool) -> list[str]:
     """What is not as it was recorded: a line each.
 
-    On the same kind of processor every metric but the times has to be the same number; on another one scores may
-    differ by :data:`TOLERANCE`, and nothing is said of the others.
+    On the same kind of processor, with the same packages, every metric but the times has to be the same number;
+    elsewhere scores may differ by :data:`TOLERANCE`, and nothing is said of the others.
     """
     lines = []
     for name, value in before.items():
-        if name.startswith(_TIMES) or not (same_processor or name.endswith(_SCORES)):
+        if name.startswith(_TIMES) or not (same_machine or name.endswith(_SCORES)):
             continue
         found = now.get(name, math.nan)
-        if not (found == value or (not same_processor and abs(found - value) <= TOLERANCE)):
+        if not (found == value or (not same_machine and abs(found - value) <= TOLERANCE)):
             lines.append(f"{name}: recorded {value:.6g}, now {found:.6g}")
     return lines
+
+
+def elsewhere(one: RecordedRun, now: Mapping[str, Any]) -> list[str]:
+    """What rounds differently than where it was recorded, processor and packages: a line each."""
+    lines = [] if one.processor == processor() else [f"recorded on {one.processor}, now on {processor()}"]
+    versions: Mapping[str, str] = now.get("versions", {})
+    return lines + [
+        f"recorded with {name} {version}, now {versions.get(name)}"
+        for name, version in one.versions.items() if versions.get(name) != version
+    ]  # fmt: skip
 
 
 @without_traceback
@@ -50,8 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.report.verify``; exit code 1 where a number is another one."""
     parser = argparse.ArgumentParser(
         prog="make verify",
-        description="Run recorded runs again, the cheapest of each experiment: on the kind of processor that it was "
-        f"recorded on every number has to be the same, elsewhere scores within {TOLERANCE}.",
+        description="Run recorded runs again, the cheapest of each experiment: on the kind of processor and with the "
+        f"packages that it was recorded with every number has to be the same, elsewhere scores within {TOLERANCE}.",
     )
     parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)
@@ -67,12 +78,13 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             code = run_again(one.arguments, Path(folder) / "run")
             now = read_json(Path(folder) / "run" / "metrics.json")
-        lines = differences(one.run.metrics, now, same_processor=one.processor == processor())
+            others = elsewhere(one, read_json(Path(folder) / "run" / "provenance.json"))
+        lines = differences(one.run.metrics, now, same_machine=not others)
         shown = "test/nmi" if "test/nmi" in one.run.metrics else "train/nmi"
         values = (f"{metrics[shown]:.4f}" if shown in metrics else "–" for metrics in (one.run.metrics, now))
         table.add_row(name, str(one.run.seed), one.commit[:10], *values)
         failed += bool(code or lines)
-        for line in lines:
+        for line in (*(lines and others), *lines):
             print(f"{name}, seed {one.run.seed}: {line}", file=sys.stderr)
     Console().print(table)
     return 1 if failed else 0

@@ -50,7 +50,7 @@ def learn_agreement(
                 group["lr"] = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
             features = data.features[items]
             both = torch.cat([views.of(features, noise), views.of(features, noise)])
-            log_q = model.classifier(both)
+            log_q = model.classify(both)
             loss = disagreement(log_q, shares)
             if told is not None:
                 loss = loss + data.num_items / annotated * surprise(log_q, told[:, items])

@@ -24,6 +24,8 @@ _COMMON = (
     Setting("model.amortisation", "weight of the recognition network's own objective", 0.0, model="bayes"),
     Setting("model.initial_quality", "first sensitivities and specificities", "paper", with_answers=True,
             said="each from Beta(1, 1)", model="scdc"),
+    Setting("start.hold", "q(z | o) after the start (true: it stays as it is)", False, model="scdc"),
+    Setting("start.agree_epochs", "epochs in which views of an image learn to agree", 0, model="scdc"),
     Setting("model.drop_mass", "mass of q(z | o) without an x of its own", 0.0, model="scdc"),
     Setting("model.max_clusters", "clusters with an x of their own, at most", None, model="scdc"),
 )  # fmt: skip
