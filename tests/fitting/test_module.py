@@ -49,11 +49,11 @@ def test_step_sizes_fall_along_a_cosine(build: Build, monkeypatch: pytest.Monkey
             schedule.step()
 
 
-@pytest.mark.parametrize(("num_items", "momentum"), [(200, 0.9), (2000, 0.9)])
-def test_the_released_step_is_what_steps_with_momentum_come_to(num_items: int, momentum: float) -> None:
+@pytest.mark.parametrize("num_items", [200, 2000])
+def test_the_released_step_is_what_steps_with_momentum_come_to(num_items: int) -> None:
     """A constant gradient, by the optimizer of torch that the authors' code has by hand."""
     parameter = torch.nn.Parameter(torch.zeros(1))
-    optimizer = torch.optim.SGD([parameter], lr=10 / num_items, momentum=momentum)
+    optimizer = torch.optim.SGD([parameter], lr=10 / num_items, momentum=0.9)
     for _ in range(200):
         before = parameter.item()
         parameter.grad = -torch.ones(1)

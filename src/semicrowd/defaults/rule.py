@@ -86,7 +86,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     if facts.num_tasks and not bayes:
         yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
     if grey and kind != "resnet":
-        yield from _grey_images(bayes, {**given, "nets.kind": kind}, facts)
+        yield from _grey_images(bayes, kind == "conv", given, facts)
         return
     yield from _tables(bayes, facts.num_items)
     if kind == "mlp":
@@ -101,7 +101,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
         yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
     elif bayes and facts.num_answers:
         yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
-        if given.get("nets.kind", "mlp") != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
+        if kind != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
             share = {"start.teach_weight": float(facts.num_features), "model.amortisation": 0.1 * facts.num_features}
             yield share, "the ELBO of an image grows with its pixels, and would drown the clusters"
 
@@ -140,10 +140,10 @@ def _seen(given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     yield {"start.teach_epochs": 20}, "networks learn the start"
 
 
-def _grey_images(bayes: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
     """Grey images with values from 0 to 1, of any number and size: as many steps as MNIST's 60,000 images need."""
     assert facts.image_shape is not None
-    conv, few = given["nets.kind"] == "conv", facts.num_answers <= FEW_ANSWERS
+    few = facts.num_answers <= FEW_ANSWERS
 
     def passes(of_mnist: int) -> int:
         """Epochs, of which fewer images need more; one of less than a batch is a step all the same."""

@@ -113,7 +113,7 @@ class Paper:
     key: str
     title: str
     exhibits: tuple[Exhibit, ...]
-    verified: str = ""
+    verified: str
 
     def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
         """The result of every table and figure."""

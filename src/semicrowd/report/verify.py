@@ -67,8 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    recorded, papers = read(options.folder), find_papers()
-    names = options.experiments or [paper.verified for paper in papers]
+    recorded = read(options.folder)
+    names = options.experiments or [paper.verified for paper in find_papers()]
     for name in names:
         if name not in recorded:
             raise UserError(f"{name}: not recorded; {options.folder} has {', '.join(recorded) or 'nothing'}")
