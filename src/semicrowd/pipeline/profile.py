@@ -1,6 +1,6 @@
 """Profiles: which experiments with how many seeds and epochs; conf/profile/<name>.yaml.
 
-A profile with a ``base`` says only what differs from that one: a value of its own replaces the base's, null removes it,
+A profile with a ``base`` (a path beside it, without .yaml) says only what differs from that one: a value of its own replaces the base's, null removes it,
 and ``<name>+`` adds to a list.
 """
 
@@ -15,6 +15,8 @@ from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import PARAMS, Plan, load_plan, plan_of
 
 PROFILES = Path("conf/profile")
+#: What ``make record`` runs: the laptop's experiments, and those that take longer than any profile here allows.
+RECORDED = Path("conf/recorded.yaml")
 
 
 class _Plain(yaml.SafeDumper):
@@ -49,6 +51,11 @@ def profile_plan(name: str, profiles: Path = PROFILES) -> Plan:
     return plan_of(read_profile(source), source)
 
 
+def recorded_plan(path: Path = RECORDED) -> Plan:
+    """The experiments of ``make record``; no profile, as the pipeline has no stages for all of them."""
+    return plan_of(read_profile(path), path)
+
+
 def _file_of(name: str, profiles: Path) -> Path:
     source = profiles / f"{name}.yaml"
     if not source.is_file():
@@ -61,7 +68,7 @@ def read_profile(path: Path) -> dict[str, Any]:
     """A profile with its base filled in."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     base = content.pop("base", None)
-    return content if base is None else _merged(read_profile(path.with_name(f"{base}.yaml")), content)
+    return content if base is None else _merged(read_profile(path.parent / f"{base}.yaml"), content)
 
 
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``make record EXPERIMENT=…``: run an experiment of a profile and keep its numbers in the repository."""
+"""``make record EXPERIMENT=…``: run an experiment and keep its numbers in the repository."""
 
 import argparse
 import platform
@@ -15,7 +15,7 @@ from semicrowd.files import read_status
 from semicrowd.nets.mlp import native_bfloat16
 from semicrowd.pipeline.experiments import Experiment, Job, arguments, format_ranges, is_setting, parse_ranges
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.pipeline.profile import profile_plan
+from semicrowd.pipeline.profile import RECORDED, profile_plan, recorded_plan
 from semicrowd.report.collect import read_json, read_run
 from semicrowd.report.recorded import FOLDER, RecordedRun, write
 from semicrowd.run.files.provenance import revision
@@ -72,14 +72,15 @@ def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
     parser = argparse.ArgumentParser(
         prog="make record",
-        description=f"Run an experiment of a profile and keep its numbers in {FOLDER}. A run that was stopped goes on; "
+        description=f"Run an experiment and keep its numbers in {FOLDER}. A run that was stopped goes on; "
         "finished ones of the same commit are not run again.",
     )
     parser.add_argument("experiment")
-    parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the profile")
-    parser.add_argument("--profile", default="laptop", help="of conf/profile (default: %(default)s)")
+    parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the experiment")
+    parser.add_argument("--profile", help=f"experiments of conf/profile/PROFILE.yaml (default: of {RECORDED})")
     options = parser.parse_args(given)
-    experiment = profile_plan(options.profile).experiment(options.experiment)
+    plan = profile_plan(options.profile) if options.profile else recorded_plan()
+    experiment = plan.experiment(options.experiment)
     for name in experiment.needs:
         if message := why_missing(name):
             raise UserError(f"{experiment.name}: {name} is not available here: {message}")
