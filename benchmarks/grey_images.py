@@ -10,6 +10,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -39,7 +40,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings, as nets__kind=mlp")
     chosen = parser.parse_args()
-    settings = {name: _value(text) for name, _, text in (one.partition("=") for one in chosen.set)}
+    settings: dict[str, Any] = {name: _value(text) for name, _, text in (one.partition("=") for one in chosen.set)}
     data, rows = _load(chosen.data), []
     assert data.labels is not None
     assert data.test_features is not None

@@ -79,3 +79,11 @@ def test_without_placements_the_prior_is_the_usual_one() -> None:
     types = Types.usual().fitted(torch.zeros(3, K, K + 1))
     np.testing.assert_allclose(types.rows, Types.usual().rows)
     np.testing.assert_allclose(types.shares, Types.usual().shares)
+
+
+def test_of_many_placements_the_likelihood_may_be_below_the_smallest_number() -> None:
+    """A thousandfold of them: some e^-1000 each. The prior then says nothing beside them."""
+    counts = torch.from_numpy(1000 * counts_of(12, 6, 3, np.random.default_rng(5)))
+    types = Types.usual().fitted(counts)
+    assert np.isfinite(types.rows).all()
+    np.testing.assert_allclose(types.mean(counts), counts / counts.sum(-1, keepdim=True), atol=0.02)

@@ -9,7 +9,7 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
-from semicrowd.pipeline.profile import drift, select_profile
+from semicrowd.pipeline.profile import drift, recorded_plan, select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure4b, figure5, table1, task_curve
 from semicrowd.report.papers.slpd import crowd
@@ -121,6 +121,14 @@ def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
     assert drift(params, tmp_path) == ""
 
 
+def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
+    laptop = load_plan(PROFILES.parents[1] / "params.yaml").experiments
+    recorded = recorded_plan(PROFILES.parent / "recorded.yaml").experiments
+    assert {name: recorded[name] for name in laptop} == laptop
+    shown = {*(row.experiment for row in table1.RECORDED_ROWS), *(row.experiment for row in figure2.RECORDED_ROWS)}
+    assert recorded.keys() - laptop.keys() == shown
+
+
 def test_params_are_a_profile() -> None:
     root = PROFILES.parents[1]
     assert drift(root / "params.yaml", PROFILES) == ""
@@ -134,7 +142,7 @@ def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_na
         assert (one.seeds, one.needs) == ((0, 2), ("mnist",))
     assert (plan.experiment("alone").seeds, plan.experiment("alone").needs) == ((3,), ())
     assert plan.experiment("one").settings["data"] == "mnist"
-    with pytest.raises(UserError, match="'two' is not in profile tiny: it has one, other, alone"):
+    with pytest.raises(UserError, match="'two' is not in profile tiny; it has one, other, alone"):
         plan.experiment("two")
 
 

@@ -2,13 +2,12 @@
 
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.profile import profile_plan
+from semicrowd.pipeline.profile import recorded_plan
 from semicrowd.report import record, recorded, verify
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.exhibits import Exhibit, Result
@@ -29,11 +28,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one quick experiment and no uncommitted changes."""
     for name in ("conf", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
-    profiles = tmp_path / "profiles"
-    profiles.mkdir()
-    (profiles / "laptop.yaml").write_text(PROFILE)
+    (tmp_path / "experiments.yaml").write_text(PROFILE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(record, "profile_plan", partial(profile_plan, profiles=profiles))
+    monkeypatch.setattr(record, "recorded_plan", lambda: recorded_plan(tmp_path / "experiments.yaml"))
     monkeypatch.setattr(record, "revision", lambda: {"commit": COMMIT, "dirty": False})
     run_again = record.run_again
 
@@ -123,8 +120,7 @@ def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
     shown = Exhibit("t", "Table", "a table", values=(PaperValue("row", "nmi", 0.5),))
     of_kmeans = {"model": {"name": "kmeans"}}
     runs = [
-        Run(seed, "", "finished", metrics={"test/nmi": value}, config=of_kmeans)
-        for seed, value in ((0, 0.6), (1, 0.8))
+        Run(seed, "", "finished", metrics={"test/nmi": value}, config=of_kmeans) for seed, value in ((0, 0.6), (1, 0.8))
     ]
     collected = Collected("laptop", {}, {"one": []}, {"one": runs})
     cells = cells_of_experiment(collected, "one", shown, "row", {"nmi": metric("test/nmi")}, with_answers=False)

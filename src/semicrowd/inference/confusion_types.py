@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from torch import Tensor
 
 from semicrowd.expfam.shared_prior import Cells, common_dirichlet, log_likelihood
@@ -46,8 +46,7 @@ class Types(NamedTuple):
         cells, (M, K, _) = _cells(counts), counts.shape
         types = self
         for _ in range(_TURNS):
-            whose = np.exp(types._log_joint(cells, M))
-            whose /= whose.sum(1, keepdims=True)
+            whose = softmax(types._log_joint(cells, M), axis=1)
             rows = [
                 common_dirichlet(cells, np.repeat(share, K), usual, start=row)
                 for share, usual, row in zip(whose.T, USUAL, types.rows, strict=True)
@@ -58,8 +57,7 @@ class Types(NamedTuple):
 
     def mean(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M K K1"]:
         """Posterior means of C."""
-        joint = self._log_joint(_cells(counts), len(counts))
-        whose = torch.from_numpy(np.exp(joint - logsumexp(joint, axis=1, keepdims=True))).to(counts)
+        whose = torch.from_numpy(softmax(self._log_joint(_cells(counts), len(counts)), axis=1)).to(counts)
         found = torch.zeros_like(counts)
         for share, prior in zip(whose.T, self.prior(counts.shape[1]), strict=True):
             row = prior.to(counts) + counts

@@ -12,6 +12,7 @@ import yaml
 
 from semicrowd.errors import UserError
 from semicrowd.run.commandline.arguments import folder_name
+from semicrowd.settings.fields import nearest
 
 PARAMS = Path("params.yaml")
 #: The pipeline keeps its data in the project: its stages declare them.
@@ -176,9 +177,8 @@ class Plan:
             If the profile has none of that name.
         """
         if name not in self.experiments:
-            raise UserError(
-                f"experiment {name!r} is not in profile {self.profile}: it has {', '.join(self.experiments)}"
-            )
+            there = f"{nearest(name, self.experiments)}; it has {', '.join(self.experiments)}"
+            raise UserError(f"experiment {name!r} is not in profile {self.profile}{there}")
         return self.experiments[name]
 
     def with_answers(self, name: str) -> list[Experiment]:

@@ -1,7 +1,7 @@
 """Profiles: which experiments with how many seeds and epochs; conf/profile/<name>.yaml.
 
-A profile with a ``base`` (a path beside it, without .yaml) says only what differs from that one: a value of its own replaces the base's, null removes it,
-and ``<name>+`` adds to a list.
+A profile with a ``base`` (a path beside it, without .yaml) says only what differs from that one: a value of its own
+replaces the base's, null removes it, and ``<name>+`` adds to a list.
 """
 
 from collections.abc import Mapping

@@ -81,13 +81,16 @@ def cells_of_experiment(
         number. Where nothing has run, there are the quantities that the paper prints, or the first
     label : name of the row here, where it is not the paper's
 
-    What ``make record`` has kept of the experiment follows, with remarks that say so.
+    What ``make record`` has kept of the experiment follows, with remarks that say so; it stands alone where the profile
+    does not run the experiment.
     """
-    found = _cells(
-        collected.finished(experiment), remarks_on(collected, experiment), exhibit, cell, measures,
-        with_answers=with_answers, label=label or cell,
-    )  # fmt: skip
     recorded = collected.recorded.get(experiment, [])
+    found: tuple[Cell, ...] = ()
+    if experiment in collected.runs or not recorded:
+        found = _cells(
+            collected.finished(experiment), remarks_on(collected, experiment), exhibit, cell, measures,
+            with_answers=with_answers, label=label or cell,
+        )  # fmt: skip
     if not recorded:
         return found
     kept = [f"recorded: make record EXPERIMENT={experiment}"]

@@ -1,6 +1,7 @@
 """Fig. 2 of the SCDC paper: the pinwheel, its best and worst start without answers, and with answers."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,27 @@ from semicrowd.report.runs import Collected, Run
 WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
 #: The same answers without a generative model.
 CLASSIFIERS = "pinwheel_cotrain"
+
+
+class Row(NamedTuple):
+    """An experiment of ``make record`` alone: its name there, whether it has answers, what it is."""
+
+    experiment: str
+    with_answers: bool
+    label: str
+
+
+RECORDED_ROWS = tuple(
+    Row(
+        f"pinwheel_{name}_{answers}", answers == "two_coin", f"{'with' if answers == 'two_coin' else 'without'}; {what}"
+    )
+    for name, what in (
+        ("whole", "protocol paper"),
+        ("released", "protocol paper, the released code's step"),
+        ("between", "a cold start with Adam, steps of .1 and more epochs"),
+    )
+    for answers, without in (("none", "without"), ("two_coin", "with"))
+)
 IMAGE = Path("figures/pinwheel.png")
 MEASURES: dict[str, Measure] = {
     "accuracy": metric("train/acc"),
@@ -39,6 +61,11 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         label = "" if name else "with answers, co-training (no generative model)"
         asked = experiment != WITHOUT
         cells += cells_of_experiment(collected, experiment, exhibit, name, measures, with_answers=asked, label=label)
+    for row in RECORDED_ROWS:
+        name = answers if row.with_answers else good
+        cells += cells_of_experiment(
+            collected, row.experiment, exhibit, name, MEASURES, with_answers=row.with_answers, label=row.label
+        )
     panels = _panels(collected)
     if panels:
         draw("pinwheel: clusters found (colours after the true classes)", panels, folder / IMAGE)
