@@ -111,7 +111,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "thing. BayesSCDC without "
             "answers and without views has a row of its own. Co-training is the classifiers and the answers alone, "
             "from the pixels and their patches: what it reaches is not the generative model's. Rows called recorded "
-            "take longer than a profile: their numbers are files in recorded/runs, with arguments that give them again. "
+            "take longer than a profile allows: recorded/runs has their numbers, and the arguments that give them. "
             "The paper's NMI is adjusted mutual information with the 'max' average, so it stands beside ours of that "
             "kind; NMI proper follows. Errors are mean absolute errors of the annotators' estimated sensitivity and "
             "specificity, rank correlations are Spearman's over the annotators who err; where a quality is called "
