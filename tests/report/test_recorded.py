@@ -1,9 +1,11 @@
 """Results kept in the repository: written by a run, shown beside the profile's, compared with a run of today."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from semicrowd.errors import UserError
@@ -11,7 +13,7 @@ from semicrowd.pipeline.profile import recorded_plan
 from semicrowd.report import record, recorded, verify
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment, metric
+from semicrowd.report.experiments import cells_of_experiment, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,16 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
     capsys.readouterr()
     assert verify.main(["--experiments", "quick"]) == 1
     assert "train/nmi: recorded" in capsys.readouterr().err
+
+
+def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Run(0, "", "finished", restarts={"elbo": [-3.0, math.nan, -2.0], "oracle_acc": [0.5, math.nan, 0.9]})
+    one = recorded.RecordedRun(run, [], COMMIT, "", "", {}, {})
+    recorded.write("some", [one])
+    kept = recorded.read()["some"][0].run
+    np.testing.assert_equal(kept.restarts, run.restarts)
+    assert worst_start("oracle_acc")(kept) == 0.5
 
 
 def test_what_no_commit_has_is_not_recorded(

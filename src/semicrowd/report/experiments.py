@@ -23,8 +23,8 @@ def seconds_per_epoch(run: Run) -> float:
 
 
 def worst_start(column: str) -> Measure:
-    """A column of ``restarts.csv`` in the row of the lowest ELBO."""
-    return lambda run: run.restarts[column][int(np.argmin(run.restarts["elbo"]))]
+    """A column of ``restarts.csv`` in the row of the lowest ELBO; a start that diverged has none."""
+    return lambda run: run.restarts[column][int(np.nanargmin(run.restarts["elbo"]))]
 
 
 def missing_remark(unfinished: Sequence[Run]) -> str:

@@ -94,7 +94,8 @@ def _panels(collected: Collected) -> list[Panel]:
     assert data.labels is not None
     panels = [Panel("a: true classes", data.features, data.labels)]
     for run in without:
-        order, starts = np.argsort(run.restarts["elbo"]), len(run.restarts["elbo"])
+        elbo, starts = np.array(run.restarts["elbo"]), len(run.restarts["elbo"])
+        order = [start for start in np.argsort(elbo) if np.isfinite(elbo[start])]  # one that diverged has none
         clusters = read_restart_clusters(Path(run.directory))
         panels += [
             _scored(f"b: best of {starts} starts by ELBO", run, data, clusters[order[-1]]),
