@@ -10,9 +10,8 @@ from semicrowd.defaults.rule import baseline, recipe
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.settings.baselines import Parameters
-from semicrowd.settings.fields import Settings, check, described, plain, shown
+from semicrowd.settings.fields import check, described, plain, shown
 from semicrowd.settings.groups import MODELS, TOP, groups_of, names_of
-from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainingSettings
 
 #: Groups that a method of estimators.BASELINES has nothing of.
@@ -133,8 +132,9 @@ def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] =
     """
     before, model = sources(given, chosen), given.choices["model"]
     if model in MODELS:
-        values, reasons = _of_recipe(recipe(model, _of_the_recipe(given), facts, before.values["protocol"]))
-        origins = {name: _origin(name, given, reasons) for name in values}
+        found = recipe(model, _of_the_recipe(given), facts, before.values["protocol"])
+        values = found.values
+        origins = {name: _origin(name, given, found.reasons) for name in values}
         after = Resolved(given.choices, values, origins, {})
     else:
         kind = groups_of(given.choices)["model"]
@@ -174,16 +174,6 @@ def _of_the_recipe(given: Given) -> dict[str, Any]:
     groups = {"model", *_GENERATIVE}
     top = {one.name for one in described(TrainingSettings)}
     return {name: value for name, value in given.values.items() if name.partition(".")[0] in groups or name in top}
-
-
-def _of_recipe(found: Recipe) -> tuple[dict[str, Any], Mapping[str, str]]:
-    parts: dict[str, Settings] = {"": found.training, "model": found.model, "nets": found.nets, "start": found.start,
-                                  "views": found.views}
-    values = {}
-    for group, settings in parts.items():
-        for one in described(type(settings)):
-            values[f"{group}.{one.name}" if group else one.name] = getattr(settings, one.name)
-    return values, found.reasons
 
 
 def _filled(given: Given, kinds: Sequence[tuple[str, type]], said: Mapping[str, tuple[Any, str]]) -> Resolved:
