@@ -12,6 +12,7 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline.profile import recorded_plan
 from semicrowd.report import record, recorded, verify
 from semicrowd.report.cells import PaperValue
+from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import cells_of_experiment, metric, worst_start
 from semicrowd.report.runs import Collected, Run
@@ -81,6 +82,35 @@ def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytes
     kept = recorded.read()["some"][0].run
     np.testing.assert_equal(kept.restarts, run.restarts)
     assert worst_start("oracle_acc")(kept) == 0.5
+
+
+def test_a_run_that_failed_is_recorded_as_one_and_said_beside_the_mean(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_again = record.run_again
+
+    def diverges(given: list[str], directory: Path) -> int:
+        code = run_again(given, directory)
+        if "seed=1" not in given:
+            return code
+        (directory / "status.json").write_text(json.dumps({"status": "failed", "error": "diverged in epoch 2"}))
+        return 2
+
+    monkeypatch.setattr(record, "run_again", diverges)
+    assert record.main(["quick"]) == 1
+    runs = [one.run for one in recorded.read()["quick"]]
+    assert [run.status for run in runs] == ["finished", "failed"]
+    assert verify.cheapest(recorded.read()["quick"]).run.seed == 0
+    collected = Collected("laptop", {}, {}, {"quick": runs})
+    save(collected, project / "runs.json")
+    assert load(project / "runs.json") == collected
+    (cell,) = cells_of_experiment(
+        collected, "quick", Exhibit("t", "Table", "a table"), "", {"nmi": metric("train/nmi")}, with_answers=False,
+        label="quick",
+    )
+    assert cell.ours is not None
+    assert cell.ours.num_runs == 1
+    assert "seed 1 failed: diverged in epoch 2" in cell.remark
 
 
 def test_what_no_commit_has_is_not_recorded(

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +74,20 @@ def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOL
 
 def save(collected: Collected, path: Path = RUNS) -> None:
     """Write ``collected`` as JSON, whole or not at all."""
-    write_json(path, asdict(collected))
+    runs, recorded = (
+        {name: [run.to_json() for run in of] for name, of in kind.items()}
+        for kind in (collected.runs, collected.recorded)
+    )
+    write_json(path, {
+        "profile": collected.profile, "commands": collected.commands, "runs": runs, "recorded": recorded,
+    })  # fmt: skip
 
 
 def load(path: Path = RUNS) -> Collected:
     """Read what :func:`save` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
     runs, recorded = (
-        {name: [Run(**run) for run in entries] for name, entries in content[kind].items()}
+        {name: [Run.from_json(run) for run in entries] for name, entries in content[kind].items()}
         for kind in ("runs", "recorded")
     )
     return Collected(content["profile"], content["commands"], runs, recorded)

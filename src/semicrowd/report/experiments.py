@@ -93,10 +93,12 @@ def cells_of_experiment(
         )  # fmt: skip
     if not recorded:
         return found
-    kept = [f"recorded: make record EXPERIMENT={experiment}"]
+    failed = [f"seed {run.seed} failed: {run.message}" for run in recorded if run.status != "finished"]
+    kept = [f"recorded: make record EXPERIMENT={experiment}", *failed]
     return found + _cells(
-        recorded, kept, exhibit, cell, measures, with_answers=with_answers, label=f"{label or cell} (recorded)"
-    )
+        [run for run in recorded if run.status == "finished"], kept, exhibit, cell, measures,
+        with_answers=with_answers, label=f"{label or cell} (recorded)",
+    )  # fmt: skip
 
 
 def _cells(

@@ -6,6 +6,9 @@ from typing import Any
 
 from semicrowd.settings.fields import dotted
 
+#: The paper's value of a setting that it does not tell: no run can be held to it, and the report says what ours has.
+NOT_SAID = "not said"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -15,10 +18,12 @@ class Setting:
     ----------
     key : where a run's resolved configuration has it, as ``model.K``
     label : what it is
-    paper : the paper's value
+    paper : the paper's value; :data:`NOT_SAID` where it gives none
     with_answers : True for a setting that matters only to a run with answers
     said : how to print the paper's value, where the value itself is an option's name
     model : the only model that has it; empty for a setting of all
+    same : other values that come to the same as the paper's, as its number where ``paper`` is a rule
+    data : the only data sets (``data.which``) that it is for, where the paper has a value for each; empty for all
     """
 
     key: str
@@ -27,6 +32,8 @@ class Setting:
     with_answers: bool = False
     said: str = ""
     model: str = ""
+    same: tuple[Any, ...] = ()
+    data: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,10 @@ class Protocol:
         for setting in self.settings if model in self.models else ():
             if (setting.with_answers and not with_answers) or setting.model not in ("", model):
                 continue
+            if setting.data and ours["data.which"] not in setting.data:
+                continue
             value = ours[setting.key]
-            if value != setting.paper:
+            if value not in (setting.paper, *setting.same):
                 found.append(f"{setting.label}: {_say(value)} (paper: {setting.said or _say(setting.paper)})")
         return [*found, *self.notes]
 

@@ -95,13 +95,13 @@ def main(given: list[str] | None = None) -> int:
         raise UserError(f"{experiment.name}: no run of these seeds; it has {format_ranges(experiment.seeds)}")
     for job in jobs:
         directory = experiment.run_dir(job, results)
-        done = read_status(directory).get("status") == "finished"
-        if done or run_again(arguments_of(experiment, job), directory) == 0:
+        if read_status(directory).get("status") != "finished":
+            failed += run_again(arguments_of(experiment, job), directory) != 0
+        # A run that failed, because it diverged for instance, is a result too; one that was stopped is none.
+        if read_status(directory).get("status") in ("finished", "failed"):
             found.append(recorded_run(experiment, job, results, str(now["commit"])))
             path = write(experiment.name, found[-1:])
             print(f"{path}: {len(found)} of {len(jobs)} runs recorded, seeds {format_ranges([j.seed for j in jobs])}")
-        else:
-            failed += 1
     return 1 if failed else 0
 
 

@@ -5,11 +5,9 @@ what the selected profile has run, and ``make verify`` (:mod:`semicrowd.report.v
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -68,7 +66,7 @@ def read(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
     for path in sorted(folder.glob("*.json")):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            found[path.stem] = [RecordedRun(**{**one, "run": _run(one["run"])}) for one in content["runs"]]
+            found[path.stem] = [RecordedRun(**{**one, "run": Run.from_json(one["run"])}) for one in content["runs"]]
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not a file of make record ({error})") from None
     return found
@@ -80,19 +78,6 @@ def write(experiment: str, runs: Sequence[RecordedRun], folder: Path = FOLDER) -
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(LOCK):
         known = {one.place: one for one in [*read(folder).get(experiment, []), *runs]}
-        write_json(path, {"runs": [_with_nulls(asdict(known[place])) for place in sorted(known)]})
+        entries = (known[place] for place in sorted(known))
+        write_json(path, {"runs": [asdict(one) | {"run": one.run.to_json()} for one in entries]})
     return path
-
-
-def _with_nulls(one: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no nan, which a restart that diverged has for its numbers."""
-    columns = one["run"]["restarts"].items()
-    one["run"]["restarts"] = {name: [value if math.isfinite(value) else None for value in of] for name, of in columns}
-    return one
-
-
-def _run(content: dict[str, Any]) -> Run:
-    """A run as it was before :func:`_with_nulls`."""
-    restarts = {name: [math.nan if value is None else value for value in of]
-                for name, of in content["restarts"].items()}
-    return Run(**{**content, "restarts": restarts})

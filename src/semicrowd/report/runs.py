@@ -1,7 +1,9 @@
 """Runs as the report sees them."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,19 @@ class Run:
     restarts: dict[str, list[float]] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)
     point: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON has no nan, which a start that diverged has for its numbers: null in its place."""
+        restarts = {name: [value if math.isfinite(value) else None for value in column]
+                    for name, column in self.restarts.items()}
+        return asdict(replace(self, restarts={})) | {"restarts": restarts}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """What :meth:`to_json` gave."""
+        restarts = {name: [math.nan if value is None else value for value in column]
+                    for name, column in content["restarts"].items()}
+        return cls(**{**content, "restarts": restarts})
 
 
 @dataclass(frozen=True)

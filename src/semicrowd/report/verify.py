@@ -27,7 +27,7 @@ _SCORES = ("/acc", "/nmi", "/bri", "/f1")
 
 def cheapest(runs: Iterable[RecordedRun]) -> RecordedRun:
     """The run that took the least time."""
-    return min(runs, key=lambda one: one.seconds)
+    return min((one for one in runs if one.run.status == "finished"), key=lambda one: one.seconds)
 
 
 def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_machine: bool) -> list[str]:
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     recorded = read(options.folder)
     names = options.experiments or [paper.verified for paper in find_papers()]
     for name in names:
-        if name not in recorded:
+        if not any(one.run.status == "finished" for one in recorded.get(name, [])):
             raise UserError(f"{name}: not recorded; {options.folder} has {', '.join(recorded) or 'nothing'}")
     table, failed = Table("experiment", "seed", "recorded", "test or train NMI", "now", title="recorded, run again"), 0
     for name in names:

@@ -56,7 +56,6 @@ RECORDED_ROWS = (
     Row("mnist_released_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs, the released code's step",
         "BayesSCDC, with", True),
     Row("mnist_kmeans", "k-means, without, told ten", "", False, epochs=False),
-    Row("mnist_gmm", "Gaussian mixture, without, told ten", "", False, epochs=False),
     Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", "", True, epochs=False),
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", "", True, epochs=False),
     Row("mnist_mcvc", "MCVC, with, told ten", "", True, epochs=False),
