@@ -8,11 +8,15 @@ import pytest
 
 from semicrowd.files import write_arrays, write_csv
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
+from semicrowd.pipeline.profile import profile_plan, recorded_plan
 from semicrowd.report.exhibits import Result
-from semicrowd.report.papers.deep_dpm import paper_values
-from semicrowd.report.runs import Run
+from semicrowd.report.papers.deep_dpm import paper_values, table2
+from semicrowd.report.papers.deep_dpm.protocols import ITEMS
+from semicrowd.report.runs import Collected, Run
+from semicrowd.settings.sources import ENCODED
 
 from ..conftest import collected, exhibit
+from .conftest import config_of_experiment
 
 PAPER = "deep-dpm"
 
@@ -21,13 +25,32 @@ def build(key: str, folder: Path, **runs: list[Run]) -> Result:
     return exhibit(key, PAPER).build(collected(**runs), folder)
 
 
+def config_of(model: str, data: str, **changed: Any) -> dict[str, Any]:
+    """A configuration that follows the paper to the letter, but for what is given."""
+    flat = {
+        setting.key: setting.paper
+        for setting in exhibit("table-2", PAPER).protocol.settings
+        if setting.model in ("", model) and data in (setting.data or (data,))
+    } | {f"model.{name}": value for name, value in changed.items()}
+    config: dict[str, Any] = {"model": {"name": model}, "data": {"which": data}}
+    for key, setting in flat.items():
+        group, name = key.split(".")
+        config[group][name] = setting
+    return config
+
+
 def run(model: str, seed: int, ari: float, **point: Any) -> Run:
     """A finished run that follows the paper to the letter."""
-    config = {"model": {"name": model}}
-    for setting in exhibit("table-2", PAPER).protocol.settings:
-        config["model"][setting.key.removeprefix("model.")] = setting.paper
     metrics = {"train/ari": ari, "train/f1": ari + 0.05, "train/nmi": ari + 0.1, "clusters/occupied": 12.0}
+    config = config_of(model, point.get("data.which", "mnist"))
     return Run(seed, f"results/x/{seed}", "finished", metrics=metrics, config=config, point=point)
+
+
+def differences(config: dict[str, Any]) -> list[str]:
+    """What the report says of a configuration's settings, the protocol's notes apart."""
+    protocol = exhibit("table-2", PAPER).protocol
+    found = protocol.deviations(config, with_answers=False, runs=1)
+    return found[: len(found) - len(protocol.notes)]
 
 
 def value(result: Result, cell: str, quantity: str) -> Any:
@@ -73,6 +96,75 @@ def test_table_2_has_runs_spaces_and_what_cannot_be_had(tmp_path: Path, monkeypa
     told = "MNIST, k-means told the K that deep DPM has found, flow's space"
     assert value(result, told, "ari").ours.mean == pytest.approx(0.605)
     assert "python -m semicrowd.pipeline.deep_spaces deep_mnist" in result.commands
+
+
+@pytest.mark.parametrize("data", ENCODED)
+def test_a_run_to_the_letter_of_the_paper_differs_in_nothing(data: str) -> None:
+    steps = ITEMS[data] // 5
+    for model in ("deep_dpm", "dpm"):
+        assert differences(config_of(model, data)) == []
+    assert differences(config_of("deep_dpm", data, n_steps=steps)) == []
+    assert differences(config_of("deep_dpm", data, n_steps=steps - 1)) == [
+        f"steps of the flow in an epoch: {steps - 1} (paper: N / 5)"
+    ]
+    assert differences(config_of("deep_dpm", data) | {"data": {"which": data, "subset": 9}}) == [
+        "items: 9 (paper: all)"
+    ]
+
+
+@pytest.mark.parametrize("data", ["mnist", "har", "stl10", "reuters10k"])
+@pytest.mark.parametrize("ending", ["", "_dpm"])
+def test_the_profile_of_the_paper_differs_in_what_it_says(data: str, ending: str) -> None:
+    settings = config_of_experiment(profile_plan("paper"), f"deep_{data}{ending}")
+    expected = {
+        "eq. 19: corrected (paper: printed)",
+        "clusters of the first partition (1: items are seated one by one): 20 (paper: not said)",
+    } | ({"steps of the flow in an epoch: 0 (paper: N / 5)"} if ending else set())
+    assert set(differences(settings)) == expected
+
+
+def test_each_data_set_has_a_prior_of_its_own() -> None:
+    """Table 1 of the paper, its β₀/α₀ and 2α₀/10."""
+    of_mnist = {"alpha": 1e-3, "variance_strength": 400, "scatter": 0.5}
+    assert differences(config_of("deep_dpm", "mnist", **of_mnist)) == []
+    assert differences(config_of("deep_dpm", "stl10", **of_mnist)) == [
+        "concentration (null: drawn): 0.001 (paper: 1e-10)",
+        "items that the prior variance counts for: 400 (paper: 2000)",
+        "expected variance of a cluster: 0.5 (paper: 0.1)",
+    ]
+    for data in ("har", "reuters10k"):
+        assert differences(config_of("deep_dpm", data, alpha=1e-10, variance_strength=1200, scatter=0.1667)) == []
+        assert differences(config_of("deep_dpm", data, scatter=0.17)) == [
+            "expected variance of a cluster: 0.17 (paper: 0.1667)"
+        ]
+
+
+def test_moves_besides_the_samplers_are_differences() -> None:
+    laptop = config_of_experiment(profile_plan("laptop"), "deep_mnist")
+    assert {
+        "splits and merges proposed before a sweep of the first epochs: 10 (paper: 0)",
+        "Gaussians joined at the end where one is likelier: yes (paper: no)",
+        "clusters of the first partition (1: items are seated one by one): 1 (paper: not said)",
+    } < set(differences(laptop))
+
+
+def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readings_of_eq_19(tmp_path: Path) -> None:
+    recorded, paper = recorded_plan(), profile_plan("paper").experiment("deep_mnist").settings
+    corrected, printed = (recorded.experiment(name) for name in table2.RECORDED_ROWS)
+    assert corrected.settings == paper
+    assert printed.settings == {**paper, "model.eq19": "printed"}
+    assert "eq. 19: corrected (paper: printed)" in differences(config_of_experiment(recorded, corrected.name))
+    assert differences(config_of_experiment(recorded, printed.name)) == [
+        "clusters of the first partition (1: items are seated one by one): 20 (paper: not said)"
+    ]
+    kept = Collected("laptop", {}, {}, {printed.name: [run("deep_dpm", 0, 0.4)]})
+    result = exhibit("table-2", PAPER).build(kept, tmp_path)
+    label = table2.RECORDED_ROWS[printed.name]
+    cell = value(result, f"{label} (recorded)", "ari")
+    assert cell.difference == pytest.approx(0.4 - 0.44)
+    assert cell.remark == f"recorded: make record EXPERIMENT={printed.name}"
+    empty = value(result, table2.RECORDED_ROWS[corrected.name], "ari")
+    assert (empty.ours, empty.remark) == (None, "not run in this profile")
 
 
 def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:

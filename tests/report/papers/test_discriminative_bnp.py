@@ -8,14 +8,23 @@ import pandas as pd
 import pytest
 
 from semicrowd.data import load_dataset
+from semicrowd.metrics import clustering_scores
+from semicrowd.pipeline.profile import profile_plan, recorded_plan
 from semicrowd.report.exhibits import Result
-from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values
-from semicrowd.report.runs import Run
+from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values, table1
+from semicrowd.report.runs import Collected, Run
+from semicrowd.settings.fields import dotted
 from semicrowd.settings.gibbs import GIBBS_PARAMETERS
 
 from ..conftest import collected, exhibit
+from .conftest import config_of_experiment
 
 PAPER = "discriminative-bnp"
+#: What the report says of every sampler: the paper tells neither.
+NOT_SAID = {
+    "sweeps of each: 60 (paper: not said)",
+    "clusters of the first partition (1: items are seated one by one): 20 (paper: not said)",
+}
 
 
 def build(key: str, folder: Path, **runs: list[Run]) -> Result:
@@ -26,9 +35,9 @@ def sampled(model: str, mixed: int = 1, point: dict[str, Any] | None = None, **c
     """A finished run of a sampler as the paper has it, but for what is given."""
     settings = {one: getattr(GIBBS_PARAMETERS[model](), one) for one in ("n_kept", "w", "n_warm") if
                 hasattr(GIBBS_PARAMETERS[model], one)}  # fmt: skip
-    settings |= {"name": model, "n_chains": 10, "n_sweeps": 60, "alpha_prior": [1.0, 1.0], "family": "multinomial",
-                 "dirichlet": 0.01, "bias": False, "scale": "none", "new": "paper", "count_scale": 4.5,
-                 "scatter": 0.3, **changed}  # fmt: skip
+    settings |= {"name": model, "n_chains": 10, "n_sweeps": 60, "n_start": 20, "splits": 0, "alpha_prior": [1.0, 1.0],
+                 "family": "multinomial", "dirichlet": 0.01, "bias": False, "scale": "none", "new": "paper",
+                 "count_scale": 4.5, "scatter": 0.3, **changed}  # fmt: skip
     numbers = {"clusters": (14.5, 1.0), "nmi": (0.6, 0.02), "f1": (0.45, 0.03)}
     metrics = {f"samples/{name}": mean for name, (mean, _) in numbers.items()}
     metrics |= {f"samples/{name}_sd": sd for name, (_, sd) in numbers.items()}
@@ -62,7 +71,7 @@ def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path
     assert cell.remark == (
         "10 chains, their last 5 partitions; NOT MIXED: R-hat of K 1.20 (ESS 30), of ln p(x | z) 1.01 (ESS 250)"
     )
-    assert cell.deviations == ()
+    assert set(cell.deviations) == NOT_SAID
     other = next(c for c in result.cells if (c.cell, c.quantity) == ("MNIST, DPM", "f1"))
     assert "; mixed: R-hat" in other.remark
     assert "scale from 0 to 4.5" in result.text
@@ -77,12 +86,77 @@ def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path
 
 
 def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
-    runs = {"bnp_mnist_ddpm_l": [sampled("ddpm_l", n_chains=4, scale="standard", w=2.0)]}
+    runs = {"bnp_mnist_ddpm_l": [sampled("ddpm_l", n_chains=4, scale="standard", w=2.0, splits=20)]}
     cell = next(c for c in build("table-1", tmp_path, **runs).cells if c.cell == "MNIST, DDPM-L")
     assert set(cell.deviations) == {
         "runs (here: chains): 4 (paper: 10)", "prior variance of the hyperplanes: 2 (paper: 1)",
         "what hyperplanes see: standard (paper: the counts as they are)",
+        "splits and merges proposed before a sweep: 20 (paper: 0)", *NOT_SAID,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "experiment", "found"),
+    [
+        ("table-1", "bnp_mnist_dpm", {"splits and merges proposed before a sweep: 20 (paper: 0)",
+                                      "sweeps of each: 60 (paper: not said)",
+                                      "clusters of the first partition (1: items are seated one by one): 1 (paper: "
+                                      "not said)"}),
+        ("table-2", "bnp_sequence_ihmm", {"runs (here: chains): 4 (paper: 10)", *NOT_SAID}),
+        ("table-1", "bnp_mnist_dp_means", set()),
+        ("table-1", "bnp_mnist_affinity_propagation",
+         {"clusters that it is to come near to: 17 (paper: not said; it has 18 on all three sets)"}),
+    ],
+)  # fmt: skip
+def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: set[str]) -> None:
+    protocol = exhibit(key, PAPER).protocol
+    config = config_of_experiment(profile_plan("laptop"), experiment)
+    assert set(protocol.deviations(config, with_answers=False, runs=1)) - set(protocol.notes) == found
+    config["model"]["K"] = 18
+    changed = set(protocol.deviations(config, with_answers=False, runs=1)) - set(protocol.notes)
+    told = {"bnp_mnist_affinity_propagation": set(),
+            "bnp_mnist_dp_means": {"clusters that it is to expect: 18 (paper: 17)"}}  # fmt: skip
+    assert changed == told.get(experiment, found)
+
+
+def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains(tmp_path: Path) -> None:
+    protocol = exhibit("table-1", PAPER).protocol
+    ((name, (label, paper)),) = table1.RECORDED_ROWS.items()
+    literal = config_of_experiment(recorded_plan(), name)
+    assert set(protocol.deviations(literal, with_answers=False, runs=1)) == NOT_SAID
+    usual = config_of_experiment(profile_plan("laptop"), "bnp_mnist_ddpm_l")
+    flat, other = dotted(literal), dotted(usual)
+    assert {key for key in flat.keys() | other.keys() if flat.get(key) != other.get(key)} == {
+        "model.new", "model.bias", "model.scale", "model.splits", "model.n_start"
+    }  # fmt: skip
+
+    kept = sampled("ddpm_l", mixed=0, n_kept=3)
+    kept.metrics.update({"samples/nmi": 0.5, "samples/nmi_sd": 0.04, "train/nmi": 0.7})
+    both = {name: [kept], "bnp_mnist_ddpm_l": [kept]}
+    of = Collected("laptop", {}, {"bnp_mnist_ddpm_l": [sampled("ddpm_l")]}, both)
+    result = exhibit("table-1", PAPER).build(of, tmp_path)
+    found = {cell.cell: cell for cell in result.cells if cell.quantity == "nmi" and cell.ours is not None}
+    assert found.keys() == {"MNIST, DDPM-L", "MNIST, DDPM-L (recorded)", f"{label} (recorded)"}
+    for name_here, mean, sd, drawn in (
+        ("MNIST, DDPM-L", 0.6, 0.02, 50), ("MNIST, DDPM-L (recorded)", 0.5, 0.04, 30),
+        (f"{label} (recorded)", 0.5, 0.04, 30),
+    ):  # fmt: skip
+        ours = found[name_here].ours
+        assert ours is not None
+        assert (ours.mean, ours.sd, ours.num_runs) == (mean, sd, drawn)
+    cell = found[f"{label} (recorded)"]
+    assert cell.paper == exhibit("table-1", PAPER).value(paper, "nmi")
+    assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name}; 10 chains, their last 3 partitions; NOT")
+    assert label.partition(", ")[2] not in result.text.partition("in the order of their mean NMI")[2]
+    empty = exhibit("table-1", PAPER).build(collected(), tmp_path).cells
+    assert [c.remark for c in empty if c.cell == label] == ["not run in this profile"] * 3
+
+
+@pytest.mark.parametrize("key", ["table-1", "table-2", "figure-3"])
+def test_what_nmi_divides_by_is_said(key: str, tmp_path: Path) -> None:
+    assert "The paper does not say what its NMI divides" in build(key, tmp_path).text
+    # The arithmetic mean of the entropies ln 2 and ln 4; of which ln 2 is shared.
+    assert clustering_scores(np.arange(8) % 2, np.arange(8) % 4)["nmi"] == pytest.approx(2 / 3)
 
 
 def test_methods_that_are_told_k_are_averages_over_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.papers.discriminative_bnp.protocols import NMI
 from semicrowd.report.papers.discriminative_bnp.sampled import cells
 from semicrowd.report.runs import Collected
 
@@ -17,7 +18,8 @@ IMAGE = Path("figures/bnp-prior-of-hyperplanes.png")
 NAME = "optdigits, 1,000 images"
 TEXT = (
     "NUS-WIDE's animals cannot be had here (Table 1 says how to get them). In their place stand 1,000 images of "
-    "optdigits, whose 64 features are counts as they are. DPM is where w goes to 0."
+    "optdigits, whose 64 features are counts as they are. DPM is where w goes to 0. "
+    f"{NMI}"
 )
 Curve = dict[float, Summary]
 

@@ -20,9 +20,24 @@ def cells(
     """K, NMI and F1 of an experiment, beside the paper's row ``paper`` where it has one.
 
     A sampler's mean and standard deviation are over the partitions that its chains have kept; what the chains say
-    against that is the cell's remark.
+    against that is the cell's remark. What ``make record`` has kept of the experiment follows, and stands alone where
+    the profile does not run it.
     """
-    runs = collected.finished(experiment)
+    kept = collected.recorded.get(experiment, [])
+    profile, recorded = replace(collected, recorded={}), replace(collected, runs={})
+    found = []
+    if experiment in collected.runs or not kept:
+        found += _cells(profile, profile.finished(experiment), experiment, exhibit, paper, label, quantities)
+    if kept:
+        found += _cells(recorded, kept, experiment, exhibit, paper, label, quantities)
+    return found
+
+
+def _cells(
+    collected: Collected, runs: Sequence[Run], experiment: str, exhibit: Exhibit, paper: str, label: str,
+    quantities: Sequence[str],
+) -> list[Cell]:
+    """Of runs that are all of the profile or all recorded: what a cell says of its chains is of its own run."""
     sampled = bool(runs) and "samples/nmi" in runs[0].metrics
     names = SAMPLED if sampled else ONE
     measures: dict[str, Measure] = {quantity: metric(names[quantity]) for quantity in quantities}

@@ -5,6 +5,7 @@ from pathlib import Path
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.papers.discriminative_bnp.paper_values import OF_SEQUENCES
+from semicrowd.report.papers.discriminative_bnp.protocols import NMI
 from semicrowd.report.papers.discriminative_bnp.sampled import cells
 from semicrowd.report.runs import Collected
 
@@ -26,7 +27,8 @@ TEXT = (
     "sequences: WiFi scans of three users of UJIIndoorLoc in the order of time, 1 where an access point was heard "
     "(classes: floors of buildings, each of which a user walks through once), and the sensors of two homes by five "
     "minutes (in how many of them each was on; classes: activities, which come again and again). Their numbers are not "
-    "to be compared with the paper's, only their order. HMM is told the number of classes."
+    "to be compared with the paper's, only their order. HMM is told the number of classes. "
+    f"{NMI}"
 )
 
 
