@@ -1,7 +1,9 @@
 """Many fits at a time are the runs that they stand for, and a stage that was stopped goes on."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
@@ -11,7 +13,7 @@ from semicrowd.estimators.ckm import CKM
 from semicrowd.estimators.slpd import SLPD
 from semicrowd.inference.slpd import Prior
 from semicrowd.metrics.clustering import balanced_rand_index
-from semicrowd.pipeline.slpd import fits, tables
+from semicrowd.pipeline.slpd import choice, fits, tables
 from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
 from semicrowd.settings.baselines import SLPDParameters
 
@@ -41,6 +43,28 @@ def test_a_cell_is_what_runs_of_its_command_find(share: float, monkeypatch: pyte
     assert "data.fold=0,1,2 'data.data_seed=${seed}' seed=0-9" in SETS["wine"].command("slpd", share, 10)
 
 
+def test_a_chosen_number_of_clusters_is_that_of_a_fit_with_as_many() -> None:
+    rows = [row for row in tables.rows_of("iris", 0.25, range(2), ROOT) if row[0] == tables.CHOSEN]
+    assert [(row[2], row[3]) for row in rows] == [(trial, fold) for trial in range(2) for fold in range(3)]
+    for _, _, trial, fold, bri, clusters in rows:
+        data = load_dataset("benchmark", ROOT, which="iris", fold=fold, data_seed=trial)
+        answers = load_annotations("labels", data, trial, ROOT, fraction=0.25)
+        model = SLPD(clusters, n_restarts=choice.RESTARTS, n_iter=40, random_state=trial).fit(data.features, answers)
+        assert data.test_features is not None
+        assert data.test_labels is not None
+        assert bri == pytest.approx(balanced_rand_index(data.test_labels, model.predict(data.test_features)), abs=1e-9)
+    assert {name for name, of in SETS.items() if of.choose} == {"iris", "wine"}
+
+
+@pytest.mark.parametrize("kinds", [2, 4])
+def test_as_many_clusters_as_there_are_and_test_items_have_no_say(kinds: int) -> None:
+    rng = np.random.default_rng(kinds)
+    centres = 6.0 * rng.permutation(np.eye(4, 8) + np.eye(4, 8, 4))[:kinds]
+    train = centres[np.arange(120) % kinds] + rng.normal(size=(120, 8))
+    made = [fits.Table(train, test, np.arange(120), 0) for test in (train[:20], rng.normal(size=(20, 8)))]
+    assert choice.choose(made, Prior(1e-3)) == [kinds, kinds]
+
+
 def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
     found = splits("iris", 0.25, range(2), ROOT)
     assert [(one.trial, one.fold) for one in found] == [(t, f) for t in range(2) for f in range(3)]
@@ -65,7 +89,7 @@ def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: 
 
     def rows_of(_: str, share: float, trials: range, __: Path) -> list[list[object]]:
         done.append((share, trials))
-        return [["ckm", share, trial, 0, 0.5] for trial in trials]
+        return [["ckm", share, trial, 0, 0.5, 3] for trial in trials]
 
     monkeypatch.setattr(tables, "rows_of", rows_of)
     place = tmp_path / "out"
@@ -90,3 +114,24 @@ def test_labels_of_three_classes_and_the_others_to_be_told_apart(monkeypatch: py
     one = splits("toy", 1.0, range(1), ROOT)[0]
     assert (one.table.train.shape, one.table.test.shape, len(set(one.test_labels))) == ((150, 4), (50, 4), 1)
     assert len(set(one.table.blocks.tolist())) == 52
+
+
+def test_tested_classes_are_clustered_alone_too_where_they_are_clustered_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The other reading of what the paper did with leukaemia: other items and clusters, and no labels."""
+    options: dict[str, Any] = {"which": "iris", "folds": 3, "fold_classes": False}
+    monkeypatch.setitem(SETS, "toy", TableSet(options, 6, together=True, restarts=2))
+    rows = {tuple(row[:4]): row[4:] for row in tables.rows_of("toy", 0.0, range(1), ROOT)}
+    for fold in range(3):
+        data = load_dataset("benchmark", ROOT, **options, fold=fold, data_seed=0)
+        assert data.test_features is not None
+        assert data.test_labels is not None
+        models: dict[str, CrowdClusterer] = {
+            "ckm": CKM(2, random_state=0), "slpd": SLPD(2, n_restarts=2, n_iter=40, random_state=0),
+        }  # fmt: skip
+        for name, model in models.items():
+            index = balanced_rand_index(data.test_labels, model.fit(data.test_features).predict(data.test_features))
+            assert rows[f"{name}, {tables.ALONE}", 0.0, 0, fold] == [pytest.approx(index, abs=1e-9), 2], name
+            assert rows[name, 0.0, 0, fold][1] == 6
+    assert not [row for row in tables.rows_of("toy", 0.25, range(1), ROOT) if tables.ALONE in row[0]]

@@ -6,8 +6,8 @@ Who merges two kinds has one row for both, who misplaces an item now and then a 
 model of Dawid & Skene (1979) on kinds that show only in pairs; :mod:`.placements` has one rate of slips in place of
 the rows.
 
-As there, q(z, y) has one factor for each item, q(z_i) Π_t q(y_ti | z_i), in which y given z is exact. C, α and β are at
-their posterior means; the prior of C is fitted to the crowd (:mod:`.confusion_types`).
+As there, q(z, y) has one factor for each item, q(z_i) Π_t q(y_ti | z_i), in which y given z is exact. C is at its
+posterior mean, α and β enter by E ln α and E ln β; the prior of C is fitted to the crowd (:mod:`.confusion_types`).
 
 Axes: R restarts, n items, U placements, P answers, K kinds, M annotators.
 """

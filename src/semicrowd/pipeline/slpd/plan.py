@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class TableSet:
     standardize : of all methods
     together : whether the items that are asked about are among those that are clustered
     restarts, least_variance : of SLPD
+    choose : whether SLPD runs once more without being told the number of clusters; a minute, of small sets only
     """
 
     options: Mapping[str, Any]
@@ -45,6 +46,7 @@ class TableSet:
     together: bool = False
     restarts: int = 10
     least_variance: float = SLPDParameters.least_variance
+    choose: bool = False
 
     @property
     def folds(self) -> int:
@@ -67,8 +69,8 @@ class TableSet:
 
 SETS = {
     "letter": TableSet({"which": "letter", "classes": ["I", "J"], "subset": 150}, 2),
-    "wine": TableSet({"which": "wine"}, 3),
-    "iris": TableSet({"which": "iris"}, 3),
+    "wine": TableSet({"which": "wine"}, 3, choose=True),
+    "iris": TableSet({"which": "iris"}, 3, choose=True),
     "pen": TableSet({"which": "pen", "classes": ["3", "6", "8"], "subset": 174}, 3),
     # Labels of three classes, the other three are the test split; then the other way round.
     "leukaemia": TableSet(
@@ -89,6 +91,11 @@ class Split:
     fold: int
     table: Table
     test_labels: np.ndarray
+
+    def alone(self) -> "Split":
+        """The items asked about, clustered without any others."""
+        test = self.table.test
+        return replace(self, table=Table(test, test, np.arange(len(test)), self.table.seed))
 
 
 def splits(name: str, share: float, trials: range, root: Path = DATA) -> list[Split]:

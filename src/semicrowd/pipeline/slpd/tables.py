@@ -6,7 +6,7 @@ Rows are written when a degree has done some trials, and kept by a stage that wa
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,21 @@ from semicrowd.inference.slpd import Prior
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.slpd.choice import fit_chosen
 from semicrowd.pipeline.slpd.fits import decompose
-from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, num_trials_of, size_of, splits
+from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
 from semicrowd.settings.baselines import CKMParameters
 
 #: Trials between two looks at the disk.
 BATCH = 10
 SIZE = "size.json"
-COLUMNS = ("method", "share", "trial", "fold", "bri")
+#: What a row is of, its index, and the number of clusters that were asked for.
+KEYS = ("method", "share", "trial", "fold")
+COLUMNS = (*KEYS, "bri", "clusters")
+#: SLPD that is not told how many clusters there are.
+CHOSEN = "slpd, K by held-out likelihood"
+#: What the clusters of the items asked about, without any others, are called after their method.
+ALONE = "tested classes alone"
 #: What makes features alike, which the paper leaves open.
 SCALERS: dict[str, type[TransformerMixin]] = {
     "standardised": StandardScaler, "range": MinMaxScaler, "as they are": FunctionTransformer,
@@ -41,17 +48,33 @@ SCALERS: dict[str, type[TransformerMixin]] = {
 def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[list[Any]]:
     """Rows of :data:`COLUMNS` for some trials of a data set; without labels CKM is UKM, and SLPD ULPD."""
     found, of = splits(name, share, trials, root), SETS[name]
+    rows = _rows(found, of, share, of.num_clusters)
+    if of.choose:
+        tables = [split.table for split in found]
+        chosen = fit_chosen(tables, Prior(of.least_variance), standardize=of.standardize)
+        rows += [
+            [CHOSEN, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels), count]
+            for split, (count, labels) in zip(found, chosen, strict=True)
+        ]
+    if of.together and not share:  # labels of other classes say nothing of these
+        alone = _rows([split.alone() for split in found], of, share, of.num_clusters // of.folds)
+        rows += [[f"{row[0]}, {ALONE}", *row[1:]] for row in alone if row[0] in ("ckm", "slpd")]
+    return rows
+
+
+def _rows(found: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
+    """Every method that is told the number of clusters."""
     tables, prior = [split.table for split in found], Prior(of.least_variance)
-    fitted = decompose(tables, of.num_clusters, of.restarts, prior, standardize=of.standardize)
+    fitted = decompose(tables, num_clusters, of.restarts, prior, standardize=of.standardize)
     rows: list[list[Any]] = []
     for split, fits in zip(found, fitted, strict=True):
         main = "standardised" if of.standardize else "as they are"
-        clusters = dict(_kmeans(split, of.num_clusters, main))
+        clusters = dict(_kmeans(split, num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
         kinds = {"slpd": range(of.restarts), "slpd, one start": range(1)}
         clusters |= {name: fits.predict(fits.best(some)) for name, some in kinds.items()}
         rows += [
-            [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels)]
+            [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels), num_clusters]
             for method, labels in clusters.items()
         ]
     return rows
@@ -97,7 +120,7 @@ def read_rows(name: str, folder: Path = FOLDER / "tables") -> pd.DataFrame:
     """The rows of a data set that are there."""
     tables = [pd.read_csv(path) for path in sorted((folder / name).glob("*.csv"))]
     rows = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
-    return rows.drop_duplicates(list(COLUMNS[:-1]))
+    return rows.drop_duplicates(list(KEYS))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,24 +9,26 @@ from scipy import stats
 
 from semicrowd.files import write_json
 from semicrowd.pipeline.slpd import curve
+from semicrowd.pipeline.slpd import tables as stage
 from semicrowd.pipeline.slpd.plan import size_of
 from semicrowd.report.papers.slpd import EXHIBITS, figure2, tables
+from semicrowd.report.papers.slpd.resplits import corrected_p
 
 from ...conftest import collected
 
 TABLE_1 = next(one for one in EXHIBITS if one.key == "table-1")
-TABLE_2 = next(one for one in EXHIBITS if one.key == "table-2")
+TABLE_2, TABLE_3 = (next(one for one in EXHIBITS if one.key == f"table-{number}") for number in (2, 3))
 FIGURE_2 = next(one for one in EXHIBITS if one.key == "figure-2")
 
 
 def made_rows() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        (method, share, trial, fold, 0.8 + 0.1 * (method == "slpd") + 0.02 * rng.normal())
-        for method in ("ckm", "slpd", "ckm, range") for share in (0.0, 0.25, 0.5)
+        (method, share, trial, fold, 0.8 + 0.1 * (method == "slpd") + 0.02 * rng.normal(), 3 + (fold == 2))
+        for method in ("ckm", "slpd", "ckm, range", stage.CHOSEN) for share in (0.0, 0.25, 0.5)
         for trial in range(4) for fold in range(3)
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["method", "share", "trial", "fold", "bri"])
+    return pd.DataFrame(rows, columns=list(stage.COLUMNS))
 
 
 def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
@@ -46,16 +48,51 @@ def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     assert one.ours.num_runs == 4
     assert one.deviations == ("4 trials (paper: 100)",)
     paired = cells["wine, SLPD less CKM, 50% of the labels"]
-    half = rows[rows["share"] == 0.5].groupby(["method", "trial"])["bri"].mean()
-    test = stats.ttest_rel(half["slpd"], half["ckm"])
+    half = rows[rows["share"] == 0.5].pivot(index=["trial", "fold"], columns="method", values="bri")
+    difference = half["slpd"] - half["ckm"]
+    t = difference.mean() / ((1 / 12 + 1 / 2) * difference.var()) ** 0.5  # a third is tested, two are trained on
     assert paired.ours is not None
-    assert paired.ours.mean == pytest.approx((half["slpd"] - half["ckm"]).mean())
-    assert paired.remark == f"p = {test.pvalue:.2g}"
+    assert paired.ours.mean == pytest.approx(difference.mean())
+    assert paired.ours.num_runs == 4
+    assert paired.ours.sd == pytest.approx(difference.groupby("trial").mean().std())
+    assert paired.remark == f"corrected p = {2 * stats.t(df=11).sf(t):.2g}"
+    chosen = cells[f"wine, {stage.CHOSEN}, 25% of the labels"]
+    assert (chosen.remark, chosen.paper) == ("K = 3: 8, K = 4: 4", None)
+    assert cells["wine, ckm, range, 25% of the labels"].remark == ""
     assert cells["wine, ckm, range, 0% of the labels"].paper is None
     assert cells["iris, UKM"].remark == "not run in this profile"
     assert cells["iris, UKM"].ours is None
     assert len([value for value in TABLE_2.values if cells[value.cell].paper == value]) == 24
     assert any("model=slpd" in command and "seed=0-3" in command for command in result.commands)
+
+
+def test_leukaemia_has_the_other_reading_beside_it_and_its_own_ratio(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rows = made_rows()
+    rows = rows[rows["fold"] < 2]
+    alone = rows[(rows["method"] == "ckm") & (rows["share"] == 0)].assign(method=f"ckm, {stage.ALONE}")
+    monkeypatch.setattr(tables, "read_rows", lambda name: pd.concat([rows, alone]) if name == "leukaemia" else rows[:0])
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    result = TABLE_3.build(collected(), tmp_path)
+    cells = {cell.cell: cell for cell in result.cells}
+    one = cells[f"leukaemia, ckm, {stage.ALONE}, 0% of the labels"]
+    assert one.ours is not None
+    assert one.ours.mean == pytest.approx(alone["bri"].mean())
+    without = rows[rows["share"] == 0].pivot(index=["trial", "fold"], columns="method", values="bri")
+    difference = (without["slpd"] - without["ckm"]).to_numpy()
+    remark = f"corrected p = {corrected_p(difference, 1.0):.2g}"  # two parts: as many tested as not
+    assert cells["leukaemia, SLPD less CKM, 0% of the labels"].remark == remark
+
+
+def test_texts_say_that_the_number_of_clusters_is_told_and_which_reading_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tables, "read_rows", lambda _: made_rows()[:0])
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    texts = [table.build(collected(), tmp_path).text for table in (TABLE_2, TABLE_3)]
+    assert all("SLPD and CKM are told K, the number of classes" in text for text in texts)
+    assert ["another reading" in text for text in texts] == [False, True]
 
 
 def test_of_a_stage_that_was_stopped_what_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
