@@ -27,6 +27,7 @@ RUN_FILES = {
     "restarts.csv": True,
     "candidates.csv": True,
     "warnings.json": True,
+    "columns.json": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
     "likeliest.npz": False,

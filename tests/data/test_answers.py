@@ -1,6 +1,7 @@
 """Answers by the name of their origin, and the facts of the real MNIST crowd."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,17 @@ def test_file(pinwheel: Dataset, tmp_path: Path) -> None:
     answers = load_annotations("file", pinwheel, 0, ROOT, path=str(tmp_path / "mine.csv"))
     assert answers is not None
     assert (answers.num_pairs, answers.num_items) == (1, 500)
+
+
+def test_file_that_calls_the_items_by_the_ids_of_the_table(pinwheel: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("i,j,label\np0,p499,same\n")
+    named = replace(pinwheel, ids=tuple(f"p{k}" for k in range(500)))
+    answers = load_annotations("file", named, 0, ROOT, path=str(tmp_path / "mine.csv"))
+    assert answers is not None
+    assert (answers.i.tolist(), answers.j.tolist(), answers.label.tolist()) == ([0], [499], [1])
+    assert answers.notes[-1] == "mine.csv: items are named by their ids"
+    with pytest.raises(UserError, match=r"mine\.csv, line 2, column i: p0; expected an item id from 0 to 499"):
+        load_annotations("file", pinwheel, 0, ROOT, path=str(tmp_path / "mine.csv"))
 
 
 def test_mistakes(pinwheel: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Answers as files: a csv with the columns i, j, worker, label and perhaps task, and what is known of their origin.
+"""Answers as files: pairs that a worker called same or different, or groups into which a worker sorted items.
 
 ``answers.csv`` is for everybody. ``answers.truth.json`` beside it, where there is one, holds the source of the answers
 and the true quality of their annotators, for the evaluation of a run that reads them.
@@ -8,19 +8,23 @@ import csv
 import io
 import json
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_table import PAIRS, AnswerTable, shown
 from semicrowd.errors import UserError
 from semicrowd.files import write_text
 
-_REQUIRED = ("i", "j", "worker", "label")
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_COLUMNS = ("i", "j", "worker", "label")
+#: Who gave the answers of a file that does not say.
+_EVERYBODY = "everybody"
+#: Items of one task at most: each of them is compared with each, two million pairs.
+_LARGEST_TASK = 2000
 
 
 def truth_path(path: Path) -> Path:
@@ -28,10 +32,25 @@ def truth_path(path: Path) -> Path:
     return path.with_suffix(".truth.json")
 
 
-def read(path: Path | str, num_items: int) -> PairAnnotations:
+def read(path: Path | str, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations:
     """Answers about ``num_items`` items from a csv file with a header; further columns are ignored.
 
+    There are three kinds of files; columns in brackets may be missing.
+
+    - Pairs, ``i,j,label[,worker][,task]``: the label of two items is 1 or 0, true or false, same or different, yes or
+      no, must-link or cannot-link.
+    - Groupings, ``item,group[,worker][,task]``: two items of a worker's task are the same if they are in one group.
+      Without a column task, all rows of a worker are one task.
+    - Classes, ``item,label[,worker][,task]``: as groupings; the names of classes need not be shared between workers.
+
     Workers and tasks may have any names; they are numbered in the order of their names, as numbers where all are.
+    Without a column worker one person, called everybody, gave all answers.
+
+    Parameters
+    ----------
+    path : of the file
+    num_items : N
+    ids : [N] names of the items, by which the file may call them; otherwise it gives their rows, from 0
 
     Raises
     ------
@@ -39,86 +58,83 @@ def read(path: Path | str, num_items: int) -> PairAnnotations:
         Naming file, line, column and what was expected.
     """
     path = Path(path)
-    lines: list[int] = []
-    columns: dict[str, list[str]] = {}
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file, strict=True)
-            positions = _header(path, next(rows, []))
-            columns = {name: [] for name in positions}
-            for line, row in _numbered(path, rows, max(positions.values()) + 1):
-                lines.append(line)
-                for name, position in positions.items():
-                    columns[name].append(row[position].strip())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; expected a csv of answers") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not a text file (utf-8); expected a csv with {','.join(_REQUIRED)}") from error
-    except csv.Error as error:
-        raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
-    if not lines:
-        raise UserError(f"{path}: no answers; expected at least one row {','.join(_REQUIRED)} after the header")
-
-    worker, names = _numbered_names(path, lines, "worker", columns["worker"])
-    task = _numbered_names(path, lines, "task", columns["task"])[0] if "task" in columns else None
-    i, j, label = (_whole_numbers(path, lines, name, columns[name]) for name in ("i", "j", "label"))
+    table = AnswerTable.read(path)
+    names, notes = [_EVERYBODY], list[str]()
+    worker, task = np.zeros(len(table.lines), np.int64), None
+    if "worker" in table.columns:
+        worker, names = table.names("worker")
+    else:
+        notes.append(f"{path.name}: no column worker; all answers are taken for those of one person, '{_EVERYBODY}'")
+    if "task" in table.columns:
+        task = table.names("task")[0]
+    items, how = table.items(num_items, ids)
+    notes += how
+    if table.kind == PAIRS:
+        (i, j), label = items, table.answers()
+        if (i == j).any():
+            row = int((i == j).argmax())
+            raise table.error(row, "j", "another item than i (an item cannot be compared with itself)")
+    else:
+        i, j, label, worker, task, odd = _pairs_of_groups(table, items[0], worker, names, task)
+        notes += odd
+        answering, worker = np.unique(worker, return_inverse=True)
+        names = [names[m] for m in answering]
     origin = _read_truth(truth_path(path), names)
-    return PairAnnotations.from_arrays(
+    annotations = PairAnnotations.from_arrays(
         i, j, worker, label, task=task, num_items=num_items, worker_names=names,
-        where=lambda row: f"{path}, line {lines[row]}", **({"source": path.name} if origin is None else origin),
-    )
+        where=lambda row: f"{path}, line {table.lines[row]}", **({"source": path.name} if origin is None else origin),
+    )  # fmt: skip
+    return replace(annotations, notes=(*notes, *annotations.notes))
 
 
-def _header(path: Path, row: Sequence[str]) -> dict[str, int]:
-    """Position of each column that is wanted."""
-    found = [name.strip() for name in row]
-    if not any(found):
-        raise UserError(f"{path}: empty; expected a header {','.join(_REQUIRED)}[,task] and a row for each answer")
-    missing = [name for name in _REQUIRED if name not in found]
-    if missing:
+def _pairs_of_groups(
+    table: AnswerTable, item: np.ndarray, worker: np.ndarray, names: list[str], task: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """All pairs of items of each task: i < j, label, worker, task, and notes on rows that say nothing.
+
+    A task here is what one worker did of it; they are numbered by task, then by worker. An item that is alone in a
+    task makes no pair, and the task is left out.
+    """
+    group = table.names(table.kind[1])[0]
+    whole = worker if task is None else task * len(names) + worker
+    place: dict[tuple[int, int], int] = {}
+    for row, key in enumerate(zip(whole.tolist(), item.tolist(), strict=True)):
+        before = place.setdefault(key, row)
+        if group[before] != group[row]:
+            other = f"{shown(table.columns[table.kind[1]][before])} as in line {table.lines[before]}"
+            raise table.error(row, table.kind[1], f"{other}, for the same item in the same task")
+    rows = np.array(list(place.values()))
+    rows = rows[np.lexsort((item[rows], whole[rows]))]
+    tasks = np.split(rows, np.flatnonzero(np.diff(whole[rows])) + 1)
+    kept = [rows for rows in tasks if len(rows) > 1]
+    if not kept:
+        raise UserError(f"{table.path}: no two items in one task; expected pairs of items to compare")
+    largest = max(kept, key=len)
+    if len(largest) > _LARGEST_TASK:
+        name = f"task {shown(table.columns['task'][largest[0]])}" if task is not None else "one task"
         raise UserError(
-            f"{path}, line 1: no column {', '.join(missing)}; expected {','.join(_REQUIRED)}[,task], "
-            f"found {','.join(found)[:100]}"
+            f"{table.path}: {len(largest):,} items in {name} of worker {shown(names[worker[largest[0]]])}; expected "
+            f"{_LARGEST_TASK:,} at most: split it by a column task, or give pairs, i,j,worker,label"
         )
-    wanted = [name for name in (*_REQUIRED, "task") if name in found]
-    twice = [name for name in wanted if found.count(name) > 1]
-    if twice:
-        raise UserError(f"{path}, line 1: column {twice[0]} is there twice")
-    return {name: found.index(name) for name in wanted}
-
-
-def _numbered(path: Path, rows: Any, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, with their line numbers (``rows`` is a csv reader after the header)."""
-    for row in rows:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) < width:
-            raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected at least {width}")
-        yield rows.line_num, row
-
-
-def _whole_numbers(path: Path, lines: list[int], name: str, cells: list[str]) -> np.ndarray:
-    for line, cell in zip(lines, cells, strict=True):
-        if not _WHOLE_NUMBER.fullmatch(cell):
-            expected = "1 (same) or 0 (different)" if name == "label" else "an item id, a whole number from 0 on"
-            raise UserError(f"{path}, line {line}, column {name}: {cell[:50] or 'empty'}; expected {expected}")
-    return np.array(cells, dtype=np.int64)
-
-
-def _numbered_names(path: Path, lines: list[int], column: str, cells: list[str]) -> tuple[np.ndarray, list[str]]:
-    """Numbers of names, and the names in the order of their numbers."""
-    if "" in cells:
-        raise UserError(f"{path}, line {lines[cells.index('')]}, column {column}: empty; expected a name or number")
-    names = set(cells)
-    numeric = all(_WHOLE_NUMBER.fullmatch(name) for name in names)
-    ordered = sorted(names, key=lambda name: (int(name) if numeric else 0, name))
-    number = {name: k for k, name in enumerate(ordered)}
-    return np.array([number[cell] for cell in cells], np.int64), ordered
+    sizes = [len(rows) * (len(rows) - 1) // 2 for rows in kept]
+    ends = [np.triu_indices(len(rows), k=1) for rows in kept]
+    first, second = (np.concatenate([rows[end[k]] for rows, end in zip(kept, ends, strict=True)]) for k in (0, 1))
+    notes = []
+    if repeated := len(item) - len(rows):
+        notes.append(f"{table.path.name}: rows that repeat an item of their task, counted once: {repeated}")
+    if single := len(tasks) - len(kept):
+        notes.append(f"{table.path.name}: tasks of a single item, left out: {single}")
+    return (
+        item[first], item[second], (group[first] == group[second]).astype(np.int64), worker[first],
+        np.repeat(np.arange(len(kept)), sizes), notes,
+    )  # fmt: skip
 
 
 def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
     """Arguments of ``from_arrays`` about the origin of the answers; None where nothing is known."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("a folder, or a pipe that would have us wait")
         content = json.loads(path.read_text(encoding="utf-8"))
         annotators = content["annotators"]
         rates = {
@@ -130,14 +146,14 @@ def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
         return {"source": str(content["source"]), "simulated": bool(content["simulated"]), **rates}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise UserError(f"{path}: not the origin of {path.stem}: remove the file or write it anew") from error
 
 
 def write(annotations: PairAnnotations, path: Path | str) -> None:
     """Write the csv file that :func:`read` reads, without the truth; folders on the way to it are made."""
     names = annotations.worker_names
-    header = [*_REQUIRED, *(() if annotations.task is None else ("task",))]
+    header = [*_COLUMNS, *(() if annotations.task is None else ("task",))]
     columns = [
         annotations.i, annotations.j, [names[m] for m in annotations.worker], annotations.label,
         *(() if annotations.task is None else (annotations.task,)),

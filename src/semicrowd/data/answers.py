@@ -90,8 +90,11 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
 
 def _file(data: Dataset, settings: FileSettings) -> PairAnnotations:
     if not settings.path:
-        raise UserError("annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task]")
-    return csv_file.read(settings.path, data.num_items)
+        raise UserError(
+            "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
+            "item,worker,group[,task]"
+        )
+    return csv_file.read(settings.path, data.num_items, data.ids)
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.columns import Columns
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
@@ -29,6 +30,8 @@ class Dataset:
     answers : of people, that came with the data; None where none did
     missing : where the first missing value is, for people; empty where none may be missing
     files : of each item, the file that it was read from; None where an item is not a file
+    ids : of each item, its name; None where items have none
+    columns : what the columns of a table have become; None of data that are no table with names
     notes : what was left out or converted, for people, a line each
     chosen : option of the data that nobody gave and the loader decided → its value and the reason
 
@@ -51,6 +54,8 @@ class Dataset:
     answers: PairAnnotations | None = None
     missing: str = ""
     files: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+    columns: Columns | None = None
     notes: tuple[str, ...] = ()
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
@@ -75,8 +80,9 @@ class Dataset:
                     f"data={self.name}: {split}labels: expected {len(features)} int64, "
                     f"got {labels.dtype} {list(labels.shape)}"
                 )
-        if self.files is not None and len(self.files) != self.num_items:
-            raise UserError(f"data={self.name}: files: expected {self.num_items}, got {len(self.files)}")
+        for what, named in (("files", self.files), ("ids", self.ids)):
+            if named is not None and len(named) != self.num_items:
+                raise UserError(f"data={self.name}: {what}: expected {self.num_items}, got {len(named)}")
         for name, numbers in (("sequence", self.sequence), ("other labels", self.other_labels)):
             if numbers is not None and (numbers.shape != (self.num_items,) or numbers.dtype != np.int64):
                 raise UserError(

@@ -77,6 +77,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         try:
             write_config(run_dir, settings.content, content)
             write_json(run_dir / "provenance.json", origin)
+            if data.columns is not None:
+                data.columns.write(run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
             with start_run(settings.content, run_dir, origin) as tracker:

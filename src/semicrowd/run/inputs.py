@@ -7,16 +7,26 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
+from semicrowd.data.table import gaps_filled
 from semicrowd.defaults.facts import Facts
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import Resolved, resolved, sources
 
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and answers of settings as config.yaml has them; the seed decides what is drawn of the answers."""
+    """Data and answers of settings as config.yaml has them; the seed decides what is drawn of the answers.
+
+    Empty cells of a table are filled where the method needs a number in every one.
+    """
     root, seed = data_root(), content["seed"]
     data, answers = (dict(content[group]) for group in ("data", "annotations"))
     loaded = load_dataset(data.pop("name"), root, seed=seed, **data)
+    if loaded.missing:
+        # Imported here: torch takes seconds, and few tables have gaps.
+        from semicrowd.estimators import ESTIMATORS
+
+        if not ESTIMATORS[content["model"]["name"]].takes_missing:
+            loaded = gaps_filled(loaded)
     return loaded, load_annotations(answers.pop("name"), loaded, seed, root, **answers)
 
 

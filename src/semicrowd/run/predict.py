@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +16,9 @@ examples:
   python src/predict.py runs/default new_items.csv
   python src/predict.py runs/default new_items.npy --annotations answers.csv --output clusters.csv
 
-The columns of the output are item (row of the features file, from 0), cluster (the numbers of the run's own
-assignments.csv), probability, annotated (1: the item's answers were used). The same input gives the same output.
+A table's columns are found by their names, in any order. The columns of the output are item (row of the features
+file, from 0), cluster (the numbers of the run's own assignments.csv), probability, annotated (1: the item's answers
+were used) and, where the table has ids, id. The same input gives the same output.
 """
 
 
@@ -28,8 +30,9 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     arguments.add_argument("run", type=Path, help="directory of a finished run of src/train.py")
     arguments.add_argument(
-        "features", type=Path, help="new items as .npy [N, D] or .csv with a header, prepared as the run's data were"
-    )
+        "features", type=Path,
+        help="new items: a table with the columns of the run's data (.csv, .tsv, .parquet, .xlsx), or .npy [N, D]",
+    )  # fmt: skip
     arguments.add_argument(
         "--annotations", type=Path, metavar="CSV",
         help="answers on the new items: i,j,worker,label; workers by the names they have in the run's workers.csv",
@@ -56,13 +59,21 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     # Imported here: torch takes seconds.
     from semicrowd.crowd import csv_file
     from semicrowd.data import load_dataset
+    from semicrowd.data.columns import Columns
+    from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.results import assignment_csv
     from semicrowd.run.interrupts import raise_again
 
-    data = load_dataset("table", Path(), path=str(features_file))
-    features, estimator = data.features, load(run / MODEL)
+    columns, estimator = Columns.read(run), load(run / MODEL)
+    if columns is None or features_file.suffix.lower() == ".npy":
+        data = load_dataset("table", Path(), path=str(features_file))
+    else:
+        data = load_new_items(features_file, columns)
+    for note in data.notes:
+        print(f"note: {note}", file=sys.stderr)
+    features = data.features
     if not estimator.takes_new_items:
         raise UserError(f"{run}: a run of {type(estimator).__name__}, which says nothing of new items")
     if features.shape[1] != estimator.n_features_in_:
@@ -73,14 +84,14 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if annotations_file is not None:
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        answers = csv_file.read(annotations_file, len(features))
+        answers = csv_file.read(annotations_file, len(features), data.ids)
         try:
             assignment = assigned(estimator, features, answers)
         except UserError as error:
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
-    text = assignment_csv(assignment, annotated)
+    text = assignment_csv(assignment, annotated, {"id": data.ids})
     if output is None:
         print(text, end="")
     else:

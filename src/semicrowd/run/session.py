@@ -92,7 +92,8 @@ class Session:
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
-        write_results(self.run_dir, result, self.answers, warnings, likeliest, self.data.files)
+        names = {"id": self.data.ids, "file": self.data.files}
+        write_results(self.run_dir, result, self.answers, warnings, likeliest, names)
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor, likeliest)

@@ -100,9 +100,12 @@ class FaceSettings(DataSettings):
 
 @dataclass(frozen=True)
 class TableSettings(DataSettings):
-    """Your own features; a column ``label`` of the csv is used for the metrics only."""
+    """Your own features; a column ``label`` is used for the metrics only, a column ``id`` names the items."""
 
-    path: str | Path | None = setting(None, ".csv with a header, or .npy", _PATH, optional=True)
+    path: str | Path | None = setting(
+        None, ".csv or .tsv with a header, .parquet, .xlsx, or .npy", _PATH, optional=True
+    )
+    ignore: tuple[str, ...] = setting((), "names of columns that are no features", each(text(), "[date, comment]"))
 
 
 @dataclass(frozen=True)
@@ -313,9 +316,17 @@ class CrowdSettings(AnswerSettings):
 
 @dataclass(frozen=True)
 class FileSettings(AnswerSettings):
-    """Your own answers: i and j count items from 0, label is 1 (same) or 0 (different)."""
+    """Your own answers about items, which are called by their ids or counted from 0.
 
-    path: str | Path | None = setting(None, "csv with i,j,worker,label[,task]", _PATH, optional=True)
+    Pairs i,j have a label, 1 (same) or 0 (different), or a word: true/false, same/different, yes/no,
+    must-link/cannot-link. Or each item has the group, or the label, that a worker gave it: two items of one task
+    (without a column task: of one worker) are the same if their groups are. Without a column worker one person gave
+    all answers.
+    """
+
+    path: str | Path | None = setting(
+        None, "csv with i,j,label or item,group or item,label, and perhaps worker and task", _PATH, optional=True
+    )
 
 
 DATA: dict[str, type[Settings]] = {

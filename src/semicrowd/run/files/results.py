@@ -1,7 +1,8 @@
 """The files of a finished run, from its evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ def write_results(
     annotations: PairAnnotations | None,
     warnings: Sequence[str] = (),
     likeliest: Likeliest | None = None,
-    files: Sequence[str] | None = None,
+    names: Mapping[str, Sequence[str] | None] = MappingProxyType({}),
 ) -> None:
     """Write what there is of the result; metrics.json is the caller's, who writes it last.
 
@@ -31,13 +32,13 @@ def write_results(
     ----------
     warnings : why not to trust the result, a line each
     likeliest : of images, those that the clusters are surest of
-    files : of each item, where it was read from a file of its own
+    names : last columns of assignments.csv: ``id`` of each item, ``file`` that it was read from; None: there are none
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_text(folder / "assignments.csv", assignment_csv(final, annotated, files))
+    write_text(folder / "assignments.csv", assignment_csv(final, annotated, names))
     if test is not None:
         write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
     if likeliest is not None:
@@ -53,13 +54,16 @@ def write_results(
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
-def assignment_csv(assignment: Assignment, annotated: np.ndarray, files: Sequence[str] | None = None) -> str:
+def assignment_csv(
+    assignment: Assignment, annotated: np.ndarray, names: Mapping[str, Sequence[str] | None] = MappingProxyType({})
+) -> str:
     """Content of assignments.csv: item, cluster, probability, annotated (1: with the item's answers, 0: without).
 
-    The probability of a method that has none is an empty cell. A last column ``file`` names items that are files.
+    The probability of a method that has none is an empty cell. Last columns say how an item is called:
+    ``id`` in its table, ``file`` that it was read from.
     """
     columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
-    named = {} if files is None else {"file": list(files)}
+    named = {name: list(values) for name, values in names.items() if values is not None}
     return pd.DataFrame(columns | named).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
 
 

@@ -1,0 +1,300 @@
+"""Answers as people write them down: what is understood, and one clear line for what is not."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semicrowd.crowd import csv_file
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
+
+IDS = ("ant", "bee", "cat", "dog", "elk")
+HEADER = "i,j,worker,label\n"
+
+
+def read(tmp_path: Path, text: str | bytes, ids: tuple[str, ...] | None = None) -> PairAnnotations:
+    """Answers about five items."""
+    path = tmp_path / "answers.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return csv_file.read(path, 5, ids)
+
+
+def refused(tmp_path: Path, text: str | bytes, ids: tuple[str, ...] | None = None) -> str:
+    """The one line about a file that cannot be understood, without its path."""
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, text, ids)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value).removeprefix(str(tmp_path / "answers.csv"))
+
+
+def pairs(answers: PairAnnotations) -> list[tuple[int, int, str, int]]:
+    """Each answer: two items, who gave it and what it was."""
+    workers = [answers.worker_names[m] for m in answers.worker]
+    return list(zip(answers.i.tolist(), answers.j.tolist(), workers, answers.label.tolist(), strict=True))
+
+
+def tasks(answers: PairAnnotations) -> list[int]:
+    assert answers.task is not None
+    return [int(task) for task in answers.task]
+
+
+@pytest.mark.parametrize(
+    ("same", "different"),
+    [
+        ("1", "0"), ("1.0", "0.0"), ("true", "false"), ("TRUE", "False"), ("same", "Different"), ("yes", "NO"),
+        ("must-link", "cannot-link"), ("Must_Link", "CANNOT_LINK"), (" +1 ", "00"),
+    ],
+)  # fmt: skip
+def test_labels_as_words_or_numbers(tmp_path: Path, same: str, different: str) -> None:
+    answers = read(tmp_path, HEADER + f"0,1,ann,{same}\n0,2,ann,{different}\n")
+    assert answers.label.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("label", ["2", "1.5", "-1", "maybe", "mustlink", "nan", "0,1", "ye\u017f", "\u0661", "1e0"])
+def test_labels_that_are_none(tmp_path: Path, label: str) -> None:
+    assert refused(tmp_path, HEADER + f'0,1,ann,1\n0,2,ann,"{label}"\n') == (
+        f", line 3, column label: {label}; expected 1 (same) or 0 (different), or true/false, same/different, yes/no, "
+        "must-link/cannot-link"
+    )
+
+
+def test_the_first_bad_cell_is_named(tmp_path: Path) -> None:
+    # A quoted cell over two lines: the row is named by the line that it ends on.
+    assert refused(tmp_path, HEADER + '0,1,"a\nb",1\n1,x,ann,y\n9,1,ann,1\n').startswith(", line 4, column j: x;")
+    assert refused(tmp_path, HEADER + '0,"1\n2",ann,1\n').startswith(r", line 3, column j: 1\n2; expected an item id")
+    long = refused(tmp_path, HEADER + f"0,{'x' * 99_999},ann,1\n")
+    assert long.startswith(f", line 2, column j: {'x' * 50}; expected")
+
+
+def test_items_by_their_ids(tmp_path: Path) -> None:
+    answers = read(tmp_path, HEADER + "bee, elk ,ann,1\ncat,ant,bob,0\n", IDS)
+    assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "bob", 0)]
+    assert answers.notes == ("answers.csv: items are named by their ids",)
+
+
+def test_items_by_their_rows_though_the_table_has_ids(tmp_path: Path) -> None:
+    answers = read(tmp_path, HEADER + "1,4,ann,1\n2,0,bob,0\n", IDS)
+    assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "bob", 0)]
+    assert answers.notes == ("answers.csv: items are counted from 0 (no id of the table is '1')",)
+    assert read(tmp_path, HEADER + "1,4,ann,1\n2,0,bob,0\n").notes == ()
+
+
+def test_ids_that_look_like_rows_win(tmp_path: Path) -> None:
+    ids = ("1", "2", "3", "4", "5")
+    answers = read(tmp_path, HEADER + "1,4,ann,1\n2,3,ann,0\n", ids)
+    assert pairs(answers) == [(0, 3, "ann", 1), (1, 2, "ann", 0)]
+    assert answers.notes == ("answers.csv: items are named by their ids",)
+    answers = read(tmp_path, HEADER + "1,4,ann,1\n2,0,ann,0\n", ids)
+    assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "ann", 0)]
+    assert answers.notes == ("answers.csv: items are counted from 0 (no id of the table is '0')",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("ant,bee,ann,1\ncat,cow,ann,1\n", "line 3, column j: cow; expected the id of an item, such as ant and bee,"),
+        ("0,1,ann,1\n5,2,ann,1\n", "line 3, column i: 5; expected the id of an item, such as ant and bee, or for all"),
+        ("ant,1,ann,1\n", "line 2, column j: 1; expected the id of an item, such as ant and bee, or for all"),
+        (",ant,ann,1\n", "line 2, column i: empty; expected the id of an item"),
+        ("Ant,bee,ann,1\n", "line 2, column i: Ant; expected the id of an item"),
+        ("ant,ant,ann,1\n", "line 2, column j: ant; expected another item than i"),
+    ],
+)
+def test_items_that_are_not_in_the_table(tmp_path: Path, rows: str, message: str) -> None:
+    assert refused(tmp_path, HEADER + rows, IDS).startswith(f", {message}")
+
+
+def test_an_id_of_two_items(tmp_path: Path) -> None:
+    ids = ("ant", "bee", "cat", "bee", "elk")
+    assert pairs(read(tmp_path, HEADER + "ant,cat,ann,1\n", ids)) == [(0, 2, "ann", 1)]
+    message = refused(tmp_path, HEADER + "ant,cat,ann,1\nant,bee,ann,1\n", ids)
+    assert message == ", line 3, column j: bee; expected the id of one item; several have this one"
+
+
+def test_without_workers_everybody_answers(tmp_path: Path) -> None:
+    answers = read(tmp_path, "i,j,label\n0,1,must-link\n0,2,cannot-link\n")
+    assert pairs(answers) == [(0, 1, "everybody", 1), (0, 2, "everybody", 0)]
+    assert answers.notes == (
+        "answers.csv: no column worker; all answers are taken for those of one person, 'everybody'",
+    )
+
+
+def test_groups_of_workers_and_tasks(tmp_path: Path) -> None:
+    text = (
+        "task,worker,item,group\n"
+        "t2,bob,4,left\nt1,ann,2,a\nt1,ann,0,b\nt1,ann,1,a\n\nt2,bob,3,right\nt1,bob,2,x\nt1,bob,1,y\n"
+    )
+    answers = read(tmp_path, text)
+    # The tasks are in order, that which two workers did is two: nobody said that ann's 'a' is bob's 'x'.
+    assert pairs(answers) == [
+        (0, 1, "ann", 0), (0, 2, "ann", 0), (1, 2, "ann", 1), (1, 2, "bob", 0), (3, 4, "bob", 0),
+    ]  # fmt: skip
+    assert tasks(answers) == [0, 0, 0, 1, 2]
+    assert answers.notes == ()
+
+
+def test_groups_without_tasks_are_a_task_of_each_worker(tmp_path: Path) -> None:
+    text = "worker,item,group\nann,ant,1\nbob,ant,1\nann,elk,1\nbob,bee,2\n"
+    answers = read(tmp_path, text, IDS)
+    assert pairs(answers) == [(0, 4, "ann", 1), (0, 1, "bob", 0)]
+    assert tasks(answers) == [0, 1]
+    assert answers.notes == ("answers.csv: items are named by their ids",)
+
+
+def test_groups_without_workers(tmp_path: Path) -> None:
+    answers = read(tmp_path, "task,item,group\n1,0,a\n1,1,a\n2,0,a\n2,2,b\n")
+    assert pairs(answers) == [(0, 1, "everybody", 1), (0, 2, "everybody", 0)]
+    assert tasks(answers) == [0, 1]
+    assert len(answers.notes) == 1
+    assert "no column worker" in answers.notes[0]
+
+
+def test_class_labels(tmp_path: Path) -> None:
+    text = "item,worker,label\n0,ann,bird\n1,ann,bird\n2,ann,fish\n1,bob,Vogel\n2,bob,bird\n"
+    answers = read(tmp_path, text)
+    assert pairs(answers) == [
+        (0, 1, "ann", 1), (0, 2, "ann", 0), (1, 2, "ann", 0), (1, 2, "bob", 0),
+    ]  # fmt: skip
+    assert tasks(answers) == [0, 0, 0, 1]
+
+
+def test_a_column_group_is_meant_rather_than_a_label_and_pairs_rather_than_groups(tmp_path: Path) -> None:
+    assert pairs(read(tmp_path, "item,worker,label,group\n0,ann,x,a\n1,ann,x,b\n")) == [(0, 1, "ann", 0)]
+    assert pairs(read(tmp_path, "item,group,i,j,worker,label\n,,0,1,ann,1\n")) == [(0, 1, "ann", 1)]
+
+
+def test_rows_of_groups_that_say_nothing(tmp_path: Path) -> None:
+    text = "item,worker,group\n0,bob,a\n1,bob,a\n0,bob,a\n3,ann,a\n"
+    answers = read(tmp_path, text)
+    assert pairs(answers) == [(0, 1, "bob", 1)]
+    assert answers.worker_names == ("bob",)
+    assert answers.notes == (
+        "answers.csv: rows that repeat an item of their task, counted once: 1",
+        "answers.csv: tasks of a single item, left out: 1",
+    )
+    assert refused(tmp_path, "item,worker,group\n0,bob,a\n1,ann,a\n").startswith(": no two items in one task; expected")
+
+
+@pytest.mark.parametrize("column", ["group", "label"])
+def test_an_item_in_two_groups_of_a_task(tmp_path: Path, column: str) -> None:
+    text = f"item,worker,{column}\n0,bob,a\n0,ann,b\n\n0,bob,b\n"
+    assert refused(tmp_path, text) == (
+        f", line 5, column {column}: b; expected a as in line 2, for the same item in the same task"
+    )
+    empty = refused(tmp_path, f"item,worker,{column}\n0,bob,\n")
+    assert empty.startswith(f", line 2, column {column}: empty; expected")
+
+
+def test_a_task_with_too_many_items(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    rows = [f"{k},7,{k % 3}\n" for k in range(2001)]
+    path.write_text("item,task,group\n" + "".join(rows[:-1]))
+    answers = csv_file.read(path, 2001)
+    assert answers.num_pairs == 2000 * 1999 // 2
+    assert np.array_equal(answers.label, answers.i % 3 == answers.j % 3)
+    path.write_text("item,task,group\n" + "".join(rows))
+    with pytest.raises(UserError, match=r"2,001 items in task 7 of worker everybody; expected 2,000 at most: split it"):
+        csv_file.read(path, 2001)
+    path.write_text("item,worker,label\n" + "".join(rows))
+    with pytest.raises(UserError, match=r"2,001 items in one task of worker 7; expected 2,000 at most: split it"):
+        csv_file.read(path, 2001)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_separators_line_ends_and_byte_order_mark(tmp_path: Path, separator: str, end: str, mark: str) -> None:
+    rows = [["i", "j", '"worker"', "label"], ["0", "1", f'"a{separator}b"', "yes"], [], ["2", "1", "zoë", "no"]]
+    text = mark + end.join(separator.join(row) for row in rows)
+    assert pairs(read(tmp_path, text)) == [(0, 1, f"a{separator}b", 1), (2, 1, "zoë", 0)]
+
+
+def test_a_separator_in_a_name_of_another_column(tmp_path: Path) -> None:
+    assert pairs(read(tmp_path, "i,j,label,why; how; when; where; who\n0,1,1,\n")) == [(0, 1, "everybody", 1)]
+
+
+def test_a_table_with_tabs_by_its_usual_name(tmp_path: Path) -> None:
+    path = tmp_path / "answers.tsv"
+    path.write_text("i\tj\tworker\tlabel\n0\t1\tann, bob\t1\n")
+    assert pairs(csv_file.read(path, 2)) == [(0, 1, "ann, bob", 1)]
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(UserError, match=r"pipe\.csv: cannot be read: not a file; expected a csv of answers"):
+        csv_file.read(tmp_path / "pipe.csv", 5)
+    with pytest.raises(UserError, match=r"cannot be read: a folder; expected a csv of answers"):
+        csv_file.read(tmp_path, 5)
+    for name in ("\0", "x" * 1000, ".", ""):
+        with pytest.raises(UserError, match="cannot be read"):
+            csv_file.read(Path(name), 5)
+    read(tmp_path, HEADER + "0,1,ann,1\n")
+    os.mkfifo(tmp_path / "answers.truth.json")
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+        csv_file.read(tmp_path / "answers.csv", 5)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"source": "x", "simulated": 1, "annotators": ' + "9" * 5000 + "}"])
+def test_an_origin_that_is_nonsense(tmp_path: Path, text: str) -> None:
+    (tmp_path / "answers.truth.json").write_text(text)
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+        read(tmp_path, HEADER + "0,1,ann,1\n")
+
+
+GOOD = (
+    "i,j,worker,label,task\nant,bee,ann,1,t\ncat,dog,bob,no,t\n",
+    "item;worker;group\nant;ann;1\nbee;ann;2\nbee;bob;1\ncat;bob;1\n",
+    "item\tlabel\n0\tx\n1\tx\n2\ty\n",
+)
+BAD_CELLS = (
+    "", '"', '"x', 'x"y', "\0", "\r", "\n", "x" * 140_000, "x" * 1000, "cow", "-1", "9" * 30, "\u2028", "\x1b[2J",
+)  # fmt: skip
+
+
+def mutated() -> Iterator[bytes]:
+    """Good files, each with something wrong in it."""
+    rng = np.random.default_rng(0)
+    for text in GOOD:
+        header = text.split("\n")[0]
+        yield from (part.encode() for part in (header, header + "\n", text + text, header + "\n" + text, text[:-7]))
+        separator = next(one for one in ",;\t" if one in header)
+        first = header.split(separator)[0]
+        yield text.replace(header, header + separator + first).encode()
+        yield text.encode("utf-16")
+        yield text.encode().replace(b"1", b"\xff")
+        for cell in BAD_CELLS:
+            rows = [line.split(separator) for line in text.split("\n")[:-1]]
+            row = rows[rng.integers(len(rows))]
+            row[rng.integers(len(row))] = cell
+            yield "\n".join(separator.join(row) for row in rows).encode()
+        for _ in range(12):
+            broken = bytearray(text.encode())
+            broken[rng.integers(len(broken))] = rng.integers(128)
+            yield bytes(broken)
+
+
+def outcome(tmp_path: Path, content: bytes, ids: tuple[str, ...] | None) -> PairAnnotations | str:
+    """The answers or the error; any other exception is the test's failure."""
+    try:
+        return read(tmp_path, content, ids)
+    except UserError as error:
+        return str(error)
+
+
+def test_mutated_files_are_answers_or_one_line(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, content, ids) for content in mutated() for ids in (IDS, None)]
+    assert len(outcomes) >= 120
+    errors = [one for one in outcomes if isinstance(one, str)]
+    assert 10 < len(errors) < len(outcomes) - 10
+    for error in errors:
+        assert error.isprintable()  # so it is one line, too
+        assert re.search(r"expected|not valid csv|is there twice", error), error
+        assert len(error) < 500 + len(str(tmp_path))
+    for answers in outcomes:
+        if not isinstance(answers, str):
+            assert len(answers.i) == len(answers.label) > 0
+            assert all(note.isprintable() for note in answers.notes)

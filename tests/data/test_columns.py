@@ -1,0 +1,123 @@
+"""Tables as people have them: ids, categories, yes and no, gaps, dates and text."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from semicrowd.data.columns import Columns, kind_of
+from semicrowd.data.dataset import Dataset
+from semicrowd.data.table import gaps_filled, load_new_items, load_table
+from semicrowd.errors import UserError
+from semicrowd.settings.sources import TableSettings
+
+MESSY = """id,region,age,member,joined,income
+u-7,north,31,yes,2024-01-05,10.5
+u-3,south,,no,2024-02-11,20
+u-9,north,45,yes,2023-12-31,NA
+u-1,west,27,no,2024-03-03,5
+"""
+
+
+def load(path: Path, *ignore: str) -> Dataset:
+    return load_table(path.parent, TableSettings(path=path, ignore=ignore))
+
+
+def written(folder: Path, text: str, name: str = "mine.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2.5", ""], "number"), (["1", "two", "3"], "number"), ([True, False], "yes or no"),
+        (["Yes", "no", ""], "yes or no"), (["a", "b", "a", "a"], "category"), (["3 May 2020", "4 May 2020"], "date"),
+        (pd.to_datetime(["2020-01-01"]), "date"), ([f"text {k} of many" for k in range(50)], "text"),
+    ],
+)  # fmt: skip
+def test_what_a_column_is(cells: list[object], kind: str) -> None:
+    assert kind_of(pd.Series(cells))[0] == kind
+
+
+def test_a_date_is_refused_by_name_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"joined \(a date\); leave them out with 'data.ignore=\[joined\]'"):
+        load(written(tmp_path, MESSY))
+    with pytest.raises(UserError, match=r"data.ignore=\[joint\]: .* has no such column"):
+        load(written(tmp_path, MESSY), "joint")
+
+
+def test_a_messy_table_is_what_one_would_make_of_it_by_hand(tmp_path: Path) -> None:
+    data = load(written(tmp_path, MESSY), "joined")
+    assert data.ids == ("u-7", "u-3", "u-9", "u-1")
+    by_hand = pd.read_csv(tmp_path / "mine.csv").set_index("id")
+    expected = pd.concat(
+        [pd.get_dummies(by_hand["region"]), by_hand["age"], by_hand["member"] == "yes", by_hand["income"]], axis=1
+    ).to_numpy(np.float32)
+    np.testing.assert_array_equal(data.features, expected)
+    filled = gaps_filled(data).features
+    gaps = np.isnan(expected[:, [3, 5]])
+    median = np.nanmedian(expected, 0)
+    np.testing.assert_array_equal(filled, np.hstack([np.where(np.isnan(expected), median, expected), gaps]))
+    for what in ("column id: the items' ids", "column region: 3 categories", "column member: yes is 1"):
+        assert any(what in note for note in data.notes)
+    assert sum("the median" in note for note in gaps_filled(data).notes) == 2
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "mine.parquet"])
+def test_other_separators_and_kinds_of_files_say_the_same(tmp_path: Path, name: str) -> None:
+    first = load(written(tmp_path, MESSY, "first.csv"), "joined")
+    path, frame = tmp_path / name, pd.read_csv(tmp_path / "first.csv")
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ";", decimal=",")
+    other = load(path, "joined")
+    np.testing.assert_array_equal(other.features, first.features)
+    assert other.ids == first.ids
+
+
+def test_an_index_without_a_name_and_that_of_a_data_frame_are_ids(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]}, index=[11, 10])
+    frame.to_csv(tmp_path / "mine.csv")
+    frame.to_parquet(tmp_path / "mine.parquet")
+    for name in ("mine.csv", "mine.parquet"):
+        data = load(tmp_path / name)
+        assert (data.ids, data.features.tolist()) == (("11", "10"), [[1, 3], [2, 4]])
+
+
+def test_an_id_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="a is the id of items 0 and 2"):
+        load(written(tmp_path, "id,x\na,1\nb,2\na,3\n"))
+    with pytest.raises(UserError, match="item 1, column id: empty"):
+        load(written(tmp_path, "id,x\na,1\n,2\n"))
+
+
+def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
+    data = gaps_filled(load(written(tmp_path, MESSY), "joined"))
+    assert data.columns is not None
+    data.columns.write(tmp_path)
+    columns = Columns.read(tmp_path)
+    assert columns == data.columns
+    frame = pd.read_csv(tmp_path / "mine.csv")
+    frame[frame.columns[::-1]].to_csv(tmp_path / "new.csv", index=False)
+    new = load_new_items(tmp_path / "new.csv", columns)
+    np.testing.assert_array_equal(new.features, data.features)
+    assert new.ids == data.ids
+    assert any("joined: left out" in note for note in new.notes)
+    frame.drop(columns="age").to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(UserError, match="no column age; expected those that the run was trained with"):
+        load_new_items(tmp_path / "new.csv", columns)
+    frame.replace("west", "mars").to_csv(tmp_path / "new.csv", index=False)
+    new = load_new_items(tmp_path / "new.csv", columns)
+    assert new.features[3, :3].tolist() == [0, 0, 0]
+    assert any("mars not among the categories" in note for note in new.notes)
+
+
+def test_columns_of_a_run_that_are_none_are_refused(tmp_path: Path) -> None:
+    assert Columns.read(tmp_path) is None
+    (tmp_path / "columns.json").write_text("{}")
+    with pytest.raises(UserError, match="not the columns of a run"):
+        Columns.read(tmp_path)
