@@ -7,11 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.inputs import checked_answers
+from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
+from semicrowd.estimators.inputs import checked_answers, names_of_rows
 from semicrowd.estimators.unsupervised import KMeansOnly
 
 ROWS = [(0, 1, 7, 1, 3), (1, 2, 7, 0, 3), (0, 3, 12, 1, 9)]
@@ -50,6 +54,24 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     assert checked_answers(None, 4) is None
 
 
+def test_answers_call_rows_as_the_index_of_a_data_frame_does() -> None:
+    assert names_of_rows(np.zeros((2, 1))) is names_of_rows(pd.DataFrame({"x": [1, 2]})) is None
+    ids = names_of_rows(pd.DataFrame({"x": range(4)}, index=[3, 2, 1, 0]))
+    _is(checked_answers([(3, 2, 7, "same"), (2, 1, 7, "different"), (3, 0, 12, "same")], 4, ids))
+    frame = pd.DataFrame({"x": range(4)}, index=["a", "b", "c", "d"])
+    _is(checked_answers([("a", "b", "e", 1), ("b", "c", "e", 0), ("a", "d", "f", 1)], 4, names_of_rows(frame)))
+    grouped = pd.DataFrame({"item": ["a", "b", "c"], "worker": "e", "group": ["x", "x", "y"]})
+    _is(checked_answers(grouped, 4, names_of_rows(frame)), i=[0, 0, 1], j=[1, 2, 2], worker=[0] * 3, label=[1, 0, 0])
+
+
+def test_a_pipeline_and_cross_validation_pass_answers_on() -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20, 2)), 9 + rng.normal(size=(20, 2))])
+    pairs = np.array([[0, 1, 1], [0, 30, 0], [31, 30, 1]])
+    pipeline = make_pipeline(StandardScaler(), ConstrainedKMeans(n_clusters=2)).fit(X, constrainedkmeans__pairs=pairs)
+    assert adjusted_rand_score(np.repeat([0, 1], 20), pipeline[-1].labels_) == 1.0
+
+
 @pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])
 def test_labels_are_not_taken_for_answers(y: Any) -> None:
     assert checked_answers(y, 4) is None
@@ -63,10 +85,12 @@ def test_labels_are_not_taken_for_answers(y: Any) -> None:
         (np.array([[0, 1, 1], [1, 1, 0]]), "pairs, row 1, column j: 1; expected another item than i"),
         (np.array([[0, 4, 1]]), "pairs, row 0, column j: 4; expected an item id from 0 to 3"),
         (np.array([[0, 1, 2]]), "column label: 2; expected 1"),
+        ([(0, 1, "maybe")], "pairs, row 0, column label: maybe; expected 1 \\(same\\)"),
+        ([("a", "b", 1)], "pairs, row 0, column i: a; expected an item id from 0 to 3"),
         (np.array([[0, 1, 0.5]]), "column label: expected a list of whole numbers, got float64"),
         (np.array([[0, np.nan, 1]]), "column j: expected a list of whole numbers"),
         (np.zeros((0, 3), int), "no answers"),
-        (pd.DataFrame({"i": [0], "label": [1]}), "pairs: no column j; expected i, j, label"),
+        (pd.DataFrame({"i": [0], "label": [1]}), "pairs, line 1: no column j; expected i,j,worker,label"),
         (pd.DataFrame({"i": [0], "j": [1], "label": [1], "worker": [None]}), "row 0, column worker: empty"),
         ("nowhere.csv", "nowhere.csv: cannot be read"),
     ],

@@ -37,8 +37,6 @@ ONE = dict.fromkeys(
     ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
      "check_methods_subset_invariance"), "it asks for one cluster, which is no clustering: n_clusters=1 is refused",
 )  # fmt: skip
-#: The check that no method can pass as it is.
-SECOND = {"check_fit_score_takes_y": "the second argument is called pairs: answers, where scikit-learn has labels"}
 #: The check that compares probabilities to 1e-7 after a permutation that it draws anew in every run, and what those in
 #: float32 may differ by: rounding, which depends on where in a batch an item stands.
 ORDER, ROUNDING = "check_methods_sample_order_invariance", 1e-5
@@ -84,7 +82,7 @@ def _counted(estimator: BaseEstimator) -> bool:
 
 def _expected(estimator: BaseEstimator) -> dict[str, str]:
     """Checks that this method fails, and why."""
-    return SECOND | (ONE if _counted(estimator) else {})
+    return ONE if _counted(estimator) else {}
 
 
 def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **options: Any) -> None:

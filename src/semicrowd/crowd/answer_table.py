@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.errors import UserError
 
@@ -42,12 +43,34 @@ class AnswerTable:
     kind : ``PAIRS``, ``GROUPS`` or ``CLASSES``
     lines : [rows] line of the file that each row ends on, from 1
     columns : name → [rows] cells without spaces around them; those of the kind, perhaps ``worker`` and ``task``
+    unit : what a row is called in an error; those of a data frame are counted from 0
     """
 
     path: Path
     kind: tuple[str, ...]
     lines: Sequence[int]
     columns: dict[str, list[str]]
+    unit: str = "line"
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame, name: str) -> "AnswerTable":
+        """The same of a data frame that is called ``name``.
+
+        Raises
+        ------
+        UserError
+            For columns that are no answers, and where there are no rows.
+        """
+        path = Path(name)
+        kind, positions = _header(path, [str(column) for column in frame.columns])
+        if not len(frame):
+            raise UserError(f"{name}: no answers; expected at least one row {_HEADERS[kind]}")
+        columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
+        return cls(path, kind, range(len(frame)), columns, "row")
+
+    def at(self, row: int) -> str:
+        """Where a row is, for an error."""
+        return f"{self.path}, {self.unit} {self.lines[row]}"
 
     @classmethod
     def read(cls, path: Path) -> "AnswerTable":
@@ -80,7 +103,7 @@ class AnswerTable:
     def error(self, row: int, column: str, expected: str) -> UserError:
         """What to raise for a cell that means nothing."""
         cell = shown(self.columns[column][row])
-        return UserError(f"{self.path}, line {self.lines[row]}, column {column}: {cell}; expected {expected}")
+        return UserError(f"{self.at(row)}, column {column}: {cell}; expected {expected}")
 
     def names(self, column: str) -> tuple[np.ndarray, list[str]]:
         """Number of the name in each row, and the names in the order of their numbers: as numbers where all are."""
@@ -206,3 +229,12 @@ def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[
         if len(row) < width:
             raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected at least {width}")
         yield (rows.line_num, *(row[position].strip() for position in positions))
+
+
+def _cell(value: Any) -> str:
+    """A cell of a data frame as a file has it: whole numbers without a point, nothing for a missing value."""
+    if value is None or value is pd.NA or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()

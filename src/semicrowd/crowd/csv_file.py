@@ -57,8 +57,14 @@ def read(path: Path | str, num_items: int, ids: Sequence[str] | None = None) -> 
     UserError
         Naming file, line, column and what was expected.
     """
-    path = Path(path)
-    table = AnswerTable.read(path)
+    return of_table(AnswerTable.read(Path(path)), num_items, ids, truth_path(Path(path)))
+
+
+def of_table(
+    table: AnswerTable, num_items: int, ids: Sequence[str] | None = None, truth: Path | None = None
+) -> PairAnnotations:
+    """As :func:`read`, of a table that has been read; ``truth`` is a file that says where its answers are from."""
+    path = table.path
     names, notes = [_EVERYBODY], list[str]()
     worker, task = np.zeros(len(table.lines), np.int64), None
     if "worker" in table.columns:
@@ -79,10 +85,10 @@ def read(path: Path | str, num_items: int, ids: Sequence[str] | None = None) -> 
         notes += odd
         answering, worker = np.unique(worker, return_inverse=True)
         names = [names[m] for m in answering]
-    origin = _read_truth(truth_path(path), names)
+    origin = None if truth is None else _read_truth(truth, names)
     annotations = PairAnnotations.from_arrays(
         i, j, worker, label, task=task, num_items=num_items, worker_names=names,
-        where=lambda row: f"{path}, line {table.lines[row]}", **({"source": path.name} if origin is None else origin),
+        where=table.at, **({"source": path.name} if origin is None else origin),
     )  # fmt: skip
     return replace(annotations, notes=(*notes, *annotations.notes))
 
@@ -101,7 +107,7 @@ def _pairs_of_groups(
     for row, key in enumerate(zip(whole.tolist(), item.tolist(), strict=True)):
         before = place.setdefault(key, row)
         if group[before] != group[row]:
-            other = f"{shown(table.columns[table.kind[1]][before])} as in line {table.lines[before]}"
+            other = f"{shown(table.columns[table.kind[1]][before])} as in {table.unit} {table.lines[before]}"
             raise table.error(row, table.kind[1], f"{other}, for the same item in the same task")
     rows = np.array(list(place.values()))
     rows = rows[np.lexsort((item[rows], whole[rows]))]

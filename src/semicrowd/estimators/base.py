@@ -14,7 +14,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.errors import UserError
 from semicrowd.estimators import persistence
-from semicrowd.estimators.inputs import checked_answers, checked_features
+from semicrowd.estimators.inputs import checked_answers, checked_features, names_of_rows
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
@@ -65,14 +65,16 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         tags.input_tags.allow_nan = self.takes_missing
         return tags
 
-    def fit(self, X: Any, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, monitor: Monitor | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
 
         Parameters
         ----------
         X : [N, D] numbers, an array or a data frame
+        y : answers, too, as the second argument; labels in one dimension are ignored, as scikit-learn's clusterings do
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`
+            :func:`semicrowd.estimators.inputs.checked_answers`. They call the rows as the index of a data frame does,
+            if that is more than 0, 1, 2, …
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -85,7 +87,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
-        answers = checked_answers(pairs, len(features))
+        answers = checked_answers(y if pairs is None else pairs, len(features), names_of_rows(X))
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
@@ -100,9 +102,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, self.result_.final.kinds)
         return self
 
-    def fit_predict(self, X: Any, pairs: Any = None, **options: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
         """``fit``, then ``labels_``."""
-        return self.fit(X, pairs, **options).labels_
+        return self.fit(X, y, **options).labels_
 
     def save(self, path: Path | str) -> None:
         """Write the fitted estimator to one file, from which :func:`semicrowd.load` makes it without the data.

@@ -14,7 +14,7 @@ from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.rule import PAPER_DATA, recipe
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.inputs import checked_answers
+from semicrowd.estimators.inputs import checked_answers, names_of_rows
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -113,7 +113,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         """
         items = self._new_items(X)
         features = torch.from_numpy(prepared(self.preparation_, items))
-        answers, best = checked_answers(pairs, len(features)), self.result_.best
+        answers, best = checked_answers(pairs, len(features), names_of_rows(X)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
             found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
             if answers is not None:

@@ -1,6 +1,7 @@
 """Items and answers as a person has them, checked: arrays, data frames, files."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.errors import UserError
 
 #: Columns of answers by their number.
@@ -44,14 +46,24 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
     return features
 
 
-def checked_answers(pairs: Any, num_items: int) -> PairAnnotations | None:
+def names_of_rows(X: Any) -> tuple[str, ...] | None:
+    """What the index of a data frame calls its rows; None where they are counted from 0, or have one name twice."""
+    index = getattr(X, "index", None)
+    if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
+        return None
+    return tuple(map(str, index))
+
+
+def checked_answers(pairs: Any, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations | None:
     """Answers about the items 0 … ``num_items`` − 1.
 
     Parameters
     ----------
-    pairs : PairAnnotations; an array [P, 3 … 5] of whole numbers, whose columns are i, j, label, or i, j, worker,
-        label[, task]; a data frame with columns of these names, i, j and label at least; the path of a csv file; or
-        None. Anything of one dimension is the ``y`` of scikit-learn's own methods, and ignored as they do
+    pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
+        label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
+        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None. Anything of one dimension is the ``y``
+        of scikit-learn's own methods, and ignored as they do
+    ids : names of the items, by which the answers may call them; without, by the numbers of their rows
 
     Raises
     ------
@@ -63,21 +75,22 @@ def checked_answers(pairs: Any, num_items: int) -> PairAnnotations | None:
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
     if isinstance(pairs, str | Path):
-        return csv_file.read(Path(pairs), num_items)
+        return csv_file.read(Path(pairs), num_items, ids)
     if not isinstance(pairs, pd.DataFrame):
         table = np.asarray(pairs)
         if table.ndim == 1:
             return None
         if table.ndim != 2 or table.shape[1] not in _COLUMNS:
             raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5]: i, j[, worker], label[, task]")
-        pairs = pd.DataFrame(table, columns=_COLUMNS[table.shape[1]])
+        rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
+        pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
+    plain = all(name in pairs and pairs[name].dtype.kind in "iuf" for name in ("i", "j", "label"))
+    if ids is not None or not plain:
+        return csv_file.of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids)
     return _from_frame(pairs, num_items)
 
 
 def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:
-    missing = [name for name in ("i", "j", "label") if name not in frame]
-    if missing:
-        raise UserError(f"pairs: no column {', '.join(missing)}; expected i, j, label and perhaps worker and task")
     columns = {name: _whole(frame[name]) for name in ("i", "j", "label")}
     worker, names = np.zeros(len(frame), np.int64), ["0"]
     task = None

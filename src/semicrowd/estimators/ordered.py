@@ -16,13 +16,15 @@ class OrderedClusterer(CrowdClusterer):
     #: Whether ``fit`` takes ``sequence``.
     sequential: ClassVar[bool] = True
 
-    def fit(self, X: Any, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, pairs: Any = None, sequence: Any = None, monitor: Monitor | None = None
+    ) -> Self:
         """Find states of the rows of X, which are in order of time.
 
         Parameters
         ----------
         X : [N, D] numbers, an array or a data frame
-        pairs : ignored
+        y, pairs : ignored
         sequence : [N] whole numbers, which sequence a row is of; None: all are of one
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
@@ -33,7 +35,7 @@ class OrderedClusterer(CrowdClusterer):
         """
         self._sequence = sequence
         try:
-            return super().fit(X, pairs, monitor=monitor)
+            return super().fit(X, y, pairs=pairs, monitor=monitor)
         finally:
             del self._sequence
 
