@@ -66,7 +66,7 @@ def _answered(name: str) -> BaseEstimator:
     if not plain.requires_answers:
         return plain(**options)
 
-    def fit(self: Any, X: Any, pairs: Any = None) -> Any:
+    def fit(self: Any, X: Any, y: Any = None) -> Any:
         """As the method's own."""
         return plain.fit(self, X, _answers(X))
 
