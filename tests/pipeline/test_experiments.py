@@ -123,7 +123,7 @@ def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
 
 def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
     laptop = load_plan(PROFILES.parents[1] / "params.yaml").experiments
-    recorded = recorded_plan(PROFILES.parent / "recorded.yaml").experiments
+    recorded = recorded_plan(PROFILES.parents[1] / "recorded" / "experiments.yaml").experiments
     assert {name: recorded[name] for name in laptop} == laptop
     shown = {*(row.experiment for row in table1.RECORDED_ROWS), *(row.experiment for row in figure2.RECORDED_ROWS),
              *deep_dpm.table2.RECORDED_ROWS, *discriminative_bnp.table1.RECORDED_ROWS}  # fmt: skip

@@ -74,7 +74,7 @@ def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, 
         (["-1,2,ann,0"], ["line 2, column i", "-1"]),
         (["0,1,ann,1", "7,7,ann,1"], ["line 3", "itself"]),
         (["0,1,ann,2"], ["line 2, column label", "2", "1 (same) or 0 (different)"]),
-        (["0,1,ann,yes"], ["line 2, column label", "yes"]),
+        (["0,1,ann,maybe"], ["line 2, column label", "maybe"]),
         ([], ["no answers"]),
     ],
 )
@@ -93,7 +93,7 @@ def test_an_answers_file_without_a_byte(train: Command, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("value", ["nan", "", "inf", "one"])
+@pytest.mark.parametrize("value", ["inf", "one"])
 def test_features_that_are_no_numbers(train: Command, tmp_path: Path, value: str) -> None:
     path = tmp_path / "items.csv"
     path.write_text(f"x,y\n1,2\n3,{value}\n5,6\n")

@@ -15,6 +15,8 @@ import yaml
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
+from semicrowd.files import read_status
+
 from .conftest import Command
 
 #: A short run with answers whose data are in the test's folder.
@@ -197,6 +199,20 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
     assert done.returncode == 0, done.stderr
     for name in ("assignments.csv", "workers.csv", "curves.csv", "restarts.csv"):
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_method_that_is_fitted_once_says_that_it_was_killed(
+    start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    """No Lightning is there to take the signal."""
+    process = start("data=pinwheel", "model=dpm", "model.n_sweeps=100000", "annotations=none", "hydra.run.dir=killed")
+    deadline = time.monotonic() + 60
+    while read_status(tmp_path / "killed").get("status") != "running" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert read_status(tmp_path / "killed")["status"] == "interrupted"
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from semicrowd.pipeline.experiments import PARAMS, Plan, load_plan, plan_of
 
 PROFILES = Path("conf/profile")
 #: What ``make record`` runs: the laptop's experiments, and those that take longer than any profile here allows.
-RECORDED = Path("conf/recorded.yaml")
+RECORDED = Path("recorded/experiments.yaml")
 
 
 class _Plain(yaml.SafeDumper):

@@ -1,4 +1,4 @@
-"""Ctrl-C: the end of the process at once until something must be put in order, a KeyboardInterrupt from then on.
+"""Ctrl-C and kill: the process ends at once until something must be put in order; from then on a KeyboardInterrupt.
 
 A KeyboardInterrupt can be lost while libraries are imported and a configuration is read: Python drops what is raised in
 a weak reference's callback or a finaliser, and extension modules and parsers turn it into an error of their own.
@@ -6,19 +6,32 @@ a weak reference's callback or a finaliser, and extension modules and parsers tu
 
 import os
 import signal
+from typing import Any, NoReturn
+
+#: Signal → what Python does of itself.
+_SIGNALS: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 
-def _exit(*_: object) -> None:
-    os._exit(128 + signal.SIGINT)
+def _exit(number: int, *_: object) -> NoReturn:
+    os._exit(128 + number)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends this process with code 130, without a word; one that ignores it goes on to do so."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _exit)
+    """From now on Ctrl-C ends this process with code 130, kill with 143, without a word.
+
+    One that ignores them, or does something else already, goes on to do so.
+    """
+    for number, usual in _SIGNALS.items():
+        if signal.getsignal(number) is usual:
+            signal.signal(number, _exit)
 
 
 def raise_again() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt, where :func:`end_at_once` has changed that."""
-    if signal.getsignal(signal.SIGINT) is _exit:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """From now on Ctrl-C and kill raise KeyboardInterrupt, where :func:`end_at_once` has changed that."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _exit:
+            signal.signal(number, _interrupt)

@@ -85,6 +85,8 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
         answers = csv_file.read(annotations_file, len(features), data.ids)
+        for note in answers.notes:
+            print(f"note: {note}", file=sys.stderr)
         try:
             assignment = assigned(estimator, features, answers)
         except UserError as error:

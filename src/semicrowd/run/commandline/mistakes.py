@@ -34,9 +34,14 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         group, _, name = key.partition(".")
         owners = [choice for choice, kind in CHOSEN.get(group, {}).items() if name in names_of(kind)]
         if owners:
-            return UserError(f"{given}: unknown setting {key}: {group}={', '.join(owners)} have it, this {group} not")
-        others = [k for k in keys if k != key]  # another method may have a setting of this name
-        alike = [k for k in others if k.endswith(f".{key}")] or [k for k in others if k.count(".") == key.count(".")]
+            have = f"{group}={', '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
+            return UserError(f"{given}: the {group} that is chosen has no setting {name}; {have}")
+        of_choices = {f"{one}.{key}" for one, kinds in CHOSEN.items()
+                      for kind in kinds.values() if key in names_of(kind)}
+        others = [k for k in (*keys, *sorted(of_choices)) if k != key]
+        if same := [k for k in others if k.endswith(f".{key}")]:
+            return UserError(f"{given}: unknown setting {key}; the nearest is {same[0]}")
+        alike = [k for k in others if k.count(".") == key.count(".")]
         return UserError(f"{given}: unknown setting {key}{nearest(key, alike)}")
     if "Ambiguous value for argument" in text:
         argument = re.search(r"argument '([^']+)'", text)
