@@ -71,7 +71,6 @@ def test_npy(tmp_path: Path) -> None:
         ("x,y\n1,2\n3\n", "line 3, column y"),
         ("x,y\n1,2\n3, \n", "line 3, column y"),
         ("x,y\n1,2\n3,NA\n", "line 3, column y"),
-        ("x,y\n1,2\n\n3,4\n", "line 3, column x"),
     ],
 )
 def test_a_cell_without_a_number_is_missing(tmp_path: Path, text: str, place: str) -> None:
@@ -94,6 +93,8 @@ def test_a_cell_without_a_number_is_missing(tmp_path: Path, text: str, place: st
         ('x,y\n1,2\n3,"4\n', "EOF inside string"),
         ("x,y,label\n1,2,0\n3,4,\n", "line 3, column label: empty; expected a label in every row"),
         ("x,y\n", "no rows"),
+        ("x,y\n1,2\n\n3,4\n", "line 3: every cell is empty"),
+        ("x,y\n1,2\n,\n3,4\n", "line 3: every cell is empty"),
         ("", "empty; expected a header"),
         ("1,2\n3,4\n", "line 1: only numbers; expected a header"),
         ("x,x\n1,2\n", "line 1, column x: expected a name of its own"),

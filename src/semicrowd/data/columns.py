@@ -247,7 +247,7 @@ def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
 def _numbers(cells: pd.Series, kind: str) -> np.ndarray:
     """[N] float64; nan for what is none."""
     if cells.dtype.kind in "fiub":
-        return cells.to_numpy(np.float64)
+        return cells.astype("float64").to_numpy()  # which knows pandas' own missing values
     texts = pd.Series([_text(cell).lower() for cell in cells])
     if kind == YES_NO:
         texts = texts.map(lambda word: "1" if word in _YES else "0" if word in _NO else word)

@@ -144,8 +144,15 @@ def read_frame(path: Path) -> Frame:
     if not path.is_file():
         raise UserError(f"{path}: {'not a file' if path.exists() else 'not found'}; expected {_EXPECTED}")
     frame = _READERS[path.suffix.lower()](path)
-    if not len(frame.table):
+    table = frame.table
+    if not len(table):
         raise UserError(f"{path}: no rows; expected one for each item after the header")
+    if len(twice := table.columns[table.columns.duplicated()]):
+        raise UserError(f"{path}, column {twice[0] or 'without a name'}: expected a name of its own")
+    empty = np.flatnonzero(table.isna().all(axis=1))
+    if len(empty):
+        unit = "line" if frame.line else "row"
+        raise UserError(f"{path}, {unit} {empty[0] + frame.line}: every cell is empty; expected an item in every row")
     return frame
 
 
@@ -188,8 +195,13 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """An index that is more than the rows' numbers is a column; names are text."""
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame.columns = [_name(str(name)) for name in frame.columns]
     return frame
+
+
+def _name(text: str) -> str:
+    """A column's name in one line that can be printed."""
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
 def _header(path: Path) -> tuple[list[str], str]:
@@ -199,7 +211,7 @@ def _header(path: Path) -> tuple[list[str], str]:
             first = file.readline()
             separator = max(_SEPARATORS, key=first.count)
             file.seek(0)
-            header = [name.strip() for name in next(csv.reader(file, delimiter=separator), [])]
+            header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not a csv text file (utf-8)") from error
     if not any(header):
