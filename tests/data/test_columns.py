@@ -8,7 +8,7 @@ import pytest
 
 from semicrowd.data.columns import Columns, kind_of
 from semicrowd.data.dataset import Dataset
-from semicrowd.data.table import gaps_filled, load_new_items, load_table
+from semicrowd.data.table import load_new_items, load_table
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TableSettings
 
@@ -57,13 +57,13 @@ def test_a_messy_table_is_what_one_would_make_of_it_by_hand(tmp_path: Path) -> N
         [pd.get_dummies(by_hand["region"]), by_hand["age"], by_hand["member"] == "yes", by_hand["income"]], axis=1
     ).to_numpy(np.float32)
     np.testing.assert_array_equal(data.features, expected)
-    filled = gaps_filled(data).features
+    filled = data.with_gaps_filled().features
     gaps = np.isnan(expected[:, [3, 5]])
     median = np.nanmedian(expected, 0)
     np.testing.assert_array_equal(filled, np.hstack([np.where(np.isnan(expected), median, expected), gaps]))
     for what in ("column id: the items' ids", "column region: 3 categories", "column member: yes is 1"):
         assert any(what in note for note in data.notes)
-    assert sum("the median" in note for note in gaps_filled(data).notes) == 2
+    assert sum("the median" in note for note in data.with_gaps_filled().notes) == 2
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "mine.parquet"])
@@ -96,7 +96,7 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
-    data = gaps_filled(load(written(tmp_path, MESSY), "joined"))
+    data = load(written(tmp_path, MESSY), "joined").with_gaps_filled()
     assert data.columns is not None
     data.columns.write(tmp_path)
     columns = Columns.read(tmp_path)
@@ -147,7 +147,7 @@ def test_a_mutated_table_is_read_or_refused_in_one_line(tmp_path: Path, seed: in
     path.write_bytes(bytes(content))
     said = ""
     try:
-        gaps_filled(load(path))
+        load(path).with_gaps_filled()
     except UserError as error:
         said = str(error)
     assert said.isprintable()

@@ -164,7 +164,7 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     assert {row["probability"] for row in test} == {"1.000000"}
 
 
-def test_cells_without_a_value_are_for_methods_that_do_without(
+def test_cells_without_a_value_are_filled_but_for_methods_that_do_without(
     train: Command, predict: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(0)
@@ -172,9 +172,19 @@ def test_cells_without_a_value_are_for_methods_that_do_without(
     lines = [f"{a:.3f},{'' if row % 7 == 3 else f'{b:.3f}'},{row % 2}" for row, (a, b) in enumerate(items)]
     (tmp_path / "holes.csv").write_text("\n".join(["x,y,label", *lines]) + "\n")
     own = ("data=table", "data.path=holes.csv", "annotations=none", "model.K=2", "logger=none", "hydra.run.dir=run")
-    refused = train(*own, "model=kmeans")
+    filled = train(*own, "model=kmeans", "hydra.run.dir=filled")
+    assert filled.returncode == 0, filled.stderr
+    assert "note: column y: the median" in filled.stderr
+    assert metrics_of(tmp_path / "filled")["train/acc"] > 0.9
+    new = predict("filled", "holes.csv")
+    assert new.returncode == 0, new.stderr
+    assert [row["cluster"] for row in csv.DictReader(new.stdout.splitlines())] == [
+        row["cluster"] for row in csv.DictReader((tmp_path / "filled" / "assignments.csv").read_text().splitlines())
+    ]
+    np.save(tmp_path / "holes.npy", np.where(np.arange(40)[:, None] % 7 == 3, np.nan, items))
+    refused = train("data=table", "data.path=holes.npy", *own[2:], "model=kmeans")
     assert refused.returncode == 2
-    assert "holes.csv, line 5, column y: empty or nan; KMeans" in refused.stderr
+    assert "holes.npy, row 3, column 0: empty or nan; KMeans" in refused.stderr
     assert "(model=slpd takes missing values)" in refused.stderr
     assert not (tmp_path / "run").exists()
     done = train(*own, "model=slpd", "model.n_restarts=2", "figures=true")

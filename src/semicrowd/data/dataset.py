@@ -1,8 +1,8 @@
 """What every loader returns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,6 +89,17 @@ class Dataset:
                     f"data={self.name}: {name}: expected {self.num_items} int64, "
                     f"got {numbers.dtype} {list(numbers.shape)}"
                 )
+
+    def with_gaps_filled(self) -> Self:
+        """The same with medians in the place of missing numbers and a column for each that had gaps, where the columns
+        of a table are known; as it is without.
+        """
+        if self.columns is None:
+            return self
+        columns, notes = self.columns.with_gaps_filled()
+        features = np.ascontiguousarray(columns.fill(self.features), np.float32)
+        notes = () if self.columns.filled else notes
+        return replace(self, features=features, missing="", columns=columns, notes=(*self.notes, *notes))
 
     @property
     def num_items(self) -> int:

@@ -80,19 +80,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     numbers, notes = columns.features(table, str(path))
     features, missing = _as_features(numbers, lambda row, column: frame.where(row, columns.names[column]))
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
-    return gaps_filled(data) if columns.filled else data
-
-
-def gaps_filled(data: Dataset) -> Dataset:
-    """The same with medians in the place of missing numbers and a column for each that had gaps, where names are known;
-    as it is without.
-    """
-    if data.columns is None:
-        return data
-    columns, notes = data.columns.with_gaps_filled()
-    features = np.ascontiguousarray(columns.fill(data.features), np.float32)
-    notes = () if data.columns.filled else notes
-    return replace(data, features=features, missing="", columns=columns, notes=(*data.notes, *notes))
+    return data.with_gaps_filled() if columns.filled else data
 
 
 def _dataset(frame: Frame, ignore: Sequence[str]) -> Dataset:

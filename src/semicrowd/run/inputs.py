@@ -7,7 +7,6 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
-from semicrowd.data.table import gaps_filled
 from semicrowd.defaults.facts import Facts
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import Resolved, resolved, sources
@@ -26,7 +25,7 @@ def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | 
         from semicrowd.estimators import ESTIMATORS
 
         if not ESTIMATORS[content["model"]["name"]].takes_missing:
-            loaded = gaps_filled(loaded)
+            loaded = loaded.with_gaps_filled()
     return loaded, load_annotations(answers.pop("name"), loaded, seed, root, **answers)
 
 

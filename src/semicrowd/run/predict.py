@@ -61,7 +61,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.crowd import csv_file
     from semicrowd.data import load_dataset
     from semicrowd.data.columns import Columns
-    from semicrowd.data.table import gaps_filled, load_new_items
+    from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.results import assignment_csv
@@ -73,7 +73,8 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     else:
         data = load_new_items(features_file, columns)
     if data.missing and not estimator.takes_missing and data.columns is not None:
-        data = replace(gaps_filled(data), notes=(*data.notes, "empty cells: the medians of the run in their place"))
+        filled = "empty cells: the medians of the run's columns in their place"
+        data = replace(data.with_gaps_filled(), notes=(*data.notes, filled))
     for note in data.notes:
         print(f"note: {note}", file=sys.stderr)
     features = data.features
