@@ -71,10 +71,7 @@ def _value(text: str) -> object:
 def _load(name: str) -> Dataset:
     """Pixels from 0 to 1, in [N, 784]; of the clothes the last 10,000 in a random order are for the test."""
     if name == "mnist":
-        data = load_dataset("mnist", data_root())
-        assert data.test_features is not None
-        flat = (split.reshape(len(split), -1) for split in (data.features, data.test_features))
-        return Dataset(name, next(flat), data.labels, next(flat), data.test_labels, _SHAPE)
+        return load_dataset(name, data_root())
     names = [f"{kind}.json" for kind in range(10)]
     with tempfile.TemporaryDirectory() as folder:
         _CLOTHES.get(names, Path(folder))

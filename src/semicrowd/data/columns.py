@@ -6,7 +6,6 @@ Methods take numbers alone. What a file's columns become is decided once, on the
 
 import json
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -201,14 +200,14 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
     return TEXT, f"text, {different} different values in {len(texts)} rows"
 
 
-def id_column(frame: pd.DataFrame, reserved: Sequence[str]) -> str | None:
+def id_column(frame: pd.DataFrame) -> str | None:
     """The column that names the items: called id or the like, or the first one where it is text, all different."""
-    named = [name for name in frame.columns if name.lower() in _IDS and name not in reserved]
+    named = [name for name in frame.columns if name.lower() in _IDS]
     if named:
         return str(named[0])
     first = frame.columns[0]
     texts = [_text(cell) for cell in frame[first]]
-    if first in reserved or kind_of(frame[first])[0] != TEXT or len(set(texts)) < len(texts) or "" in texts:
+    if kind_of(frame[first])[0] != TEXT or len(set(texts)) < len(texts) or "" in texts:
         return None
     return str(first)
 

@@ -76,9 +76,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
     table = table.drop(columns=[name for name in (columns.ids, _LABEL, _SEQUENCE) if name in table])
-    _check_numbers(replace(frame, table=table), columns)
-    numbers, notes = columns.features(table, str(path))
-    features, missing = _as_features(numbers, lambda row, column: frame.where(row, columns.names[column]))
+    features, missing, notes = _features(replace(frame, table=table), columns)
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
     return data.with_gaps_filled() if columns.filled else data
 
@@ -93,7 +91,7 @@ def _dataset(frame: Frame, ignore: Sequence[str]) -> Dataset:
     labels, sequence = (
         _named(frame, table.pop(name), name) if name in table else None for name in (_LABEL, _SEQUENCE)
     )
-    name = id_column(table, ()) if table.shape[1] else None
+    name = id_column(table) if table.shape[1] else None
     ids = None if name is None else ids_of(table, name, str(path))
     table = table if name is None else table.drop(columns=[name])
     if not table.shape[1]:
@@ -101,9 +99,7 @@ def _dataset(frame: Frame, ignore: Sequence[str]) -> Dataset:
                   if there is not None]
         raise UserError(f"{path}, line 1: no column of features; expected one at least besides {' and '.join(others)}")
     columns, notes = Columns.of(table, name, str(path))
-    _check_numbers(replace(frame, table=table), columns)
-    numbers, _ = columns.features(table, str(path))
-    features, missing = _as_features(numbers, lambda row, column: frame.where(row, columns.names[column]))
+    features, missing, _ = _features(replace(frame, table=table), columns)
     if name is not None:
         notes = (f"column {name or 'without a name'}: the items' ids", *notes)
     return Dataset(
@@ -112,13 +108,15 @@ def _dataset(frame: Frame, ignore: Sequence[str]) -> Dataset:
     )  # fmt: skip
 
 
-def _check_numbers(frame: Frame, columns: Columns) -> None:
-    """Refuse a cell that is no number in a column of numbers."""
+def _features(frame: Frame, columns: Columns) -> tuple[np.ndarray, str, tuple[str, ...]]:
+    """Features of the rows, float32, where the first missing value is, and notes."""
     for one in columns.columns:
         if one.kind == CATEGORY or one.name not in frame.table:
             continue
         if (bad := first_bad(frame.table[one.name], one.kind)) is not None:
             raise UserError(f"{frame.where(bad[0], one.name)}: {bad[1][:50]}; expected a number")
+    numbers, notes = columns.features(frame.table, str(frame.path))
+    return *_as_features(numbers, lambda row, column: frame.where(row, columns.names[column])), notes
 
 
 def read_frame(path: Path) -> Frame:
