@@ -15,8 +15,12 @@ Command = Callable[..., "CompletedProcess[str]"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """No data, no network, no threads that spin against other tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEMICROWD_", "HYDRA_"))}
+    """No data, no network, no threads that spin against other tests, and nothing of the processes of another fit.
+
+    A fit in several processes, of an earlier test in this one, leaves Lightning's MASTER_PORT behind.
+    """
+    left_behind = ("SEMICROWD_", "HYDRA_", "MASTER_", "NODE_RANK", "LOCAL_RANK", "WORLD_SIZE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_behind)}
     return kept | {"SEMICROWD_DATA": str(folder / "data"), "SEMICROWD_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
 
