@@ -9,7 +9,7 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
-from semicrowd.pipeline.profile import drift, recorded_plan, select_profile
+from semicrowd.pipeline.profile import select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure4b, figure5, table1, task_curve
 from semicrowd.report.papers.slpd import crowd
@@ -58,7 +58,7 @@ def tiny(tmp_path: Path) -> Path:
 
 def plan_of(profile: str, folder: Path) -> Plan:
     """A profile as the pipeline reads it."""
-    select_profile(profile, folder / "params.yaml", PROFILES)
+    (folder / "params.yaml").write_text(f"base: {PROFILES / profile}\n")
     return load_plan(folder / "params.yaml")
 
 
@@ -71,10 +71,7 @@ def test_seeds_as_the_command_line_takes_them(seeds: list[int], text: str) -> No
 
 @pytest.mark.parametrize("profile", NAMES)
 def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> None:
-    params = tmp_path / "params.yaml"
-    assert select_profile(profile, params, PROFILES)
-    assert not select_profile(profile, params, PROFILES)
-    plan = load_plan(params)
+    plan = plan_of(profile, tmp_path)
     assert plan.profile == profile
     shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
     sets = (figure3.ALL, figure3.SOME)
@@ -93,15 +90,21 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
     linked = {experiment for experiment, _ in deep_dpm.crowd.ROWS.values()} - names
     assert set(plan.experiments) - names == codes | drawn | linked
-    assert drift(params, PROFILES) == ""
+    assert set(plan.spaces) <= set(plan.experiments)
 
 
-def test_an_edited_file_is_used_and_said_so(tmp_path: Path) -> None:
+def test_a_profile_is_selected_and_what_params_say_besides_stays(tmp_path: Path) -> None:
     params = tmp_path / "params.yaml"
+    text = (PROFILES.parents[1] / "params.yaml").read_text()
+    params.write_text(f"{text}groups: {{pinwheel_none: {{seeds: [0, 9]}}}}\n")
+    select_profile("paper", params, PROFILES)
+    plan = load_plan(params)
+    assert (plan.profile, plan.experiments["pinwheel_none"].seeds) == ("paper", (0, 9))
     select_profile("laptop", params, PROFILES)
-    params.write_text(params.read_text().replace("seeds: [0, 1, 2, 3, 4]", "seeds: [0, 1, 2, 3, 9]"))
-    assert load_plan(params).experiments["pinwheel_none"].seeds == (0, 1, 2, 3, 9)
-    assert "differs from" in drift(params, PROFILES)
+    assert (load_plan(params).profile, load_plan(params).experiments["pinwheel_none"].seeds) == ("laptop", (0, 9))
+    params.write_text("profile: own\n")
+    with pytest.raises(UserError, match=r"params.yaml: has no line base: …"):
+        select_profile("laptop", params, PROFILES)
 
 
 def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
@@ -111,28 +114,20 @@ def test_a_profile_says_what_differs_from_its_base(tmp_path: Path) -> None:
         "groups: {both: {seeds: [1], experiments+: [spare]}}\n"
         "experiments: {other: {settings: {epochs: 3, snapshots: null}}, alone: {seeds: null}}\n"
     )
-    params = tmp_path / "params.yaml"
-    assert select_profile("more", params, tmp_path)
-    plan = load_plan(params)
+    plan = load_plan(tmp_path / "more.yaml")
     assert list(plan.experiments) == ["one", "other", "spare", "alone"]
     assert plan.experiment("other").overrides == ["data=mnist", "epochs=3"]
     assert plan.experiment("one") == replace(load_plan(tmp_path / "tiny.yaml").experiment("one"), seeds=(1,))
     assert plan.experiment("alone").seeds == (7,)
-    assert drift(params, tmp_path) == ""
 
 
 def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
     laptop = load_plan(PROFILES.parents[1] / "params.yaml").experiments
-    recorded = recorded_plan(PROFILES.parents[1] / "recorded" / "experiments.yaml").experiments
+    recorded = load_plan(PROFILES.parents[1] / "recorded" / "experiments.yaml").experiments
     assert {name: recorded[name] for name in laptop} == laptop
     shown = {*(row.experiment for row in table1.RECORDED_ROWS), *(row.experiment for row in figure2.RECORDED_ROWS),
              *deep_dpm.table2.RECORDED_ROWS, *discriminative_bnp.table1.RECORDED_ROWS}  # fmt: skip
     assert recorded.keys() - laptop.keys() == shown
-
-
-def test_params_are_a_profile() -> None:
-    root = PROFILES.parents[1]
-    assert drift(root / "params.yaml", PROFILES) == ""
 
 
 def test_an_experiment_of_a_group_has_what_the_group_says_and_one_that_nobody_names_is_off(tiny: Path) -> None:
@@ -205,6 +200,8 @@ def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
         (None, "not found"),
         ("experiments: [", "no valid YAML"),
         ("profile: x\n", "expected profile, groups"),
+        ("- x\n", "expected base, the path of a profile"),
+        ("base: nowhere\n", "nowhere.yaml: not found"),
         ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
     ],
 )

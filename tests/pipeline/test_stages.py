@@ -13,7 +13,7 @@ from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
 from semicrowd.pipeline import answers, experiment, features, fetch
 from semicrowd.pipeline.configurations import write_configurations
-from semicrowd.pipeline.experiments import Answers, Experiment, Job
+from semicrowd.pipeline.experiments import Answers, Experiment, Job, load_plan
 
 SETTINGS = {"data": "pinwheel", "model": "bayes", "restarts": 1, "epochs": 1, "logger": "none"}
 
@@ -131,6 +131,7 @@ def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture
 
 def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     broken = Experiment("some", SETTINGS | {"annotations": "none", "model.K": 1}, (0,))
+    write_configurations([broken])
     assert experiment.run(broken, 0) == 2
     status = read_json(broken.run_dir(Job(0)) / "status.json")
     assert status["status"] == "failed"
@@ -141,13 +142,16 @@ def test_a_run_that_cannot_start_fails_and_says_why(project: Path, capfd: pytest
 @pytest.mark.usefixtures("project")
 def test_arguments_of_a_run_name_its_answers_and_its_directory() -> None:
     plain = Experiment("a", {"data": "pinwheel"}, (0,))
-    assert experiment.arguments_of(plain, Job(0)) == ["data=pinwheel", "seed=0", "hydra.run.dir=results/a/seed-0"]
+    assert experiment.arguments_of(plain, Job(0)) == [
+        "data=pinwheel", "seed=0", "resume=true", "hydra.run.dir=results/a/seed-0"
+    ]
     answered = Experiment("b", {"data": "pinwheel"}, (2,), Answers("two_coin"))
     assert experiment.arguments_of(answered, Job(2)) == [
         "data=pinwheel",
         "seed=2",
         "annotations=file",
         "annotations.path=annotations/b/seed-2/answers.csv",
+        "resume=true",
         "hydra.run.dir=results/b/seed-2",
     ]
 
@@ -218,9 +222,20 @@ def test_shared_answers_are_made_once_for_all_who_share_them(project: Path) -> N
         "groups: {all: {seeds: [0, 1], sweep: {pairs_per_annotator: [20, 40]}, experiments: [set_a, set_b]}}\n"
         "experiments: {a: {settings: {data: pinwheel, model: mcvc}}, b: {settings: {data: pinwheel, model: itml}}}\n"
     )
+    write_configurations(list(load_plan().experiments.values()))
     assert answers.main(["set"]) == 0
     made = sorted(path.parent.name for path in Path("annotations").rglob("answers.csv"))
     assert made == [f"pairs_per_annotator-{number}_seed-{seed}" for number in (20, 40) for seed in (0, 1)]
     assert [path.name for path in Path("annotations").iterdir()] == ["set"]
     read = csv_file.read(Path("annotations/set/pairs_per_annotator-40_seed-1/answers.csv"), 500)
     assert (read.num_pairs, len(read.annotated) <= 30) == (200, True)
+    # One that is lost is made again, and no other; with other settings all are.
+    kept, lost = (path.parent for path in sorted(Path("annotations").rglob("answers.csv"))[:2])
+    (lost / "about.json").unlink()
+    times = {one: (one / "answers.csv").stat().st_mtime_ns for one in (kept, lost)}
+    assert answers.main([]) == 0
+    assert (kept / "answers.csv").stat().st_mtime_ns == times[kept]
+    assert (lost / "answers.csv").stat().st_mtime_ns != times[lost]
+    Path("configurations/set/answers.yaml").write_text("other: true")
+    assert answers.main([]) == 0
+    assert (kept / "answers.csv").stat().st_mtime_ns != times[kept]

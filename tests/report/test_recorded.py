@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.pipeline.profile import recorded_plan
 from semicrowd.report import record, recorded, verify
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.collect import load, save
@@ -33,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "experiments.yaml").write_text(PROFILE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(record, "recorded_plan", lambda: recorded_plan(tmp_path / "experiments.yaml"))
+    monkeypatch.setattr(record, "RECORDED", tmp_path / "experiments.yaml")
     monkeypatch.setattr(record, "revision", lambda: {"commit": COMMIT, "dirty": False})
     run_again = record.run_again
 

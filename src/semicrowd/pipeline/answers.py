@@ -1,17 +1,31 @@
-"""Stages ``*_answers``: the answers of runs as files, real or simulated, or the note that they have none."""
+"""Stage ``answers``: the answers of runs as files, real or simulated, or the note that they have none."""
 
 import argparse
 import sys
 from typing import Any
 
+from rich.progress import track
+
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
-from semicrowd.pipeline.experiments import PARAMS, Answers, Experiment, Job, load_plan
+from semicrowd.pipeline.experiments import (
+    ANNOTATIONS,
+    CONFIGURATIONS,
+    PARAMS,
+    Answers,
+    Experiment,
+    Job,
+    load_plan,
+)
 from semicrowd.pipeline.fetch import why_missing
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.run.inputs import load_inputs
 from semicrowd.run.settings import resolve
+
+#: What is to be said about the answers of a run; written last.
+ABOUT = "about.json"
 
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
@@ -41,32 +55,41 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
             about = {"kind": wanted.fallback.kind, "instead_of": wanted.kind, "because": message}
             wanted = wanted.fallback
         csv_file.write_with_truth(_draw(experiment, wanted, job), path)
-    write_json(path.with_name("about.json"), about)
+    write_json(path.with_name(ABOUT), about)
     return about
+
+
+def make_all(experiments: list[Experiment]) -> None:
+    """Write every set of answers that is not there yet by these settings and this code; one that is shared once."""
+    sets: dict[str, list[Experiment]] = {}
+    for experiment in experiments:
+        sets.setdefault(experiment.answers_name, []).append(experiment)
+    for name, sharing in sets.items():
+        made_of = digest(CONFIGURATIONS / name / "answers.yaml", [why_missing(one) for one in _data_of(sharing[0])])
+        same = forget_others(ANNOTATIONS / name, ANNOTATIONS / name / INPUTS, made_of)
+        wanted = {job.folder: (experiment, job) for experiment in sharing for job in experiment.jobs}
+        missing = [one for one in wanted.values() if not (same and (one[0].annotation_dir(one[1]) / ABOUT).is_file())]
+        for experiment, job in track(missing, f"answers of {name}", disable=not missing or not sys.stdout.isatty()):
+            about = make_answers(experiment, job)
+        if missing:
+            print(f"{name}, {len(missing)} runs:", ", ".join(f"{key}: {value}" for key, value in about.items()))
+
+
+def _data_of(experiment: Experiment) -> list[str]:
+    """Data sets whose being there decides what the answers are."""
+    answers, data = experiment.answers, experiment.settings["data"]
+    return [*experiment.needs, *([f"{data}_{answers.kind}"] if answers is not None and answers.fallback else [])]
 
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.answers <experiment or shared set> [--seed <seed>]``."""
+    """``python -m semicrowd.pipeline.answers [<experiment or shared set> …]``."""
     parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
-    parser.add_argument("name")
-    parser.add_argument("--seed", type=int, help="for one run of an experiment that is no sweep")
-    options = parser.parse_args(arguments)
-    for experiment, job in _wanted(options.name, options.seed):
-        about = make_answers(experiment, job)
-        print(f"{job.folder}:", ", ".join(f"{key}: {value}" for key, value in about.items()))
+    parser.add_argument("names", nargs="*", help="experiments or sets that several share; all if none is named")
+    names = parser.parse_args(arguments).names
+    plan = load_plan(PARAMS)
+    make_all([one for name in names for one in plan.with_answers(name)] or list(plan.experiments.values()))
     return 0
-
-
-def _wanted(name: str, seed: int | None) -> list[tuple[Experiment, Job]]:
-    """Each set of answers once, with one of the experiments that share it."""
-    sharing = load_plan(PARAMS).with_answers(name)
-    if (seed is None) != (sharing[0].sweep is not None):
-        raise UserError(f"{name}: expected --seed for one run, and none for a sweep")
-    if seed is not None:
-        return [(sharing[0], Job(seed))]
-    wanted = {job.folder: (experiment, job) for experiment in sharing for job in experiment.jobs}
-    return list(wanted.values())
 
 
 if __name__ == "__main__":

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import yaml
 
 from semicrowd.data.encoded import FOLDER, keep_codes, to_encode, to_train
-from semicrowd.data.fetch import data_root
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import train
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.nets.autoencoder import CODE, Autoencoder
-from semicrowd.pipeline.experiments import PARAMS
+from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA, load_plan
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.random import torch_stream
 from semicrowd.settings.sources import ENCODED, TRAINED
 
-DECODER = "decoder.pt"
+#: Written last.
+DECODER, ERRORS = "decoder.pt", "training.csv"
 #: Of the networks and of their training: all runs have the same features.
 _SEED = 0
 
@@ -54,7 +54,7 @@ def make(which: str, root: Path, pretraining: int, steps: int) -> Path:
                   f"of items not trained on {snapshot.held_out_error:.5f}", flush=True)
     decoder = {"shift": torch.from_numpy(shift), "scale": torch.from_numpy(scale), **net.decoder.state_dict()}
     write_atomic(folder / DECODER, lambda path: torch.save(decoder, path))
-    write_csv(folder / "training.csv", ["steps", "error", "held_out_error"], rows)
+    write_csv(folder / ERRORS, ["steps", "error", "held_out_error"], rows)
     return folder
 
 
@@ -83,9 +83,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="train an autoencoder on a data set and keep its codes")
     parser.add_argument("data", choices=ENCODED)
     options = parser.parse_args(arguments)
-    lengths = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["autoencoder"][options.data]
-    make(options.data, data_root(), lengths["pretraining"], lengths["steps"])
+    lengths = dict(load_plan().autoencoder[options.data])
+    folder = DATA / FOLDER / options.data
+    made_of = digest(CONFIGURATIONS / "autoencoder" / "code.yaml", lengths, *_files_of(options.data))
+    if forget_others(folder, folder / INPUTS, made_of) and (folder / ERRORS).is_file():
+        print(f"{options.data}: nothing has changed")
+        return 0
+    make(options.data, DATA, **lengths)
     return 0
+
+
+def _files_of(which: str) -> list[Path]:
+    """What is encoded, as it lies in the data folder."""
+    names = {"activities": ("standins",), "texts": ("standins",)}.get(which, (which,))
+    return [path for name in names if (path := DATA / name).is_dir()]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stage ``deep_spaces``: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
+"""Spaces of deep DPM: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
 
 Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, what other methods find in either space; of MNIST,
 from the first run, ``embedding.npz``, where t-SNE puts 5,000 items after some epochs, and ``digits.npz``, what the
@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.manifold import TSNE
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.deep_dpm import DeepDPM
@@ -26,7 +25,8 @@ from semicrowd.files import MODEL, read_status, write_arrays, write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.autoencoder import decoded
-from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
+from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA, RESULTS, Experiment, Job, load_plan
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.random import stream
 
 FOLDER = RESULTS / "deep_spaces"
@@ -138,8 +138,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="other methods in the spaces of an experiment of model=deep_dpm")
     parser.add_argument("experiment")
     options = parser.parse_args(arguments)
+    experiment = load_plan().experiment(options.experiment)
+    place = FOLDER / experiment.name
+    models = [path for job in experiment.jobs if (path := experiment.run_dir(job) / MODEL).is_file()]
+    made_of = digest(CONFIGURATIONS / "deep_spaces" / "code.yaml", *models)
+    if forget_others(place, place / INPUTS, made_of) and (place / "scores.csv").is_file():
+        print(f"{experiment.name}: nothing has changed")
+        return 0
     with threads_of_a_fit():
-        run(load_plan().experiment(options.experiment), data_root())
+        run(experiment, DATA)
     return 0
 
 

@@ -1,14 +1,13 @@
-"""Stages of the experiments: runs of ``src/train.py``, or a note that their data cannot be had."""
+"""Experiments: runs of ``src/train.py``, or a note that their data cannot be had."""
 
 import argparse
-import shutil
-import subprocess
+import contextlib
+import io
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import read_status, write_json, write_text
+from semicrowd.files import read_status, write_json
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
@@ -20,16 +19,15 @@ from semicrowd.pipeline.experiments import (
     load_plan,
 )
 from semicrowd.pipeline.fetch import why_missing
-
-#: File of a sweep: of what its runs are made.
-INPUTS = "inputs.sha256"
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 
 
 def arguments_of(experiment: Experiment, job: Job) -> list[str]:
     """What one run's ``src/train.py`` gets: overrides, seed, answers as a file, run directory."""
     answers = experiment.annotation_dir(job) / "answers.csv"
     files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
-    return [*experiment.overrides, f"seed={job.seed}", *files, f"hydra.run.dir={experiment.run_dir(job)}"]
+    how = ["resume=true", f"hydra.run.dir={experiment.run_dir(job)}"]
+    return [*experiment.overrides, f"seed={job.seed}", *files, *how]
 
 
 def sweep_arguments(experiment: Experiment) -> list[str]:
@@ -53,75 +51,78 @@ def sweep_arguments(experiment: Experiment) -> list[str]:
 def run(experiment: Experiment, seed: int | None = None) -> int:
     """Run one seed, or the whole sweep; the exit code is that of the runs, 0 where their data cannot be had.
 
+    What was made of the same settings, code and answers is kept: finished runs, and one that was stopped goes on.
     Missing data are no failure: the run directories then say ``unavailable`` and how to get them. A run that fails
-    leaves its status too, and its exit code stops what depends on it.
+    leaves its status too.
     """
     jobs = experiment.jobs if seed is None else [Job(seed)]
     for name in experiment.needs:
         if message := why_missing(name):
-            _note(experiment, jobs, "unavailable", message)
+            note_all(experiment, jobs, "unavailable", message)
             print(f"{experiment.name}: {name} is not available here: {message}")
             return 0
-    if seed is None:
-        _forget_other_inputs(experiment)
+    folder = RESULTS / experiment.name
+    place = folder if seed is None else experiment.run_dir(jobs[0])
+    note = folder / (INPUTS if seed is None else f"{jobs[0].folder}.sha256")
+    same = forget_others(place, note, inputs_of(experiment, jobs))
+    if same and all(read_status(experiment.run_dir(job)).get("status") == "finished" for job in jobs):
+        print(f"{experiment.name}: nothing has changed")
+        return 0
     arguments = sweep_arguments(experiment) if seed is None else arguments_of(experiment, jobs[0])
     code, last = _train(arguments)
     if code:
-        # A run that failed or was interrupted has said why; in a sweep those before it may have finished.
-        told = ("failed", "interrupted") if seed is not None else ("failed", "interrupted", "finished")
-        lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told]
-        _note(experiment, lost, "failed", last.removeprefix("error: "))
+        note_lost(experiment, jobs, last.removeprefix("error: "))
     return code
 
 
-def _train(arguments: list[str]) -> tuple[int, str]:
-    """Exit code of ``src/train.py`` and the last line of what it says on stderr, which is passed on."""
-    command = [sys.executable, "src/train.py", *arguments]
-    print("$ python", *command[1:], flush=True)
-    last = ""
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            sys.stderr.write(line)
-            last = line.strip() or last
-    return process.returncode, last
+def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
+    """Say of runs that ended without a word why; one that failed or was interrupted has said so itself."""
+    told = ("failed", "interrupted", "finished")
+    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told]
+    note_all(experiment, lost, "failed", error)
 
 
-def _note(experiment: Experiment, jobs: list[Job], status: str, error: str) -> None:
+def note_all(experiment: Experiment, jobs: list[Job], status: str, error: str) -> None:
+    """Write the status of runs that there are none of."""
     for job in jobs:
-        content = {"status": status, "error": error, "seconds": 0.0}
-        write_json(experiment.run_dir(job) / "status.json", content)
+        write_json(experiment.run_dir(job) / "status.json", {"status": status, "error": error, "seconds": 0.0})
 
 
-def _forget_other_inputs(experiment: Experiment) -> None:
-    """Keep what a sweep that was stopped has finished if it goes on with the same code, settings and answers."""
-    folder, made_of = RESULTS / experiment.name, inputs_of(experiment)
-    note = folder / INPUTS
-    if not note.is_file() or note.read_text(encoding="utf-8") != made_of:
+class _Passed(io.TextIOBase):
+    """Standard error, whose last line is kept."""
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    def write(self, text: str) -> int:
+        self.last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), self.last)
+        return sys.__stderr__.write(text) if sys.__stderr__ else len(text)
+
+
+def _train(arguments: list[str]) -> tuple[int, str]:
+    """Exit code of ``src/train.py``, in this process, and the last line of what it says on standard error."""
+    from semicrowd.run.main import main
+
+    print("$ python src/train.py", *arguments, flush=True)
+    passed = _Passed()
+    with contextlib.redirect_stderr(passed):
         try:
-            shutil.rmtree(folder)
-        except FileNotFoundError:
-            pass
-        except OSError as error:  # what stayed would pass for made of the new inputs
-            raise UserError(f"{folder}: cannot be deleted: {error.strerror}") from error
-        write_text(note, made_of)
+            code = main(arguments)
+        except SystemExit as error:  # a sweep of which some have failed
+            code = error.code if isinstance(error.code, int) else 1
+    return code, passed.last
 
 
-def inputs_of(experiment: Experiment) -> str:
-    """sha256 over the experiment's settings and code, and its answers; the data are checked when loaded.
+def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
+    """Digest of the experiment's settings and code, and its answers; the data are checked when loaded.
 
     Raises
     ------
     UserError
         Where one of the files is not there.
     """
-    answers = [experiment.annotation_dir(job) / "answers.csv" for job in experiment.jobs] if experiment.answers else []
-    digest = sha256()
-    for path in (CONFIGURATIONS / experiment.name / "run.yaml", *answers):
-        if not path.is_file():
-            raise UserError(f"{path}: not there; an earlier stage of the pipeline writes it")
-        digest.update(sha256(path.read_bytes()).digest())
-    return f"{digest.hexdigest()}\n"
+    answers = [experiment.annotation_dir(job) / "answers.csv" for job in jobs] if experiment.answers else []
+    return digest(CONFIGURATIONS / experiment.name / "run.yaml", *answers)
 
 
 @without_traceback
@@ -131,10 +132,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name")
     parser.add_argument("--seed", type=int, help="of an experiment that is no sweep")
     parser.add_argument("--params", type=Path, default=PARAMS)
+    parser.add_argument("--died", metavar="WHY", help="do not run it, but say of its runs that their process died")
     options = parser.parse_args(arguments)
     experiment = load_plan(options.params).experiment(options.name)
     if (options.seed is None) != (experiment.sweep is not None):
         raise UserError(f"{options.name}: expected --seed for one run, and none for a sweep")
+    if options.died:
+        note_lost(experiment, experiment.jobs if options.seed is None else [Job(options.seed)], options.died)
+        return 0
     return run(experiment, options.seed)
 
 

@@ -162,11 +162,22 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Plan:
-    """The selected profile: its name, its experiments, and how many runs there may be at once."""
+    """The selected profile.
+
+    Attributes
+    ----------
+    jobs : runs at once
+    spaces : experiments of deep DPM in whose spaces other methods are run, too
+    autoencoder : data set → lengths of its autoencoder's training
+    slpd : trials of the SLPD paper's tables, and which data sets they are of
+    """
 
     profile: str
     experiments: dict[str, Experiment]
     jobs: int = 1
+    spaces: tuple[str, ...] = ()
+    autoencoder: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    slpd: Mapping[str, Any] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment:
         """The experiment called ``name``.
@@ -220,30 +231,57 @@ def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any])
 
 
 def load_plan(path: Path = PARAMS) -> Plan:
-    """Read the selected profile: what its groups name, with what a group says for all of its experiments.
+    """Read params.yaml, or a profile: what its groups name, with what a group says for all of its experiments.
 
     Raises
     ------
     UserError
-        If the file is missing, is no YAML, lacks a key, or names an experiment that it does not have.
+        If a file is missing, is no YAML, lacks a key, or names an experiment that it does not have.
     """
-    try:
-        return plan_of(yaml.safe_load(path.read_text(encoding="utf-8")), path)
-    except FileNotFoundError:
-        raise UserError(f"{path}: not found; make reproduce PROFILE=laptop writes it") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
-
-
-def plan_of(content: Any, path: Path) -> Plan:
-    """The plan of a profile's content, its base filled in; ``path`` is for the error."""
+    content = _read(path)
     try:
         experiments = {
             name: _experiment(name, group, content)
             for group in content["groups"].values()
             for name in group["experiments"]
         }
-        return Plan(str(content["profile"]), experiments, int(content.get("jobs", 1)))
+        return Plan(
+            str(content["profile"]), experiments, int(content.get("jobs", 1)), tuple(content.get("spaces", ())),
+            content.get("autoencoder", {}), content.get("slpd", {}),
+        )  # fmt: skip
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         expected = "expected profile, groups of experiments with seeds, and experiments with settings"
         raise UserError(f"{path}: {expected} ({error})") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A profile with its base filled in: the path of another one, from its own folder and without .yaml.
+
+    It says only what differs from its base: a value of its own replaces the base's, null removes it, and ``<name>+``
+    adds to a list.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: not found") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: expected base, the path of a profile, and what differs from it")
+    base = content.pop("base", None)
+    return content if base is None else _merged(_read(path.parent / f"{base}.yaml"), content)
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        if key.endswith("+"):
+            merged[key[:-1]] = [*merged[key[:-1]], *value]
+        elif value is None:
+            merged.pop(key)
+        else:
+            below = merged.get(key)
+            nested = isinstance(value, Mapping) and isinstance(below, Mapping)
+            merged[key] = _merged(below or {}, value) if nested else value
+    return merged
+

@@ -1,8 +1,8 @@
 """``make reproduce``: the whole pipeline, from data to reports/index.html.
 
-DVC decides what has to run again, and ``jobs`` of params.yaml how many experiments run at once. A stage that fails does
-not stop the others; the report is then written from what is there, with the failed run's error in its place, and the
-exit code is 1.
+DVC decides what has to run again; the experiments are one stage of it, which runs ``jobs`` of params.yaml at once. An
+experiment that fails does not stop the others; the report is then written from what is there, with the failed run's
+error in its place, and the exit code is 1.
 """
 
 import argparse
@@ -16,8 +16,7 @@ from dvc.lock import make_lock
 
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
-from semicrowd.pipeline.parallel import run_ahead
-from semicrowd.pipeline.profile import drift, select_profile
+from semicrowd.pipeline.profile import select_profile
 
 
 def _environment(root: Path) -> dict[str, str]:
@@ -51,32 +50,26 @@ def reproduce(root: Path) -> int:
     allow_missing_git(root)
     mend_lock(root)
     environment = _environment(root)
-    jobs = load_plan(root / PARAMS).jobs
-    # What has failed once is not tried again.
-    done = jobs == 1 or run_ahead(root, environment, jobs)
-    if done:
-        command = [sys.executable, "-m", "dvc", "repro", "--keep-going"]
-        done = subprocess.run(command, cwd=root, env=environment, check=False).returncode == 0
-    if not done:
+    load_plan(root / PARAMS)  # a mistake in it is one line, before anything is started
+    done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment, check=False).returncode
+    if done != 0:
         print("error: a stage failed (see above); the report is written from what is there", file=sys.stderr)
         subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)
-    return 0 if done else 1
+    return 0 if done == 0 else 1
 
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--profile", help="switch params.yaml to conf/profile/<PROFILE>.yaml first")
+    parser.add_argument("--profile", help="let params.yaml begin from conf/profile/<PROFILE>.yaml first")
     options = parser.parse_args(arguments)
     try:
         if options.profile:
             select_profile(options.profile)
-        elif note := drift():
-            print(f"note: {note}")
         code = reproduce(Path.cwd())
     except KeyboardInterrupt:
-        print("interrupted: make reproduce goes on from the last finished stage", file=sys.stderr)
+        print("interrupted: make reproduce goes on from the last finished experiment", file=sys.stderr)
         return 130
     print("report: reports/index.html (the same as text: reports/REPORT.md)")
     return code

@@ -13,9 +13,17 @@ import torch
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_status
 from semicrowd.nets.mlp import native_bfloat16
-from semicrowd.pipeline.experiments import Experiment, Job, arguments, format_ranges, is_setting, parse_ranges
+from semicrowd.pipeline.experiments import (
+    Experiment,
+    Job,
+    arguments,
+    format_ranges,
+    is_setting,
+    load_plan,
+    parse_ranges,
+)
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.pipeline.profile import RECORDED, profile_plan, recorded_plan
+from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.collect import read_json, read_run
 from semicrowd.report.recorded import FOLDER, RecordedRun, write
 from semicrowd.run.files.provenance import revision
@@ -79,7 +87,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the experiment")
     parser.add_argument("--profile", help=f"experiments of conf/profile/PROFILE.yaml (default: of {RECORDED})")
     options = parser.parse_args(given)
-    plan = profile_plan(options.profile) if options.profile else recorded_plan()
+    plan = load_plan(profile_path(options.profile) if options.profile else RECORDED)
     experiment = plan.experiment(options.experiment)
     for name in experiment.needs:
         if message := why_missing(name):

@@ -73,14 +73,18 @@ def _leave_group() -> None:
         distributed.destroy_process_group()
 
 
-def _end_with(parent: int) -> None:
-    """End this process when the first one has gone, which it would otherwise wait for.
+def end_with(parent: int) -> None:
+    """From now on this process ends when its parent has gone, which it would otherwise wait for or work for in vain.
 
-    The first one says who it is: it may be gone before this process has found out by itself.
+    The parent says who it is: it may be gone before this process has found out by itself.
     """
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:
@@ -103,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
     """Train as one of several processes of this machine; the exit code."""
     # Without the second argument the user has started this one, on another machine than the first.
     run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
-    threading.Thread(target=_end_with, args=(first,), daemon=True).start()
+    end_with(first)
     content = read_config(run_dir / CONFIG)
     try:
         train_along(content, *load_inputs(content), run_dir)

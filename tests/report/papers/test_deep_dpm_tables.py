@@ -8,7 +8,8 @@ import pytest
 
 from semicrowd.files import write_arrays, write_csv
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
-from semicrowd.pipeline.profile import profile_plan, recorded_plan
+from semicrowd.pipeline.experiments import load_plan
+from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.exhibits import Result
 from semicrowd.report.papers.deep_dpm import paper_values, table2
 from semicrowd.report.papers.deep_dpm.protocols import ITEMS
@@ -115,7 +116,7 @@ def test_a_run_to_the_letter_of_the_paper_differs_in_nothing(data: str) -> None:
 @pytest.mark.parametrize("data", ["mnist", "har", "stl10", "reuters10k"])
 @pytest.mark.parametrize("ending", ["", "_dpm"])
 def test_the_profile_of_the_paper_differs_in_what_it_says(data: str, ending: str) -> None:
-    settings = config_of_experiment(profile_plan("paper"), f"deep_{data}{ending}")
+    settings = config_of_experiment(load_plan(profile_path("paper")), f"deep_{data}{ending}")
     expected = {
         "eq. 19: corrected (paper: printed)",
         "clusters of the first partition (1: items are seated one by one): 20 (paper: not said)",
@@ -140,7 +141,7 @@ def test_each_data_set_has_a_prior_of_its_own() -> None:
 
 
 def test_moves_besides_the_samplers_are_differences() -> None:
-    laptop = config_of_experiment(profile_plan("laptop"), "deep_mnist")
+    laptop = config_of_experiment(load_plan(profile_path("laptop")), "deep_mnist")
     assert {
         "splits and merges proposed before a sweep of the first epochs: 10 (paper: 0)",
         "Gaussians joined at the end where one is likelier: yes (paper: no)",
@@ -149,7 +150,7 @@ def test_moves_besides_the_samplers_are_differences() -> None:
 
 
 def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readings_of_eq_19(tmp_path: Path) -> None:
-    recorded, paper = recorded_plan(), profile_plan("paper").experiment("deep_mnist").settings
+    recorded, paper = load_plan(RECORDED), load_plan(profile_path("paper")).experiment("deep_mnist").settings
     corrected, printed = (recorded.experiment(name) for name in table2.RECORDED_ROWS)
     assert corrected.settings == paper
     assert printed.settings == {**paper, "model.eq19": "printed"}

@@ -9,7 +9,8 @@ import pytest
 
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.profile import profile_plan, recorded_plan
+from semicrowd.pipeline.experiments import load_plan
+from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.exhibits import Result
 from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values, table1
 from semicrowd.report.runs import Collected, Run
@@ -110,7 +111,7 @@ def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: set[str]) -> None:
     protocol = exhibit(key, PAPER).protocol
-    config = config_of_experiment(profile_plan("laptop"), experiment)
+    config = config_of_experiment(load_plan(profile_path("laptop")), experiment)
     assert set(protocol.deviations(config, with_answers=False, runs=1)) - set(protocol.notes) == found
     config["model"]["K"] = 18
     changed = set(protocol.deviations(config, with_answers=False, runs=1)) - set(protocol.notes)
@@ -122,9 +123,9 @@ def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: s
 def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains(tmp_path: Path) -> None:
     protocol = exhibit("table-1", PAPER).protocol
     ((name, (label, paper)),) = table1.RECORDED_ROWS.items()
-    literal = config_of_experiment(recorded_plan(), name)
+    literal = config_of_experiment(load_plan(RECORDED), name)
     assert set(protocol.deviations(literal, with_answers=False, runs=1)) == NOT_SAID
-    usual = config_of_experiment(profile_plan("laptop"), "bnp_mnist_ddpm_l")
+    usual = config_of_experiment(load_plan(profile_path("laptop")), "bnp_mnist_ddpm_l")
     flat, other = dotted(literal), dotted(usual)
     assert {key for key in flat.keys() | other.keys() if flat.get(key) != other.get(key)} == {
         "model.new", "model.bias", "model.scale", "model.splits", "model.n_start"

@@ -1,7 +1,7 @@
-"""Stage ``slpd_curve``: held-out log-likelihood of wine against the number of clusters, under more and more labels."""
+"""Held-out log-likelihood of wine against the number of clusters, under more and more labels."""
 
+import argparse
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -10,9 +10,11 @@ from semicrowd.files import write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Prior
+from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.pipeline.slpd.fits import Table, decompose
-from semicrowd.pipeline.slpd.plan import FOLDER, num_trials_of
+from semicrowd.pipeline.slpd.plan import CODE, FOLDER, num_trials_of
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.baselines import SLPDParameters
 
@@ -49,9 +51,14 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
     return rows
 
 
-def main(path: Path = PATH) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.slpd.curve``."""
-    runs = range(num_trials_of("curve"))
+    argparse.ArgumentParser(description="Fig. 2 of the SLPD paper").parse_args(arguments)
+    runs, path = range(num_trials_of("curve")), PATH
+    made_of = digest(fingerprints(CODE), len(runs))
+    if forget_others(path.parent, path.with_name(INPUTS), made_of) and path.is_file():
+        print("curve: nothing has changed")
+        return 0
     with threads_of_a_fit():
         rows = [row for labelled in LABELLED for k in CLUSTERS for row in rows_of(labelled, k, runs)]
     write_csv(path, COLUMNS, rows)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.pipeline.dependencies import data_modules
-from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges
+from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan
 from semicrowd.pipeline.slpd.fits import Table
 from semicrowd.settings.baselines import SLPDParameters
 from semicrowd.settings.sources import BenchmarkSettings
@@ -128,4 +127,4 @@ def size_of(name: str, root: Path = DATA) -> dict[str, int]:
 
 def num_trials_of(name: str, params: Path = PARAMS) -> int:
     """Trials of a data set, or of the curve, that the profile asks for."""
-    return int(yaml.safe_load(params.read_text(encoding="utf-8"))["slpd"][name])
+    return int(load_plan(params).slpd[name])

@@ -1,29 +1,28 @@
-"""Stages ``slpd_tables``: the balanced Rand index of every method, degree of supervision, trial and fold of a data set.
+"""Tables 2 and 3 of the SLPD paper: the balanced Rand index of every method, degree of supervision, trial and fold.
 
-Rows are written when a degree has done some trials, and kept by a stage that was stopped.
+Rows are written when a degree has done some trials, and kept where the rest was stopped.
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from semicrowd.errors import UserError
 from semicrowd.estimators.ckm import block_means
-from semicrowd.files import write_csv, write_json, write_text
+from semicrowd.files import write_csv, write_json
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.inference.slpd import Prior
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.pipeline.slpd.choice import fit_chosen
 from semicrowd.pipeline.slpd.fits import decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
@@ -93,7 +92,8 @@ def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, A
 def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path = DATA) -> None:
     """Write what is not there yet, made by this code; of data that cannot be had, how to get them."""
     place = folder / name
-    _forget_other_code(place)
+    forget_others(place, place / INPUTS, digest(fingerprints(CODE)))
+    (place / "unavailable.json").unlink(missing_ok=True)
     try:
         write_json(place / SIZE, size_of(name, root))
         for low in range(0, num_trials, BATCH):
@@ -106,14 +106,6 @@ def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path
     except UserError as error:
         write_json(place / "unavailable.json", {"message": str(error)})
         print(f"{name} is not available here: {error}")
-
-
-def _forget_other_code(place: Path) -> None:
-    code = yaml.safe_dump(fingerprints(CODE))
-    note = place / "code.yaml"
-    if not note.is_file() or note.read_text(encoding="utf-8") != code:
-        shutil.rmtree(place, ignore_errors=True)
-        write_text(note, code)
 
 
 def read_rows(name: str, folder: Path = FOLDER / "tables") -> pd.DataFrame:

@@ -1,0 +1,175 @@
+"""Stage ``experiments``: every run of the profile, several at once, the longest first.
+
+What has finished with the same settings, code, answers and data is not run again. A task that fails leaves the others
+alone; the exit code is then 1. Each task can be run by hand: ``python -m semicrowd.pipeline.<task>``.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from queue import SimpleQueue
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from semicrowd.errors import without_traceback
+from semicrowd.pipeline.experiments import PARAMS, load_plan
+from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
+
+#: Seconds of a task after which its process is replaced: what memory it has kept goes with it.
+_LONG = 60.0
+
+
+class Worker:
+    """A process of :mod:`semicrowd.pipeline.worker`, started when it is first needed."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, task: Task) -> tuple[int, float]:
+        """Exit code and seconds of a task."""
+        begin = time.monotonic()
+        process = self._process or subprocess.Popen(
+            [sys.executable, "-m", "semicrowd.pipeline.worker"], env=self._environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self._process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(json.dumps(task.command), file=process.stdin, flush=True)
+        reply = process.stdout.readline()
+        seconds = time.monotonic() - begin
+        if not reply:  # the process died, say for want of memory
+            code = self.end() or 1
+            if task.module == "experiment":
+                died = [sys.executable, "-m", f"semicrowd.pipeline.{task.module}", *task.arguments, "--died"]
+                subprocess.run([*died, f"its process died (code {code})"], env=self._environment, check=False)
+            return code, seconds
+        if seconds > _LONG:
+            self.end()
+        return int(reply), seconds
+
+    def end(self) -> int:
+        """Let the process end; its exit code."""
+        if self._process is None:
+            return 0
+        process, self._process = self._process, None
+        process.communicate()
+        return process.returncode
+
+
+class Schedule:
+    """Tasks, several at once.
+
+    Attributes
+    ----------
+    failed : names of tasks that have not ended well, or that waited for such a one
+    """
+
+    def __init__(self, tasks: list[Task], jobs: int, console: Console | None = None) -> None:
+        self.failed: list[str] = []
+        self._seconds = expected_seconds(tasks)
+        self._urgency = urgency(tasks, self._seconds)
+        self._waiting = sorted(tasks, key=lambda task: -self._urgency[task.name])
+        self._running: dict[str, float] = {}
+        self._done: list[str] = []
+        self._total, self._jobs = len(tasks), jobs
+        self._ended: SimpleQueue[tuple[Task, int, float]] = SimpleQueue()
+        self._console = console or Console()
+        environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if jobs > 1 else {})}
+        self._idle = [Worker(environment) for _ in range(jobs)]
+
+    def run(self) -> bool:
+        """Run all; whether all ended well."""
+        bar = Progress(
+            TextColumn("experiments"), BarColumn(), TextColumn("{task.fields[said]}"), console=self._console,
+            disable=not self._console.is_terminal, transient=True,
+        )  # fmt: skip
+        with bar:
+            shown = bar.add_task("", total=sum(self._seconds.values()), said="")
+            while self._waiting or self._running:
+                self._start_what_can()
+                bar.update(shown, completed=self._seconds_done(), said=self._said())
+                if not self._running:  # what is left waits for what has failed
+                    self._give_up()
+                    break
+                self._take(*self._ended.get())
+        for worker in self._idle:
+            worker.end()
+        return not self.failed
+
+    def _start_what_can(self) -> None:
+        for task in list(self._waiting):
+            if not self._idle:
+                return
+            if all(name in self._done for name in task.after):
+                self._waiting.remove(task)
+                self._running[task.name] = time.monotonic()
+                threading.Thread(target=self._run_one, args=(self._idle.pop(), task), daemon=True).start()
+
+    def _run_one(self, worker: Worker, task: Task) -> None:
+        code, seconds = worker.run(task)
+        self._idle.append(worker)
+        self._ended.put((task, code, seconds))
+
+    def _take(self, task: Task, code: int, seconds: float) -> None:
+        del self._running[task.name]
+        if code == 0:
+            self._done.append(task.name)
+            keep_seconds({task.name: seconds})
+        else:
+            self.failed.append(task.name)
+        if code in (130, -2):
+            raise KeyboardInterrupt
+        ended = "done" if code == 0 else f"failed (code {code}): {_last_line(Path(str(task.command['log'])))}"
+        number = len(self._done) + len(self.failed)
+        self._console.print(
+            f"[{number}/{self._total}] {task.name}: {ended} in {seconds:.0f} s; {self._left()}", markup=False,
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+
+    def _give_up(self) -> None:
+        for task in self._waiting:
+            self._console.print(f"{task.name}: not run, since {', '.join(task.after)} failed", markup=False)
+        self.failed += [task.name for task in self._waiting]
+        self._waiting = []
+
+    def _seconds_done(self) -> float:
+        begun = time.monotonic()
+        now = sum(min(begun - since, self._seconds[name]) for name, since in self._running.items())
+        return sum(self._seconds[name] for name in (*self._done, *self.failed)) + now
+
+    def _left(self) -> str:
+        """Minutes until the end, by what the tasks took the last time."""
+        left = (sum(self._seconds.values()) - self._seconds_done()) / self._jobs
+        longest = max((self._urgency[task.name] for task in self._waiting), default=0.0)
+        return f"some {max(left, longest) / 60:.0f} min left"
+
+    def _said(self) -> str:
+        running = ", ".join(self._running)
+        return f"{len(self._done)}/{self._total}, {self._left()}: {running}"
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
+    return next((line.strip().removeprefix("error: ") for line in reversed(lines) if line.strip()), "no word")
+
+
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m semicrowd.pipeline.all_experiments``."""
+    parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
+    parser.add_argument("--params", type=Path, default=PARAMS)
+    plan = load_plan(parser.parse_args(arguments).params)
+    return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What a result of the pipeline was made of, and whether it still would be made of the same.
+
+Beside a result lies the sha256 of all that it depends on: settings, code, answers, data. What was made of something
+else is deleted, what was made of the same goes on where it was stopped.
+"""
+
+import shutil
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import yaml
+
+from semicrowd.errors import UserError
+from semicrowd.files import write_text
+
+#: File beside a result with the digest of what it was made of.
+INPUTS = "inputs.sha256"
+
+
+def digest(*parts: Path | str | object) -> str:
+    """sha256 of files, of folders with all that is in them, and of plain values.
+
+    Raises
+    ------
+    UserError
+        Where a file is not there.
+    """
+    found = sha256()
+    for part in parts:
+        for content in _contents(part):
+            found.update(sha256(content).digest())
+    return found.hexdigest()
+
+
+def _contents(part: object) -> Iterable[bytes]:
+    if not isinstance(part, Path):
+        yield yaml.safe_dump(part).encode()
+    elif part.is_dir():
+        for path in sorted(part.rglob("*")):
+            if path.is_file():
+                yield path.relative_to(part).as_posix().encode()
+                yield path.read_bytes()
+    elif part.is_file():
+        yield part.read_bytes()
+    else:
+        raise UserError(f"{part}: not there; an earlier stage of the pipeline writes it")
+
+
+def forget_others(place: Path, note: Path, made_of: str) -> bool:
+    """Delete a result that was made of something else than ``made_of``; whether there is one of the same.
+
+    Parameters
+    ----------
+    place : folder of the result
+    note : file with the digest of what the result was made of
+
+    Raises
+    ------
+    UserError
+        Where it cannot be deleted: what stayed would pass for made of the new inputs.
+    """
+    if note.is_file() and note.read_text(encoding="utf-8").strip() == made_of:
+        return True
+    try:
+        shutil.rmtree(place)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise UserError(f"{place}: cannot be deleted: {error.strerror}") from error
+    write_text(note, f"{made_of}\n")
+    return False

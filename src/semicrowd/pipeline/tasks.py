@@ -1,0 +1,89 @@
+"""Everything that the stage ``experiments`` runs: what must be there before, and how long it took the last time."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from semicrowd.files import write_json
+from semicrowd.pipeline.experiments import RESULTS, Experiment, Plan
+from semicrowd.settings.sources import EncodedSettings
+
+#: Seconds that each task took on the machine of docs/BENCHMARKS.md, and here.
+KNOWN, HERE = Path("recorded/seconds.json"), RESULTS / "seconds.json"
+#: What a task is taken to need that has never run.
+_UNKNOWN = 60.0
+LOGS = RESULTS / "logs"
+
+
+@dataclass(frozen=True)
+class Task:
+    """``python -m semicrowd.pipeline.<module> <arguments>``.
+
+    Attributes
+    ----------
+    after : names of the tasks whose results it reads
+    """
+
+    module: str
+    arguments: tuple[str, ...]
+    after: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As its command."""
+        return " ".join([self.module, *self.arguments])
+
+    @property
+    def command(self) -> dict[str, object]:
+        """What a worker is told."""
+        file = f"{self.name.replace(' ', '_').replace('--', '')}.txt"
+        log = str(LOGS / file)
+        return {"module": f"semicrowd.pipeline.{self.module}", "arguments": list(self.arguments), "log": log}
+
+
+def tasks_of(plan: Plan) -> list[Task]:
+    """All tasks of a profile: autoencoders, experiments, what reads their runs, and the tables of the SLPD paper."""
+    found = [Task("autoencoder", (data,)) for data in plan.autoencoder]
+    made = {task.arguments[0]: task.name for task in found}
+    for experiment in plan.experiments.values():
+        after = tuple(made[data] for data in _encoded(experiment) if data in made)
+        seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
+        found += [Task("experiment", (experiment.name, *seed), after) for seed in seeds]
+        if experiment.name in plan.spaces:
+            found.append(Task("deep_spaces", (experiment.name,), (found[-1].name,)))
+    found += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
+    return found + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
+
+
+def _encoded(experiment: Experiment) -> Iterable[str]:
+    """Data sets whose codes an experiment clusters."""
+    if experiment.settings.get("data") != "encoded":
+        return ()
+    swept = (experiment.sweep or {}).get("data.which", ())
+    return [*swept] or [experiment.settings.get("data.which", EncodedSettings.which)]
+
+
+def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
+    """What each took the last time: here, else where the times of the repository are from."""
+    known: dict[str, float] = {}
+    for path in (KNOWN, HERE):
+        if path.is_file():
+            known |= json.loads(path.read_text(encoding="utf-8"))
+    return {task.name: float(known.get(task.name, _UNKNOWN)) for task in tasks}
+
+
+def keep_seconds(taken: Mapping[str, float]) -> None:
+    """Keep what tasks took, for the next time."""
+    before = json.loads(HERE.read_text(encoding="utf-8")) if HERE.is_file() else {}
+    write_json(HERE, dict(sorted((before | {name: round(value, 1) for name, value in taken.items()}).items())))
+
+
+def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Task → seconds until the last that waits for it has ended: the longest of these goes first."""
+    all_of = list(tasks)
+    found: dict[str, float] = {}
+    for task in reversed(all_of):  # what reads a result stands behind it
+        waiting = [found[other.name] for other in all_of if task.name in other.after]
+        found[task.name] = seconds[task.name] + max(waiting, default=0.0)
+    return found
