@@ -30,7 +30,8 @@ def outs_of(stage: dict[str, Any]) -> list[str]:
 
 def test_what_a_stage_depends_on_is_in_the_project_or_made_by_another_stage() -> None:
     made = [out for stage in stages().values() for out in outs_of(stage)]
-    assert len(set(made)) == len(made) and len(stages()) <= 15
+    assert len(set(made)) == len(made)
+    assert len(stages()) <= 15
     for stage in stages().values():
         for dependency in stage.get("deps", []):
             path = Path(dependency)
