@@ -4,22 +4,29 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-#: A stage of a second, after that of all configurations.
-STAGE = "pinwheel_two_coin_answers@pinwheel_two_coin-0"
+PARAMS = """\
+profile: tiny
+groups: {all: {seeds: [0, 1], experiments: [pinwheel_two_coin, pinwheel_cotrain]}}
+experiments:
+  pinwheel_two_coin: {settings: {data: pinwheel, model: bayes, epochs: 2}, answers: &coins {kind: two_coin}}
+  pinwheel_cotrain: {settings: {data: pinwheel, model: crowd_logistic, model.K: 5}, answers: *coins}
+"""
 
 
 def command(folder: Path, *arguments: str) -> "CompletedProcess[str]":
     """Run a command in a clone, whose own code its stages run."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = {"PATH": path, "PYTHONPATH": str(folder / "src"), "SEMICROWD_DATA": str(folder / "data"),
-                 "SEMICROWD_OFFLINE": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@localhost",
-                 "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@localhost"}  # fmt: skip
+                 "SEMICROWD_OFFLINE": "1", "SEMICROWD_MIRROR": str(folder / "nowhere"), "GIT_AUTHOR_NAME": "a",
+                 "GIT_AUTHOR_EMAIL": "a@localhost", "GIT_COMMITTER_NAME": "a",
+                 "GIT_COMMITTER_EMAIL": "a@localhost"}  # fmt: skip
     return subprocess.run(
         arguments, cwd=folder, env=os.environ | variables, capture_output=True, text=True, timeout=600, check=True
     )
@@ -27,10 +34,10 @@ def command(folder: Path, *arguments: str) -> "CompletedProcess[str]":
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_what_one_clone_has_pushed_another_pulls_and_does_not_make_again(tmp_path: Path) -> None:
+def test_what_one_clone_has_pushed_another_pulls_and_has_the_report_of(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
-    for name in ("conf", "src", ".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml", "params.yaml",
+    for name in ("conf", "src", "recorded", ".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml",
                  "pyproject.toml"):  # fmt: skip
         source, target = PROJECT / name, first / name
         target.parent.mkdir(exist_ok=True)
@@ -38,19 +45,27 @@ def test_what_one_clone_has_pushed_another_pulls_and_does_not_make_again(tmp_pat
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copyfile(source, target)
+    (first / "params.yaml").write_text(PARAMS)
     command(first, "git", "init", "-q")
-    command(first, "dvc", "repro", STAGE)
+    said = command(first, sys.executable, "-m", "semicrowd.pipeline.reproduce").stdout
+    assert "[4/4] experiment" in said
     command(first, "dvc", "remote", "add", "-d", "shared", str(tmp_path / "remote"))
     command(first, "dvc", "push")
     command(first, "git", "add", "-A")
     command(first, "git", "commit", "-qm", "results")  # dvc.lock and the remote's address, no result
     assert not command(first, "git", "ls-files", "annotations", "results", "configurations").stdout
 
+    began = time.monotonic()
     command(tmp_path, "git", "clone", "-q", str(first), str(second))
-    assert not (second / "annotations").exists()
+    assert not (second / "results").exists()
     command(second, "dvc", "pull", "--allow-missing")
-    made = {path.relative_to(first): path.read_bytes() for path in (first / "annotations").rglob("*.csv")}
-    assert made
-    pulled = {path.relative_to(second): path.read_bytes() for path in (second / "annotations").rglob("*.csv")}
-    assert pulled == made
-    assert f"Stage '{STAGE}' didn't change, skipping" in command(second, "dvc", "repro", STAGE).stdout
+    command(second, sys.executable, "src/report.py")
+    assert time.monotonic() - began < 120
+    for name in ("annotations", "results"):
+        made = {path.relative_to(first): path.read_bytes() for path in (first / name).rglob("*") if path.is_file()}
+        pulled = {path.relative_to(second): path.read_bytes() for path in (second / name).rglob("*") if path.is_file()}
+        assert made
+        assert pulled == made
+    assert (second / "reports" / "REPORT.md").read_text() == (first / "reports" / "REPORT.md").read_text()
+    again = command(second, sys.executable, "-m", "semicrowd.pipeline.reproduce").stdout
+    assert "Stage 'experiments' didn't change, skipping" in again

@@ -1,11 +1,15 @@
 """The command line as a user has it: src/train.py and src/predict.py in a folder of their own."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -24,20 +28,49 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {"SEMICROWD_DATA": str(folder / "data"), "SEMICROWD_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
 
-def _command(script: str, folder: Path, arguments: tuple[str, ...]) -> list[str]:
-    quick = {"logger=": "none", "figures=": "false"} if script == "train.py" else {}
-    quiet = [key + value for key, value in quick.items() if not any(a.startswith(key) for a in arguments)]
-    return [sys.executable, str(SOURCE / script), *arguments, *quiet]
+def quiet(arguments: tuple[str, ...]) -> list[str]:
+    """Untracked and without figures, unless the arguments say so."""
+    quick = {"logger=": "none", "figures=": "false"}
+    return [*arguments, *(key + value for key, value in quick.items() if not any(a.startswith(key) for a in arguments))]
+
+
+def _called(main: Callable[[list[str]], int], folder: Path, given: list[str], variables: dict[str, str]) -> Any:
+    """What a command does in ``folder``, but in this process: an interpreter with PyTorch takes longer to start."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, environment(folder) | variables, clear=True),
+        patch.object(sys, "argv", ["train.py"]),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = main(given)
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 0
+    return CompletedProcess(given, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
 def train(tmp_path: Path) -> Command:
-    """Run ``python src/train.py`` with the arguments, untracked and without figures, in ``tmp_path``."""
+    """``python src/train.py`` with the arguments, untracked and without figures, in ``tmp_path``; in this process."""
+
+    def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
+        from semicrowd.run.main import main
+
+        return _called(main, tmp_path, quiet(arguments), variables)
+
+    return run
+
+
+@pytest.fixture
+def train_alone(tmp_path: Path) -> Command:
+    """The same in a process of its own: for what starts other processes, and for what an interpreter does by itself."""
 
     def run(*arguments: str, **variables: str) -> "CompletedProcess[str]":
         return subprocess.run(
-            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path) | variables,
-            capture_output=True, text=True, timeout=600, check=False,
+            [sys.executable, str(SOURCE / "train.py"), *quiet(arguments)], cwd=tmp_path,
+            env=environment(tmp_path) | variables, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
 
     return run
@@ -49,8 +82,8 @@ def start(tmp_path: Path) -> Callable[..., "Popen[str]"]:
 
     def run(*arguments: str, **variables: str) -> "Popen[str]":
         return Popen(
-            _command("train.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path) | variables, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [sys.executable, str(SOURCE / "train.py"), *quiet(arguments)], cwd=tmp_path,
+            env=environment(tmp_path) | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     return run
@@ -58,13 +91,12 @@ def start(tmp_path: Path) -> Callable[..., "Popen[str]"]:
 
 @pytest.fixture
 def predict(tmp_path: Path) -> Command:
-    """Run ``python src/predict.py`` with the arguments in ``tmp_path``."""
+    """``python src/predict.py`` with the arguments in ``tmp_path``, in this process."""
 
     def run(*arguments: str) -> "CompletedProcess[str]":
-        return subprocess.run(
-            _command("predict.py", tmp_path, arguments), cwd=tmp_path, env=environment(tmp_path),
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        from semicrowd.run.predict import main
+
+        return _called(main, tmp_path, list(arguments), {})
 
     return run
 

@@ -258,7 +258,7 @@ def test_evaluation_that_failed_is_done_again_without_training(train: Command, t
     assert table.exists()
 
 
-def test_help_tells_the_arguments_and_the_choices(train: Command, tmp_path: Path) -> None:
+def test_help_tells_the_arguments_and_the_choices(train: Command, train_alone: Command, tmp_path: Path) -> None:
     done = train("--help")
     assert done.returncode == 0
     for text in ("annotations.path=", "seed=0-9", "model=bayes", "data=pinwheel", "data=mnist", "  restarts=",
@@ -268,7 +268,7 @@ def test_help_tells_the_arguments_and_the_choices(train: Command, tmp_path: Path
     of_mcvc = train("--help", "model=mcvc").stdout
     assert "model.n_views=" in of_mcvc
     assert "start.epochs=" not in of_mcvc
-    imported = train("--help", PYTHONPROFILEIMPORTTIME="1").stderr
+    imported = train_alone("--help", PYTHONPROFILEIMPORTTIME="1").stderr
     assert not re.search(r"\| +(torch|sklearn|pandas|mlflow)$", imported, re.MULTILINE)  # they take seconds
     assert re.search(r"\| +hydra$", imported, re.MULTILINE)
     assert "== " not in done.stdout  # nothing of Hydra's own page

@@ -18,6 +18,6 @@ def likeliest_images(found: Likeliest, image_shape: tuple[int, ...], title: str)
     """
     rows, columns = found.probability.shape
     figure = new_figure(0.55 * columns + 1.5, 0.55 * rows + 0.7, title)
-    names = [f"cluster {k}: {percent(share)}" for k, share in zip(found.clusters, found.share, strict=True)]
+    names = [f"cluster {k}: {percent(float(share))}" for k, share in zip(found.clusters, found.share, strict=True)]
     draw_grid(figure.subplots(), found.images.astype(np.float32), image_shape, names)
     return figure

@@ -68,7 +68,7 @@ def sampled_points(
         ranks.setdefault(int(cluster), len(ranks))
     used = [entry for entry in in_rank_order(ranks) if weights[entry[0]] >= USED_SHARE]
     for k, colour, marker in used:
-        name = f"cluster {k}: {percent(weights[k])}"
+        name = f"cluster {k}: {percent(float(weights[k]))}"
         axes.scatter(*_xy(samples[k]), s=16, alpha=0.8, linewidths=0, label=name, color=colour, marker=marker)
     tidy(axes, f"means of samples from {len(used)} clusters", "feature 1", "feature 2")
     if _nearly_square(points):
@@ -121,7 +121,7 @@ def _draw(
     for group, colour, marker in in_rank_order(ranks):
         share = float((groups == group).mean())
         x, y = _xy(points[shown[groups[shown] == group]])
-        label = f"{what} {group}: {percent(share)}"
+        label = f"{what} {group}: {percent(float(share))}"
         axes.scatter(x, y, s=size, alpha=0.7, linewidths=0, label=label, color=colour, marker=marker)
         if share >= USED_SHARE and len(x):
             middle = int(np.argmin(np.hypot(x - np.median(x), y - np.median(y))))  # a point: groups may be bent

@@ -28,6 +28,6 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
         0.55 * len(rows) + 0.7,
         f"{title}\n{len(used)} clusters in use, one a row{left_out}",
     )
-    names = [f"cluster {k}: {percent(weights[k])}" for k in rows]
+    names = [f"cluster {k}: {percent(float(weights[k]))}" for k in rows]
     draw_grid(figure.subplots(), samples[rows], image_shape, names)
     return figure

@@ -18,8 +18,9 @@ from queue import SimpleQueue
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
-from semicrowd.pipeline.experiments import PARAMS, load_plan
+from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
 
 #: Seconds of a task after which its process is replaced: what memory it has kept goes with it.
@@ -168,6 +169,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
     parser.add_argument("--params", type=Path, default=PARAMS)
     plan = load_plan(parser.parse_args(arguments).params)
+    for folder in (DATA / ENCODED, RESULTS):  # which DVC expects, whatever is in them
+        folder.mkdir(parents=True, exist_ok=True)
     return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1
 
 
