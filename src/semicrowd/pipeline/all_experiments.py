@@ -22,6 +22,7 @@ from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
+from semicrowd.run.rank import end_with
 
 #: Seconds of a task after which its process is replaced: what memory it has kept goes with it.
 _LONG = 60.0
@@ -169,6 +170,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
     parser.add_argument("--params", type=Path, default=PARAMS)
     plan = load_plan(parser.parse_args(arguments).params)
+    if "DVC_STAGE" in os.environ:  # DVC that was killed leaves its stage to itself, beside that of the next command
+        end_with(os.getppid())
     for folder in (DATA / ENCODED, RESULTS):  # which DVC expects, whatever is in them
         folder.mkdir(parents=True, exist_ok=True)
     return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1
