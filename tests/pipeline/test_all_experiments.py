@@ -63,7 +63,7 @@ def test_the_longest_way_to_the_end_goes_first_and_what_it_waits_for_before_it(
     assert ran.begun == ["code", "long", "codes_of", "other", "short"]
     assert ran.most == 2
     lines = said.getvalue().splitlines()
-    assert lines[0].startswith("[1/5] code: done in 3 s; some 0 min left")
+    assert lines[0].startswith("[1/5] code: done, 3 s of a core; some 0 min left")
     assert len(lines) == 5
 
 
@@ -76,7 +76,7 @@ def test_what_fails_stops_what_reads_it_and_nothing_else(folder: Path, monkeypat
     assert not schedule.run()
     assert sorted(ran.begun) == ["code", "long", "other", "short"]
     assert schedule.failed == ["code", "codes_of"]
-    assert "code: failed (code 2): no room in 3 s" in said.getvalue()
+    assert "code: failed (code 2): no room, 3 s of a core" in said.getvalue()
     assert "codes_of: not run, since code failed" in said.getvalue()
     assert "code" not in json.loads(tasks.HERE.read_text())
 
@@ -105,7 +105,8 @@ def test_a_worker_runs_task_after_task_and_keeps_what_they_say(folder: Path) -> 
     again = own_task(folder, "again", "print(os.getpid())")
     broken = own_task(folder, "broken", "raise ValueError('no')")
     assert worker.run(fine)[0] == 3
-    assert worker.run(again)[0] == 0
+    code, seconds = worker.run(again)
+    assert (code, 0 <= seconds < 10) == (0, True)
     assert worker.run(broken)[0] == 1
     said = Path(str(fine.command["log"])).read_text().splitlines()
     assert said[0].startswith("['a', 'b'] ")

@@ -36,8 +36,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, task: Task) -> tuple[int, float]:
-        """Exit code and seconds of a task."""
-        begin = time.monotonic()
+        """Exit code of a task, and the seconds of a core that it took."""
         process = self._process or subprocess.Popen(
             [sys.executable, "-m", "semicrowd.pipeline.worker"], env=self._environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -47,16 +46,16 @@ class Worker:
         assert process.stdout is not None
         print(json.dumps(task.command), file=process.stdin, flush=True)
         reply = process.stdout.readline()
-        seconds = time.monotonic() - begin
         if not reply:  # the process died, say for want of memory
             code = self.end() or 1
             if task.module == "experiment":
                 died = [sys.executable, "-m", f"semicrowd.pipeline.{task.module}", *task.arguments, "--died"]
                 subprocess.run([*died, f"its process died (code {code})"], env=self._environment, check=False)
-            return code, seconds
+            return code, 0.0
+        code, seconds = json.loads(reply)
         if seconds > _LONG:
             self.end()
-        return int(reply), seconds
+        return int(code), float(seconds)
 
     def end(self) -> int:
         """Let the process end; its exit code."""
@@ -83,6 +82,7 @@ class Schedule:
         self._running: dict[str, float] = {}
         self._done: list[str] = []
         self._total, self._jobs = len(tasks), jobs
+        self._begun = time.monotonic()
         self._ended: SimpleQueue[tuple[Task, int, float]] = SimpleQueue()
         self._console = console or Console()
         environment = {**os.environ, **({"OMP_NUM_THREADS": "1"} if jobs > 1 else {})}
@@ -133,7 +133,7 @@ class Schedule:
         ended = "done" if code == 0 else f"failed (code {code}): {_last_line(Path(str(task.command['log'])))}"
         number = len(self._done) + len(self.failed)
         self._console.print(
-            f"[{number}/{self._total}] {task.name}: {ended} in {seconds:.0f} s; {self._left()}", markup=False,
+            f"[{number}/{self._total}] {task.name}: {ended}, {seconds:.0f} s of a core; {self._left()}", markup=False,
             highlight=False, soft_wrap=True,
         )  # fmt: skip
 
@@ -149,10 +149,13 @@ class Schedule:
         return sum(self._seconds[name] for name in (*self._done, *self.failed)) + now
 
     def _left(self) -> str:
-        """Minutes until the end, by what the tasks took the last time."""
-        left = (sum(self._seconds.values()) - self._seconds_done()) / self._jobs
+        """Minutes until the end, by what the tasks took the last time and how busy this machine is now."""
+        done = self._seconds_done()
+        left = (sum(self._seconds.values()) - done) / self._jobs
         longest = max((self._urgency[task.name] for task in self._waiting), default=0.0)
-        return f"some {max(left, longest) / 60:.0f} min left"
+        passed = time.monotonic() - self._begun
+        slowness = passed * self._jobs / done if done > passed / 2 > _LONG else 1.0
+        return f"some {max(left, longest) * slowness / 60:.0f} min left"
 
     def _said(self) -> str:
         running = ", ".join(self._running)

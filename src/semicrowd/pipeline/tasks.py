@@ -1,4 +1,4 @@
-"""Everything that the stage ``experiments`` runs: what must be there before, and how long it took the last time."""
+"""Everything that the stage ``experiments`` runs: what must be there before, and what it took the last time."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import RESULTS, Experiment, Plan
 from semicrowd.settings.sources import EncodedSettings
 
-#: Seconds that each task took on the machine of docs/BENCHMARKS.md, and here.
+#: Seconds of a core that each task took on the machine of docs/BENCHMARKS.md, and here.
 KNOWN, HERE = Path("recorded/seconds.json"), RESULTS / "seconds.json"
 #: What a task is taken to need that has never run.
 _UNKNOWN = 60.0

@@ -1,4 +1,4 @@
-"""A process that runs tasks one after the other: a line of JSON in, a line with the exit code out.
+"""A process that runs tasks one after the other: a line of JSON in, one with exit code and seconds of a core out.
 
 One process for many tasks: an interpreter with PyTorch and a tracking store takes longer to start than most of them
 run.
@@ -6,6 +6,7 @@ run.
 
 import json
 import os
+import resource
 import sys
 import traceback
 from importlib import import_module
@@ -27,6 +28,12 @@ def run(module: str, arguments: list[str]) -> int:
         return 1
 
 
+def _seconds() -> float:
+    """Of a core, that this process and those that it has started have taken."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def main() -> None:
     """Take tasks from standard input until it ends; what a task says goes to its log."""
     end_with(os.getppid())
@@ -38,10 +45,11 @@ def main() -> None:
         with log.open("w") as file:  # by its number: libraries in C write there, too
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
+        before = _seconds()
         code = run(task["module"], task["arguments"])
         sys.stdout.flush()
         sys.stderr.flush()
-        print(code, file=replies, flush=True)
+        print(json.dumps([code, _seconds() - before]), file=replies, flush=True)
 
 
 if __name__ == "__main__":
