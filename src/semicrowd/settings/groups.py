@@ -20,7 +20,7 @@ from semicrowd.settings.training import (
 #: Methods beside the two models → their parameters.
 PARAMETERS = BASELINE_PARAMETERS | GIBBS_PARAMETERS
 MODELS: dict[str, type] = {"bayes": BayesSettings, "scdc": SCDCSettings}
-#: Groups of which a choice decides what settings there are; a choice is a file of ``conf/``.
+#: Groups of which a choice decides what settings there are.
 CHOSEN: dict[str, dict[str, type]] = {
     "data": DATA, "model": MODELS | PARAMETERS, "annotations": ANSWERS,
 }  # fmt: skip
@@ -66,3 +66,9 @@ def groups_of(choices: Mapping[str, str]) -> dict[str, type]:
 def nothing_given(kind: type) -> dict[str, Any]:
     """All names with null: what Hydra's configuration holds before anybody has set anything."""
     return dict.fromkeys(names_of(kind))
+
+
+def chosen_with(group: str, choice: str) -> Mapping[str, str]:
+    """Other groups → their choice that comes with a choice of this one: ``data=table`` comes with model=cotrain."""
+    found: Mapping[str, str] = getattr(CHOSEN.get(group, {}).get(choice), "chooses", {})
+    return found

@@ -78,7 +78,7 @@ class GenerativeSettings(Settings):
 
 @dataclass(frozen=True)
 class BayesSettings(GenerativeSettings):
-    """BayesSCDC (section 3, Algorithm 1)."""
+    """BayesSCDC: fully Bayesian, message passing and natural gradients (SCDC paper, section 3, Algorithm 1)."""
 
     concentration: str = setting(
         "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
@@ -114,7 +114,7 @@ class BayesSettings(GenerativeSettings):
 
 @dataclass(frozen=True)
 class SCDCSettings(GenerativeSettings):
-    """SCDC (section 2)."""
+    """SCDC: amortised inference, all parameters by gradient steps (SCDC paper, section 2)."""
 
     initial_quality: str = setting(
         "corrected", "first α and β: corrected (.9) | paper (Beta(1, 1) each) | released (one draw for all)",

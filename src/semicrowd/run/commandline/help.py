@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from semicrowd.run.composition import CONF, composed
-from semicrowd.settings.fields import described, shown
+from semicrowd.settings.fields import described, heading, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, SEVERAL, TOP, choice_of, groups_of
 from semicrowd.settings.training import TrainingSettings
 
@@ -72,7 +72,7 @@ def _settings(group: str, kind: type) -> list[str]:
 
 
 def _choices(group: str, chosen: dict[str, str]) -> list[str]:
-    """A line for each choice of a group: its name and the comment that heads its file; or one for all of them."""
+    """A line for each choice of a group: its name and what it is; or one for all of them."""
     lines = []
     if group in FIXED:
         first = described(FIXED[group])[0]
@@ -81,8 +81,7 @@ def _choices(group: str, chosen: dict[str, str]) -> list[str]:
             stands = " ".join(f"{group}.{key}={value}" for key, value in settings.items())
             lines.append(f"  {group}={name}".ljust(27) + f" is {stands}")
         return lines
-    for path in sorted((CONF / group).glob("*.yaml")):
-        heading = path.read_text().splitlines()[0].lstrip("# ")
-        mark = " *" if path.stem == chosen[group] else ""
-        lines.append(f"  {group}={path.stem}".ljust(27) + f" {heading}{mark}")
+    for name, kind in sorted(CHOSEN[group].items()):
+        mark = " *" if name == chosen[group] else ""
+        lines.append(f"  {group}={name}".ljust(27) + f" {heading(kind)}{mark}")
     return lines
