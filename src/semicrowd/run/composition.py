@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
 from semicrowd.settings.cluster import SlurmSettings
-from semicrowd.settings.fields import described, dotted
+from semicrowd.settings.fields import described_by_name, dotted
 from semicrowd.settings.groups import (
     CHOSEN,
     FIXED,
@@ -151,8 +151,7 @@ def _plain(cfg: DictConfig, key: str) -> Any:
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
     """Settings of which null is a value."""
-    kinds = groups_of(choices)
-    return {f"{group}.{one.spelled}" for group in kinds for one in described(kinds[group]) if one.optional}
+    return {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
 
 
 class _Sources:

@@ -5,11 +5,24 @@ defaults, lines of help, checks. On the command line they are ``model.NAME``, ``
 ``random_state`` is ``seed``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import check, choice, each, flag, names, number, setting, shown, whole
+from semicrowd.settings.fields import (
+    Settings,
+    check,
+    choice,
+    described,
+    each,
+    flag,
+    names,
+    number,
+    setting,
+    shown,
+    whole,
+)
 
 _WIDTHS = each(whole(1, 100_000), "[40, 40]")
 _STARTS = "starts; the one with the best objective is kept"
@@ -23,8 +36,26 @@ class Parameters:
 
     #: Parameter → its name on the command line, where that is another.
     spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
+    #: Other groups that have settings of the method.
+    others: ClassVar[Mapping[str, type[Settings]]] = {}
 
     random_state: Any = 0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parameters by their names on the command line; what is left out keeps its default.
+
+        Raises
+        ------
+        UserError
+            For values that do not fit, alone or together.
+        """
+        names_of = {one.spelled: one.name for one in described(cls)}
+        given = {names_of.get(name, name): value for name, value in values.items()}
+        check(cls, given, "model")
+        made = cls(**given)
+        made.check_parameters("model")
+        return made
 
     def check_parameters(self, group: str = "") -> None:
         """Refuse values that do not fit, alone or together.
@@ -259,28 +290,3 @@ class CrowdLogisticParameters(CrowdOnlyParameters):
     """crowd_only, and a logistic regression from the features for the other items."""
 
     standardize: bool = setting(True, _STANDARDIZE, flag())
-
-
-#: Method → its parameters, under the names that the command line and reports use.
-BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
-    "cotrain": CoTrainingParameters,
-    "mcvc": MCVCParameters,
-    "deep_mcvc": DeepMCVCParameters,
-    "semicrowd": SemiCrowdParameters,
-    "itml": ITMLParameters,
-    "mpckmeans": MPCKMeansParameters,
-    "cspa": CSPAParameters,
-    "kmeans": KMeansParameters,
-    "gmm": MixtureParameters,
-    "bgmm": VariationalMixtureParameters,
-    "affinity_propagation": AffinityPropagationParameters,
-    "dp_means": DPMeansParameters,
-    "gmeans": GMeansParameters,
-    "hmm": HMMParameters,
-    "constrained_kmeans": ConstrainedKMeansParameters,
-    "ukm": UKMParameters,
-    "ckm": CKMParameters,
-    "slpd": SLPDParameters,
-    "crowd_only": CrowdOnlyParameters,
-    "crowd_logistic": CrowdLogisticParameters,
-}

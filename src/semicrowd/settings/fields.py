@@ -115,6 +115,12 @@ def described(settings: type) -> list[Description]:
     return [Description(f.name, f.default, spelled=spelling.get(f.name, f.name), **f.metadata) for f in found]
 
 
+def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:
+    """Settings of several dataclasses by their dotted names; those of the group "" have none before theirs."""
+    return {f"{group}.{one.spelled}" if group else one.spelled: one
+            for group, kind in groups.items() for one in described(kind)}
+
+
 def heading(settings: type) -> str:
     """What a choice of the command line is, in a line: the first of its docstring."""
     return (settings.__doc__ or "").partition("\n")[0]

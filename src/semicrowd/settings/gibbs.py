@@ -162,11 +162,3 @@ class DeepDPMParameters(_Partitions):
     n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
     width: int = setting(512, "hidden units of each", whole(1, 100_000))
     keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))
-
-
-#: Method → its parameters.
-GIBBS_PARAMETERS: dict[str, type[Parameters]] = {
-    "dpm": DPMParameters, "ddpm_s": DDPMSParameters, "ddpm_l": DDPMLParameters, "mmgm": MMGMParameters,
-    "ihmm": IHMMParameters, "dih_s": DIHSParameters, "dih_l": DIHLParameters,
-    "deep_dpm": DeepDPMParameters,
-}  # fmt: skip

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from semicrowd.run.composition import CONF, composed
 from semicrowd.settings.fields import described, heading, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, SEVERAL, TOP, choice_of, groups_of
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, TOP, choice_of, groups_of
+from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainingSettings
 
 _PAGE = """\
@@ -49,9 +50,8 @@ Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopp
 def help_page(overrides: Sequence[str] = ()) -> str:
     """The page, with the settings of the choices that the arguments make."""
     choices = composed(overrides).choices
-    kinds = [("", kind) for kind in TOP if choices["model"] in MODELS or kind is not TrainingSettings]
-    kinds += [(group, kind) for group, kind in groups_of(choices).items()
-              if choices["model"] in MODELS or group not in ("nets", "start", "views")]
+    trained = METHODS[choices["model"]].trained
+    kinds = (*(("", kind) for kind in TOP if trained or kind is not TrainingSettings), *groups_of(choices).items())
     return _PAGE.format(
         choices="\n".join(line for group in (*CHOSEN, *FIXED) for line in _choices(group, choices)),
         experiments=", ".join(sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))),
