@@ -15,9 +15,9 @@ from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import recipe
+from semicrowd.defaults.resolution import recipe
 from semicrowd.fitting.module import ClusteringModule
-from semicrowd.models.state import MODELS
+from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.random import stream
@@ -87,7 +87,7 @@ class Bench:
         if num_items is not None:
             data = replace(data, features=data.features[:num_items], labels=None)
         annotators, restarts = answers.num_annotators if crowd else 0, chosen.training.restarts
-        model = MODELS[name](
+        model = model_class(name)(
             chosen.model, chosen.nets, data.num_features, annotators, restarts=restarts, image_shape=data.image_shape
         )
         views, size = build_views(chosen.views, data.image_shape), chosen.training.batch_size

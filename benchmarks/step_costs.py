@@ -16,14 +16,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.defaults.rule import KINDS
-from semicrowd.defaults.rule import MODELS as MODEL_SETTINGS
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
-from semicrowd.models.state import MODELS
+from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.recipe import Recipe, settings_of
 from steps import images_per_step, train
 
 
@@ -56,7 +54,7 @@ class Setting:
         images = rng.random((made, int(np.prod(self.image_shape))), dtype=np.float32)
         answers = self._answers(rng.integers(10, size=made))
         chosen = self._recipe(share, answers.num_pairs)
-        model = MODELS[self.model](
+        model = model_class(self.model)(
             chosen.model, chosen.nets, images.shape[1], answers.num_annotators, image_shape=self.image_shape
         )
         data = TrainingData(torch.from_numpy(images), answers, None, 0, chosen.training.batch_size)
@@ -71,13 +69,9 @@ class Setting:
     def _recipe(self, share: float, num_pairs: int) -> Recipe:
         sizes = {"batch_size": self.given["batch_size"], "model.sample_size": self._pairs(num_pairs)}
         given = {**self.given, **{name: max(1, round(share * size)) for name, size in sizes.items()}}
-        groups: dict[str, dict[str, Any]] = {}
-        for name, value in given.items():
-            group, _, setting = name.rpartition(".")
-            groups.setdefault(group, {})[setting] = value
-        kinds = {"model": MODEL_SETTINGS[self.model], "nets": KINDS["nets"], "": KINDS[""]}
-        made: dict[str, Any] = {name or "training": kind.of(groups.get(name, {})) for name, kind in kinds.items()}
-        return Recipe(**made)
+        found = settings_of(self.model, given)
+        assert isinstance(found, Recipe)
+        return found
 
     def _pairs(self, num_pairs: int) -> int:
         """Answers of a step: given, or in proportion to the images (App. B)."""

@@ -14,7 +14,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting.callbacks import moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.state import MODELS
+from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
@@ -108,7 +108,7 @@ def small_fit(
     start, views, nets : settings of these groups
     model : settings of the model
     """
-    kind = MODELS[name]
+    kind = model_class(name)
     recipe = Recipe(
         SETTINGS[name](**(OF_MODEL[name] | model)),
         NetSettings(**(nets or {})),

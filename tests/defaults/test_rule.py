@@ -10,7 +10,8 @@ import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import FEW_ANSWERS, baseline, recipe
+from semicrowd.defaults.resolution import fit_settings, recipe
+from semicrowd.defaults.rule import FEW_ANSWERS
 from semicrowd.errors import UserError
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
@@ -208,8 +209,15 @@ def test_wrong_settings_are_refused(given: dict[str, Any], said: str) -> None:
 
 
 def test_baselines_have_the_classes_of_the_data() -> None:
-    assert baseline(FACE) == {"K": (4, "4 classes of data=face")}
-    assert baseline(Facts(30, 2, data="table")) == {}
+    found = fit_settings("kmeans", {"model.n_init": 3}, FACE)
+    assert found.values == {"model.K": 4, "model.n_init": 3}
+    assert found.reasons == {"model.K": "4 classes of data=face"}
+    unknown = Facts(30, 2, data="table")
+    given = fit_settings("kmeans", {"model.K": 7}, unknown)
+    assert (given.values["model.K"], given.reasons) == (7, {})
+    assert fit_settings("gmeans", {}, unknown).reasons == {}  # it finds the number
+    with pytest.raises(UserError, match="K: expected a number of clusters, since data=table has no labels"):
+        fit_settings("kmeans", {}, unknown)
 
 
 def test_facts_are_those_of_data_and_answers() -> None:

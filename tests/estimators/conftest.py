@@ -10,7 +10,8 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.gibbs import GIBBS_PARAMETERS
+from semicrowd.settings.gibbs import SampledParameters
+from semicrowd.settings.methods import METHODS
 
 #: Short fits of the slow ones.
 _SETTINGS = {
@@ -21,7 +22,8 @@ _QUICK: dict[str, dict[str, Any]] = {
     **{name: {"n_restarts": 2, "n_steps": 60} for name in ("mcvc", "deep_mcvc")},
     "slpd": {"n_restarts": 2, "n_iter": 30},
     **{name: _GENERATIVE for name in ("bayes", "scdc")},
-    **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name in GIBBS_PARAMETERS},
+    **{name: {"n_chains": 2, "n_sweeps": 12, "n_kept": 2} for name, method in METHODS.items()
+       if issubclass(method.settings, SampledParameters)},
     "deep_dpm": {"n_warm": 1, "n_epochs": 3, "n_steps": 2, "n_start": 5, "width": 16},
 }
 

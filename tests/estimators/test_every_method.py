@@ -20,9 +20,11 @@ from semicrowd.estimators import ESTIMATORS, NAMES
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.settings.baselines import SemiCrowdParameters
 from semicrowd.settings.fields import described
-from semicrowd.settings.groups import PARAMETERS
+from semicrowd.settings.methods import METHODS
 
 Problem = tuple[np.ndarray, PairAnnotations]
+#: Methods that are told nothing but their parameters.
+PARAMETERS = {name: method.settings for name, method in METHODS.items() if not method.trained}
 
 
 def test_fit_labels_every_item_and_leaves_its_input_alone(estimator: CrowdClusterer, problem: Problem) -> None:

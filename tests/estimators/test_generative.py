@@ -13,8 +13,11 @@ from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.run.composition import composed
+from semicrowd.run.estimator import make_estimator
 from semicrowd.run.inputs import resolve_on_data
 from semicrowd.settings.fields import described, plain
+from semicrowd.settings.model import SCDCSettings
+from semicrowd.settings.recipe import Recipe
 
 Problem = tuple[np.ndarray, PairAnnotations]
 
@@ -108,3 +111,16 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
             assert plain(getattr(found, one.name)) == content[group][one.name], one.name
     assert (recipe.training.batch_size, recipe.training.restarts) == (content["batch_size"], content["restarts"])
     assert recipe.training.batch_size == 50
+    # The estimator of the run takes what the command line has resolved as it is, and finds the same.
+    of_the_run = make_estimator(content, data).fit(data.features)
+    assert of_the_run.recipe_ is of_the_run.settings
+    assert of_the_run.recipe_ == recipe
+    assert np.array_equal(of_the_run.labels_, model.labels_)
+
+
+def test_a_recipe_is_all_settings_of_one_model(problem: Problem) -> None:
+    recipe = Recipe(SCDCSettings(K=3))
+    with pytest.raises(UserError, match="settings: a Recipe, which has n_clusters of its own; leave them out"):
+        ESTIMATORS["scdc"](n_clusters=4, settings=recipe).fit(*problem)
+    with pytest.raises(UserError, match="settings: a Recipe of SCDCSettings; expected BayesSettings"):
+        ESTIMATORS["bayes"](settings=recipe).fit(*problem)

@@ -19,7 +19,7 @@ from semicrowd.fitting.batches import Batch
 from semicrowd.fitting.callbacks import moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import bayes
-from semicrowd.models.state import MODELS
+from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import AffineViews
 from semicrowd.random import torch_stream
@@ -97,7 +97,7 @@ def module(name: str, recipe: Recipe, dtype: torch.dtype, views: bool = False) -
     features, answers = items_and_answers()
     moved = AffineViews(ViewSettings(kind="affine", shift=0.5), (SIDE, SIDE)) if views else None
     data = TrainingData(features.to(dtype), answers, moved, seed=0, batch_size=6)
-    model = MODELS[name](recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
+    model = model_class(name)(recipe.model, recipe.nets, SIDE**2, answers.num_annotators, image_shape=(SIDE, SIDE))
     if dtype == torch.float64:
         model.double()  # the networks too
     return ClusteringModule(model, data, recipe)

@@ -11,7 +11,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import recipe
+from semicrowd.defaults.resolution import recipe
 from semicrowd.errors import UserError
 from semicrowd.expfam import beta
 from semicrowd.fitting.batches import TrainingBatches

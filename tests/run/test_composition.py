@@ -1,5 +1,7 @@
 """Configuration files and settings hold together; what is given is known with where it came from."""
 
+import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,43 +11,46 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.run.composition import CONF, composed, known_keys
+from semicrowd.run.commandline.help import help_page
+from semicrowd.run.composition import CONF, composed, known_keys, parsed
+from semicrowd.run.sweep import combinations
 from semicrowd.settings.cluster import SlurmSettings
-from semicrowd.settings.fields import described, plain, shown
+from semicrowd.settings.fields import described, heading, plain, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of
 
 from .conftest import Command
 
-FILES = [path for group in CHOSEN for path in sorted((CONF / group).glob("*.yaml"))]
-
-
+CHOICES = [(group, name) for group in CHOSEN for name in CHOSEN[group]]
 #: Data that a user brings.
 OWN = ("images", "npz", "table")
 
 
-@pytest.mark.parametrize("group", CHOSEN)
-def test_every_choice_has_settings_and_a_file(group: str) -> None:
-    assert {path.stem for path in (CONF / group).glob("*.yaml")} == set(CHOSEN[group])
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_choice_is_its_heading_its_name_and_the_names_of_its_settings(path: Path) -> None:
-    assert path.read_text().startswith("# ")
-    group, name = path.parent.name, path.stem
-    defaults = [{f"/settings/{group}@_here_": name}]
-    if path.stem in OWN:
-        defaults.append({"override /model@_global_.model": "cotrain"})
-    assert yaml.safe_load(path.read_text()) == {"defaults": defaults, "name": name}
+@pytest.mark.parametrize(("group", "name"), CHOICES)
+def test_every_choice_composes_and_gives_nothing_but_itself(group: str, name: str) -> None:
     found = composed([f"{group}={name}"])
     assert found.choices[group] == name
-    assert found.values == {}  # nothing is given, so that rules and defaults decide
+    assert found.values == {}  # so that rules and defaults decide
     assert found.origins[group] == f"{group}={name}"
+    others = {other: choice for other, choice in found.choices.items() if other != group}
+    own = {"model": "cotrain"} if group == "data" and name in OWN else {}
+    assert others == {other: choice for other, choice in composed([]).choices.items() if other != group} | own
+
+
+def test_help_says_in_a_line_what_every_choice_is_and_no_two_are_the_same() -> None:
+    page = help_page()
+    for group, kinds in CHOSEN.items():
+        lines = [heading(kind) for kind in kinds.values()]
+        assert len(set(lines)) == len(lines)
+        for (name, kind), line in zip(kinds.items(), lines, strict=True):
+            assert line.endswith(".")
+            assert not line.startswith(f"{kind.__name__}(")  # what a dataclass has without a docstring
+            assert re.search(rf"^  {group}={name} +{re.escape(line)}( \*)?$", page, re.M)
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_users_own_data_are_clustered_by_co_training_unless_another_model_is_named(name: str) -> None:
     found = composed([f"data={name}"])
-    assert (found.choices["model"], found.origins["model"]) == ("cotrain", f"conf/data/{name}.yaml")
+    assert (found.choices["model"], found.origins["model"]) == ("cotrain", f"data={name}")
     found = composed([f"data={name}", "model=bayes"])
     assert (found.choices["model"], found.origins["model"]) == ("bayes", "model=bayes")
     assert composed([]).choices["model"] == "scdc"
@@ -78,10 +83,38 @@ def test_the_file_of_a_slurm_cluster_has_every_setting_with_its_default() -> Non
     assert found.launcher == content | {"name": "slurm", "time": 9}
 
 
+def test_a_configuration_file_of_a_users_own_is_a_choice_as_others_are(tmp_path: Path) -> None:
+    for group in ("data", "experiment"):
+        (tmp_path / group).mkdir()
+    mine = "defaults: [/settings/data@_here_: table, override /model@_global_.model: bayes]\nname: table\npath: a.csv\n"
+    (tmp_path / "data" / "mine.yaml").write_text(mine)
+    whole = "# @package _global_\ndefaults: [override /data: table, override /annotations: tasks]\nseed: 3\n"
+    (tmp_path / "experiment" / "whole.yaml").write_text(whole)
+    where = f"hydra.searchpath=[file://{tmp_path}]"
+    found = composed(["data=mine", where])
+    assert found.choices == {"data": "table", "model": "bayes", "annotations": "none"}
+    assert found.values == {"data.path": "a.csv"}
+    assert found.origins["model"] == found.origins["data.path"] == "conf/data/mine.yaml"
+    found = composed(["experiment=whole", where])
+    assert found.choices == {"data": "table", "model": "cotrain", "annotations": "tasks"}
+    assert found.values == {"seed": 3}
+    assert found.origins["data"] == found.origins["seed"] == "conf/experiment/whole.yaml"
+    assert found.origins["model"] == "data=table"
+
+
+def test_interpolations_and_sweeps_over_the_choices_of_a_group() -> None:
+    found = composed(["data=table", "data.path=a.csv", "annotations=file", "annotations.path=${data.path}"])
+    assert found.values == {"data.path": "a.csv", "annotations.path": "a.csv"}
+    jobs = combinations(parsed(["model=glob(ddpm_*)", "data=mnist,table"]))
+    expected = product(("model=ddpm_l", "model=ddpm_s"), ("data=mnist", "data=table"))
+    assert [job.overrides for job in jobs] == list(expected)
+
+
 def test_there_are_few_files_and_few_settings() -> None:
     files = [path for path in CONF.rglob("*") if path.is_file()]
-    assert {path.stem for path in files if path.parent.name == "model"} == set(ESTIMATORS)
-    assert len(files) - len(ESTIMATORS) <= 37
+    assert len(files) <= 30
+    assert {path.parent.name for path in files} == {"conf", "experiment", "profile", "launcher"}
+    assert set(CHOSEN["model"]) == set(ESTIMATORS)
     keys = known_keys()
     assert {"seed", "epochs", "model.K", "data.path", "annotations.path", "start.kind", "experiment"} <= set(keys)
     for model in ("bayes", "scdc"):

@@ -30,7 +30,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("features.csv", False),
         ("src/package/module.py", True),
         ("src/package/new.py", True),
-        ("conf/model/new.yaml", True),
+        ("conf/experiment/new.yaml", True),
     ],
 )
 def test_dirty_is_said_of_code_and_configurations_alone(clone: Path, changed: str | None, dirty: bool) -> None:

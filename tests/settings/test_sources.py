@@ -3,29 +3,23 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from semicrowd.errors import UserError
 from semicrowd.settings.cifar10 import PIXEL_COMPONENTS, CIFAR10Settings
-from semicrowd.settings.fields import names
-from semicrowd.settings.sources import ANSWERS, DATA, FaceSettings, TasksSettings, source_settings
+from semicrowd.settings.groups import CHOSEN
+from semicrowd.settings.sources import FaceSettings, TasksSettings, source_settings
 
-CONF = Path(__file__).parents[2] / "conf"
-KINDS = [("data", name) for name in DATA] + [("annotations", name) for name in ANSWERS]
+KINDS = [(group, name) for group in ("data", "annotations") for name in CHOSEN[group]]
 
 
 @pytest.mark.parametrize(("group", "name"), KINDS)
-def test_the_configuration_has_every_kind_with_its_defaults(group: str, name: str) -> None:
-    content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
-    assert content.pop("name") == name
-    content.pop("defaults")  # the names of its settings
-    assert set(content) <= set(names({"data": DATA, "annotations": ANSWERS}[group][name]))
-    settings = source_settings(group, name, content)
+def test_every_kind_is_found_by_its_name_with_its_defaults(group: str, name: str) -> None:
+    settings = source_settings(group, name, {})
     assert settings == type(settings)()
+    assert settings.group == group
 
 
 def test_none_is_a_value_of_optional_settings_alone() -> None:

@@ -8,7 +8,7 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.settings.sources import source_settings
 
 #: Name → module and its loader(root, settings), imported when asked for, so that a run imports the code of its own data
-#: alone. A new data set is a line here, its settings and a file of ``conf/data``.
+#: alone. A new data set is a line here and its settings.
 LOADERS: dict[str, str] = {
     "pinwheel": "semicrowd.data.pinwheel:load_pinwheel",
     "shapes": "semicrowd.data.shapes:load_shapes",

@@ -1,7 +1,7 @@
-"""The rules of both protocols: what a fit of SCDC or BayesSCDC takes where nobody has set it.
+"""The rules of both protocols: what a fit takes where nobody has set it.
 
 Each statement sets some values and says why in one line; of two that set the same, the later one counts. What no
-statement sets is the default of its dataclass.
+statement sets is the default of its dataclass (:mod:`semicrowd.defaults.resolution`).
 """
 
 import math
@@ -11,10 +11,8 @@ from typing import Any
 
 from semicrowd.defaults.facts import Facts
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Settings, described
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.recipe import Recipe
-from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
+from semicrowd.settings.fields import described_by_name
+from semicrowd.settings.methods import METHODS
 
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
@@ -29,49 +27,22 @@ MNIST_ITEMS, IMAGE_BATCH = 60_000, 128
 TAUGHT = 1000
 #: Classifiers of the answers look at all of them in each of their steps.
 FEW_ANSWERS = 20_000
-MODELS: dict[str, type[BayesSettings | SCDCSettings]] = {"bayes": BayesSettings, "scdc": SCDCSettings}
-
-#: Group → its settings, beside the model's.
-KINDS: dict[str, type[Settings]] = {
-    "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "": TrainingSettings,
-}  # fmt: skip
 
 
-def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> Recipe:
-    """All settings of a fit: what is given, else what the protocol's rule says of these facts, else the default.
+def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> list[Statement]:
+    """All that a protocol's rule says of these facts, in its order.
 
-    Parameters
-    ----------
-    method : ``bayes`` or ``scdc``
-    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None is not given, but of a setting
-        of which it is a value
-    protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
+    Of SCDC and BayesSCDC ``semicrowd`` is not told what data they are. Both protocols have the same for other methods.
 
     Raises
     ------
     UserError
-        For a setting that there is not, or a value that does not fit.
+        For a protocol that there is not, and for a number of clusters that is neither given nor known.
     """
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")
-    kinds = {"model": MODELS[method]} | KINDS
-    optional = {f"{group}.{one.name}" for group, kind in kinds.items() for one in described(kind) if one.optional}
-    chosen = {name: value for name, value in given.items() if value is not None or name in optional}
-    told = statements(method, chosen, facts, protocol)
-    said = {name: (value, why) for values, why in told for name, value in values.items()}
-    values = {name: value for name, (value, _) in said.items()} | chosen
-    groups: dict[str, dict[str, Any]] = {}
-    for name, value in values.items():
-        group, _, setting = name.rpartition(".")
-        groups.setdefault(group, {})[setting] = value
-    for group in groups.keys() - kinds.keys():
-        raise UserError(f"{group}: no such group of settings; there are {', '.join(filter(None, kinds))}")
-    made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
-    return Recipe(**made, reasons={name: why for name, (_, why) in said.items() if name not in chosen})
-
-
-def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> list[Statement]:
-    """All that a protocol's rule says of these facts, in its order; ``semicrowd`` is not told what data they are."""
+    if not METHODS[method].trained:
+        return list(_number_of_clusters(method, given, facts))
     if protocol == "paper":
         return list(_paper(method, facts))
     return list(_semicrowd(method, given, replace(facts, data=None, num_classes=None)))
@@ -211,8 +182,11 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     yield {"model.merge_every": 0}, "SCDC paper: no merges"
 
 
-def baseline(facts: Facts) -> dict[str, tuple[Any, str]]:
-    """What the rule sets of a baseline's own parameters: name → value and reason."""
-    if facts.num_classes is None:
-        return {}
-    return {"K": (facts.num_classes, f"{facts.num_classes} classes of data={facts.data}")}
+def _number_of_clusters(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
+    """Of a method that is told it: as many as the data have classes."""
+    if "model.K" not in described_by_name(METHODS[method].groups):
+        return
+    if facts.num_classes is not None:
+        yield {"model.K": facts.num_classes}, f"{facts.num_classes} classes of data={facts.data}"
+    elif "model.K" not in given:
+        raise UserError(f"model.K: expected a number of clusters, since data={facts.data} has no labels to count")

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from semicrowd.estimators.names import NAMES, PLACES, estimator_class
+from semicrowd.estimators.names import NAMES, estimator_class
+from semicrowd.settings.methods import METHODS
 
 if TYPE_CHECKING:
     from semicrowd.estimators.base import CrowdClusterer
@@ -17,10 +18,10 @@ class _Estimators(Mapping[str, "type[CrowdClusterer]"]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(METHODS)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(METHODS)
 
 
 #: Every method under the name that the command line and reports use.

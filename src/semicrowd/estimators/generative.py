@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import PAPER_DATA, recipe
+from semicrowd.defaults.resolution import recipe
+from semicrowd.defaults.rule import PAPER_DATA
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import checked_answers, names_of_rows
@@ -24,6 +25,7 @@ from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import choice, each, setting, whole
+from semicrowd.settings.methods import METHODS
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 
@@ -31,7 +33,7 @@ _BY_RULE = "None: by the rule (docs/DEFAULTS.md)"
 
 
 def _mapping(value: Any) -> str | None:
-    return None if isinstance(value, Mapping) else "a mapping, such as {'model.latent_dim': 8}"
+    return None if isinstance(value, Mapping | Recipe) else "a mapping, such as {'model.latent_dim': 8}, or a Recipe"
 
 
 def _trainer(value: Any) -> str | None:
@@ -57,9 +59,10 @@ class GenerativeParameters(Parameters):
         None, "(height, width) or (colours, height, width) where a row of X is an image",
         each(whole(1), "(28, 28)", least=2), optional=True,
     )  # fmt: skip
-    settings: Mapping[str, Any] | None = setting(
-        None, "others, by their names on the command line, such as {'model.latent_dim': 8}", _mapping, optional=True
-    )
+    settings: Mapping[str, Any] | Recipe | None = setting(
+        None, "others, by their names on the command line, such as {'model.latent_dim': 8}; or a Recipe: all settings, "
+        "taken as they are, in place of the rule and of restarts and protocol", _mapping, optional=True,
+    )  # fmt: skip
     trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
 
 
@@ -82,11 +85,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        parameters = {"model.K": self.n_clusters, "epochs": self.epochs, "batch_size": self.batch_size}
-        given = {"restarts": self.restarts, **(self.settings or {})}
-        given |= {name: value for name, value in parameters.items() if value is not None}
-        facts = Facts.of(features, answers, self.image_shape, self.data)
-        self.recipe_ = recipe(self.name, given, facts, self.protocol)
+        self.recipe_ = self._recipe(features, answers)
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
@@ -98,6 +97,21 @@ class _Generative(GenerativeParameters, CrowdClusterer):
             )  # fmt: skip
         self.worker_names_ = () if answers is None else answers.worker_names
         return result
+
+    def _recipe(self, features: np.ndarray, answers: PairAnnotations | None) -> Recipe:
+        """What ``settings`` is, or comes to on these data."""
+        spelled = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
+        told = {name: value for name in spelled if (value := getattr(self, name)) is not None}
+        if not isinstance(self.settings, Recipe):
+            given = {"restarts": self.restarts, **(self.settings or {})}
+            given |= {spelled[name]: value for name, value in told.items()}
+            facts = Facts.of(features, answers, self.image_shape, self.data)
+            return recipe(self.name, given, facts, self.protocol)
+        if told:
+            raise UserError(f"settings: a Recipe, which has {' and '.join(told)} of its own; leave them out")
+        if not isinstance(self.settings.model, expected := METHODS[self.name].settings):
+            raise UserError(f"settings: a Recipe of {type(self.settings.model).__name__}; expected {expected.__name__}")
+        return self.settings
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, those of ``pairs`` with the answers about them.

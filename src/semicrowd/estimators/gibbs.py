@@ -28,7 +28,15 @@ from semicrowd.fitting.result import Assignment, Result, Samples
 from semicrowd.inference.partitions import point_estimate
 from semicrowd.metrics.chains import mixing
 from semicrowd.random import stream
-from semicrowd.settings.gibbs import DDPMParameters, DIHParameters, DPMParameters, IHMMParameters, MMGMParameters
+from semicrowd.settings.gibbs import (
+    DDPMLParameters,
+    DDPMSParameters,
+    DIHLParameters,
+    DIHSParameters,
+    DPMParameters,
+    IHMMParameters,
+    MMGMParameters,
+)
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Chain, Model
@@ -194,7 +202,7 @@ class DPM(DPMParameters, _Mixture):
     """
 
 
-class DDPMS(DDPMParameters, _Mixture):
+class DDPMS(DDPMSParameters, _Mixture):
     """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
 
     As :class:`DPM` in all else.
@@ -207,7 +215,7 @@ class DDPMS(DDPMParameters, _Mixture):
     loss_of_planes = "svm"
 
 
-class DDPML(DDPMParameters, _Mixture):
+class DDPML(DDPMLParameters, _Mixture):
     """DDPM-L: a Dirichlet process mixture with a Bayesian logistic regression for each cluster against all others.
 
     Attributes are those of :class:`DDPMS`.
@@ -250,7 +258,7 @@ class IHMM(IHMMParameters, _Sequential):
     """
 
 
-class DIHS(DIHParameters, _Sequential):
+class DIHS(DIHSParameters, _Sequential):
     """DIH-S: an infinite hidden Markov model with a Bayesian support vector machine for each state against all others.
 
     Attributes are those of :class:`IHMM`, and ``hyperplanes_``.
@@ -259,7 +267,7 @@ class DIHS(DIHParameters, _Sequential):
     loss_of_planes = "svm"
 
 
-class DIHL(DIHParameters, _Sequential):
+class DIHL(DIHLParameters, _Sequential):
     """DIH-L: an infinite hidden Markov model with a Bayesian logistic regression for each state against all others.
 
     Attributes are those of :class:`IHMM`, and ``hyperplanes_``.

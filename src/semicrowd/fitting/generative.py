@@ -15,7 +15,7 @@ from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.fitting.training import check_trainer, train
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import judged
-from semicrowd.models.state import MODELS
+from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.settings.model import BayesSettings, SCDCSettings
@@ -60,7 +60,7 @@ def fit_generative(
     _check(settings.K, settings.likelihood, features)
     _check_views(recipe, features)
     check_trainer(trainer)
-    model = MODELS[name](
+    model = model_class(name)(
         settings,
         recipe.nets,
         features.shape[1],

@@ -8,7 +8,12 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
 
-MODELS: dict[str, type[GenerativeModel]] = {model.name: model for model in (BayesSCDC, SCDC)}
+_KINDS: dict[str, type[GenerativeModel]] = {model.name: model for model in (BayesSCDC, SCDC)}
+
+
+def model_class(name: str) -> type[GenerativeModel]:
+    """The model of the method ``bayes`` or ``scdc``."""
+    return _KINDS[name]
 
 
 def load_model(description: Mapping[str, Any]) -> GenerativeModel:
@@ -20,6 +25,6 @@ def load_model(description: Mapping[str, Any]) -> GenerativeModel:
         For a description of something else.
     """
     name = description.get("model")
-    if name not in MODELS:
-        raise UserError(f"a model called {name}: expected {' or '.join(MODELS)}")
-    return MODELS[name].from_description(description)
+    if name not in _KINDS:
+        raise UserError(f"a model called {name}: expected {' or '.join(_KINDS)}")
+    return _KINDS[name].from_description(description)

@@ -85,7 +85,7 @@ class Answers:
     Attributes
     ----------
     kind : ``two_coin``, ``quota``, ``tasks`` or ``crowd``
-    options : of that kind, as ``conf/annotations`` has them; the others keep their defaults
+    options : of that kind, as ``settings/sources.py`` has them; the others keep their defaults
     fallback : what to simulate where these cannot be had
     shared : name of the set, where several experiments share these answers
     """

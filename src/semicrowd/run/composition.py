@@ -16,12 +16,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
 from semicrowd.settings.cluster import SlurmSettings
-from semicrowd.settings.fields import described, dotted
+from semicrowd.settings.fields import described_by_name, dotted
 from semicrowd.settings.groups import (
     CHOSEN,
     FIXED,
     TOP,
     choice_of,
+    chosen_with,
     groups_of,
     names_of,
     nothing_given,
@@ -32,11 +33,18 @@ CONF = Path(__file__).resolve().parents[3] / "conf"
 
 
 def register() -> None:
-    """Tell Hydra the names of all settings, and the choices that have no file."""
+    """Tell Hydra all choices and the names of all settings.
+
+    A choice is its name and the names in ``settings/…``, which a configuration file of somebody's own may take over.
+    """
     store = ConfigStore.instance()
     for group, kinds in CHOSEN.items():
         for name, kind in kinds.items():
             store.store(group=f"settings/{group}", name=name, node=nothing_given(kind))
+            others = [{f"override /{other}@_global_.{other}": choice}
+                      for other, choice in chosen_with(group, name).items()]
+            defaults = [{f"/settings/{group}@_here_": name}, *others]
+            store.store(group=group, name=name, node={"defaults": defaults, "name": name})
     node = {name: None for kind in TOP for name in names_of(kind)}
     groups = {group: nothing_given(kind) for group, kind in FIXED.items()}
     store.store(group="settings", name="run", node=node | groups)
@@ -62,7 +70,7 @@ class Given:
     ----------
     choices : data, model, annotations → name
     values : dotted setting → value; None is one where an optional setting was set to null
-    origins : dotted setting or group → the argument or file that it is from
+    origins : dotted setting or group → the argument, file or choice of another group that it is from
     extra : what ``+name=value`` has added
     overrides : the arguments
     run_dir, sweep_dir : where the files of a single run, and of a sweep, go
@@ -143,30 +151,33 @@ def _plain(cfg: DictConfig, key: str) -> Any:
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
     """Settings of which null is a value."""
-    kinds = groups_of(choices)
-    return {f"{group}.{one.spelled}" for group in kinds for one in described(kinds[group]) if one.optional}
+    return {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
 
 
 class _Sources:
-    """Which argument or file has set a setting: the last that names it."""
+    """Which argument, file or choice of another group has set a setting: the last that names it."""
 
     def __init__(self, overrides: Sequence[str], chosen: Mapping[str, str | None], folders: Sequence[Path]) -> None:
         self.chosen = chosen
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         self.arguments = {one.get_key_element().lstrip("+"): str(one.input_line) for one in parsed}
-        files = [path for group in ("experiment", *CHOSEN) if chosen.get(group) for folder in folders
-                 if (path := folder / group / f"{chosen[group]}.yaml").is_file()]
-        self.files = [(path, _keys_of_file(path)) for path in (*files, CONF / "config.yaml")]
+        self.said: list[tuple[str, set[str]]] = []
+        for group in ("experiment", *CHOSEN):
+            choice = str(chosen.get(group))
+            paths = (folder / group / f"{choice}.yaml" for folder in folders)
+            self.said += [(f"conf/{group}/{path.name}", _keys_of_file(path)) for path in paths if path.is_file()]
+            self.said.append((f"{group}={choice}", set(chosen_with(group, choice))))
+        self.said.append(("conf/config.yaml", _keys_of_file(CONF / "config.yaml")))
 
     def of(self, name: str) -> str:
-        """The argument or file, nothing where nobody has set it."""
+        """What it is from, nothing where nobody has set it."""
         above = [name, *(name[:end] for end in range(len(name)) if name[end] == ".")]
         for one in above:
             if one in self.arguments and (one == name or name in self._named_by(one)):
                 return self.arguments[one]
-        for path, keys in self.files:
+        for origin, keys in self.said:
             if not keys.isdisjoint(above) and (name in keys or any(name in self._named_by(one) for one in above)):
-                return f"conf/{path.parent.name}/{path.name}" if path.parent != CONF else "conf/config.yaml"
+                return origin
         return ""
 
     def _named_by(self, group: str) -> set[str]:

@@ -11,8 +11,9 @@ from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.fitting.result import Assignment
-from semicrowd.settings.fields import described
-from semicrowd.settings.groups import MODELS, PARAMETERS
+from semicrowd.settings.fields import described_by_name, dotted
+from semicrowd.settings.methods import METHODS
+from semicrowd.settings.recipe import settings_of
 from semicrowd.settings.training import TrainerSettings
 
 
@@ -24,30 +25,22 @@ def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
     UserError
         For settings of the trainer that this machine cannot meet.
     """
-    model, seed = content["model"], content["seed"]
-    name = model["name"]
-    if name not in MODELS:
-        spelled = described(PARAMETERS[name])
-        values = {one.name: _plain(model[one.spelled]) for one in spelled}
-        if "image_shape" in values and values["image_shape"] is None:
-            values["image_shape"] = data.image_shape
-        return ESTIMATORS[name](**values, random_state=seed)
+    name, seed = content["model"]["name"], content["seed"]
+    known, method = described_by_name(METHODS[name].groups), ESTIMATORS[name]
+    values = {key: tuple(value) if isinstance(value, list) else value
+              for key, value in dotted(content).items() if key in known}
+    if not METHODS[name].trained:
+        parameters = {known[key].name: value for key, value in values.items()}
+        if "image_shape" in parameters and parameters["image_shape"] is None:
+            parameters["image_shape"] = data.image_shape
+        return method(**parameters, random_state=seed)
     # Imported here: a run of another method does without Lightning.
     from semicrowd.fitting.training import check_trainer
 
     trainer = TrainerSettings.of(content["trainer"])
     check_trainer(trainer)
-    groups = ("model", "nets", "start", "views")
-    settings = {f"{g}.{key}": _plain(value) for g in groups for key, value in content[g].items() if key != "name"}
-    return ESTIMATORS[name](
-        n_clusters=settings.pop("model.K"), restarts=content["restarts"], epochs=content["epochs"],
-        batch_size=content["batch_size"], protocol=content["protocol"], image_shape=data.image_shape,
-        settings=settings, trainer=trainer, random_state=seed,
-    )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    recipe = settings_of(name, values)
+    return method(settings=recipe, image_shape=data.image_shape, trainer=trainer, random_state=seed)
 
 
 def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:

@@ -21,7 +21,6 @@ from semicrowd.run.estimator import assigned, make_estimator
 from semicrowd.run.files.results import write_results
 from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
-from semicrowd.settings.groups import MODELS
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
 
@@ -143,7 +142,7 @@ class Session:
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
         generated = None
-        if self.settings.choices["model"] in MODELS:
+        if hasattr(self.estimator, "generate"):
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
             generated = self.estimator.generate(number, self.settings.values["seed"]), self.estimator.cluster_weights_
         title = run_name(self.settings.content)

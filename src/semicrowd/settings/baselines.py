@@ -5,11 +5,24 @@ defaults, lines of help, checks. On the command line they are ``model.NAME``, ``
 ``random_state`` is ``seed``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import check, choice, each, flag, names, number, setting, shown, whole
+from semicrowd.settings.fields import (
+    Settings,
+    check,
+    choice,
+    described,
+    each,
+    flag,
+    names,
+    number,
+    setting,
+    shown,
+    whole,
+)
 
 _WIDTHS = each(whole(1, 100_000), "[40, 40]")
 _STARTS = "starts; the one with the best objective is kept"
@@ -23,8 +36,26 @@ class Parameters:
 
     #: Parameter → its name on the command line, where that is another.
     spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
+    #: Other groups that have settings of the method.
+    others: ClassVar[Mapping[str, type[Settings]]] = {}
 
     random_state: Any = 0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parameters by their names on the command line; what is left out keeps its default.
+
+        Raises
+        ------
+        UserError
+            For values that do not fit, alone or together.
+        """
+        names_of = {one.spelled: one.name for one in described(cls)}
+        given = {names_of.get(name, name): value for name, value in values.items()}
+        check(cls, given, "model")
+        made = cls(**given)
+        made.check_parameters("model")
+        return made
 
     def check_parameters(self, group: str = "") -> None:
         """Refuse values that do not fit, alone or together.
@@ -48,7 +79,7 @@ class Parameters:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CoTrainingParameters(Parameters):
-    """Co-training of classifiers and answers."""
+    """Co-training: classifiers of the features and the answers teach each other; no generative model."""
 
     max_clusters: int | None = setting(
         None, "clusters at most; null: twice the square root of the number of annotated items (of all, without "
@@ -69,7 +100,7 @@ class CountedParameters(Parameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MCVCParameters(CountedParameters):
-    """MCVC (Chang et al. 2017)."""
+    """MCVC: discriminative clusterings, one for each group of annotators (Chang et al. 2017)."""
 
     n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
     n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
@@ -85,7 +116,7 @@ class MCVCParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeepMCVCParameters(MCVCParameters):
-    """MCVC with networks in place of its linear maps (SCDC paper, App. C)."""
+    """Deep MCVC: MCVC with networks in place of its linear maps (SCDC paper, appendix C)."""
 
     hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", _WIDTHS)
     learning_rate: float = setting(0.03, "largest step of Adam", number(above=0))
@@ -94,7 +125,7 @@ class DeepMCVCParameters(MCVCParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SemiCrowdParameters(CountedParameters):
-    """Matrix completion, metric, spectral clustering (Yi et al. 2012)."""
+    """SemiCrowd: matrix completion, metric, spectral clustering (Yi et al. 2012)."""
 
     lower: float = setting(1 / 3, "share of 'same' up to which a pair counts as different", number(0, 1))
     upper: float = setting(2 / 3, "and from which it counts as the same", number(0, 1))
@@ -113,7 +144,7 @@ class SemiCrowdParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ITMLParameters(CountedParameters):
-    """A metric learned from majority votes, and k-means (Davis et al. 2007)."""
+    """ITML and k-means: a metric learned from majority votes (Davis et al. 2007)."""
 
     gamma: float | None = setting(
         None, "weight of the answers; null: the one of .01, .1, 1, 10 that ranks held-out answers best",
@@ -124,7 +155,7 @@ class ITMLParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConstrainedKMeansParameters(CountedParameters):
-    """k-means with majority votes (PCKMeans, Basu et al. 2004)."""
+    """PCKMeans: k-means with majority votes (Basu et al. 2004)."""
 
     penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
     weighting: Literal["unit", "net"] = setting("unit", _WEIGHTING, choice("unit", "net"))
@@ -134,7 +165,7 @@ class ConstrainedKMeansParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MPCKMeansParameters(ConstrainedKMeansParameters):
-    """k-means with majority votes and a learned metric (Bilenko et al. 2004)."""
+    """MPCK-means: k-means with majority votes and a learned metric (Bilenko et al. 2004)."""
 
     metric: str = setting("full", "full | diagonal", choice("full", "diagonal"))
     shared: bool = setting(True, "one metric for all clusters", flag())
@@ -145,7 +176,7 @@ class MPCKMeansParameters(ConstrainedKMeansParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CSPAParameters(CountedParameters):
-    """A balanced cut of the annotators' co-association graph (Strehl & Ghosh 2002)."""
+    """CSPA: a balanced cut of the annotators' co-association graph (Strehl & Ghosh 2002)."""
 
     clusterings: str = setting(
         "balance", "what an annotator's clustering is: balance | closure | constrained_kmeans",
@@ -162,12 +193,12 @@ class KMeansParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MixtureParameters(KMeansParameters):
-    """A Gaussian mixture on the features; answers are ignored."""
+    """Gaussian mixture on the features; answers are ignored."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class VariationalMixtureParameters(KMeansParameters):
-    """A Dirichlet process mixture on the features, by scikit-learn; K is the most clusters; answers are ignored."""
+    """Dirichlet process mixture of at most K Gaussians on the features, by scikit-learn; answers are ignored."""
 
     n_init: int = setting(1, _STARTS, whole(1, 100_000))
     max_iter: int = setting(300, "steps, fewer where the bound has settled", whole(1))
@@ -175,7 +206,7 @@ class VariationalMixtureParameters(KMeansParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AffinityPropagationParameters(CountedParameters):
-    """Exemplars by messages between items (Frey & Dueck 2007); K is the number to come near; answers are ignored."""
+    """Affinity propagation on the features (Frey & Dueck 2007); comes near K clusters; answers are ignored."""
 
     preference: float | None = setting(
         None, "similarity of an item to itself, minus a squared distance; null: what comes nearest to K clusters",
@@ -187,7 +218,7 @@ class AffinityPropagationParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DPMeansParameters(CountedParameters):
-    """k-means with a price for a cluster (Kulis & Jordan 2012); K is the number to expect; answers are ignored."""
+    """DP-means: k-means with a price for a cluster; expects K of them (Kulis & Jordan 2012); answers are ignored."""
 
     penalty: float | None = setting(
         None, "of a cluster, a squared distance (their lambda); null: by farthest-first from K", number(above=0),
@@ -198,7 +229,7 @@ class DPMeansParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GMeansParameters(Parameters):
-    """k-means that splits clusters until each looks Gaussian (Hamerly & Elkan 2003); answers are ignored."""
+    """G-means: k-means that splits clusters until each looks Gaussian; finds their number; answers are ignored."""
 
     critical: float = setting(
         1.8692, "Anderson-Darling statistic from which a cluster is split; 1.8692: significance .0001", number(above=0)
@@ -209,7 +240,7 @@ class GMeansParameters(Parameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HMMParameters(CountedParameters):
-    """A hidden Markov model of K states; rows are in order of time; answers are ignored."""
+    """Hidden Markov model of items in the order of time; answers are ignored."""
 
     family: str = setting(
         "gaussian", "of the states: gaussian (diagonal) | multinomial (of counts)", choice("gaussian", "multinomial")
@@ -220,7 +251,7 @@ class HMMParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CKMParameters(CountedParameters):
-    """k-means that keeps all must-links (Basu et al. 2002)."""
+    """k-means that keeps all must-links (CKM of Li et al. 2009)."""
 
     standardize: bool = setting(True, _STANDARDIZE, flag())
     n_init: int = setting(10, _STARTS, whole(1, 100_000))
@@ -228,12 +259,12 @@ class CKMParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class UKMParameters(CKMParameters):
-    """k-means; answers are ignored."""
+    """k-means; answers are ignored (UKM of Li et al. 2009)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SLPDParameters(CountedParameters):
-    """A latent process decomposition whose linked items share their proportions (Li et al. 2009)."""
+    """SLPD: a latent process decomposition whose linked items share their proportions (Li et al. 2009)."""
 
     standardize: bool = setting(True, "features to mean 0 and variance 1; false: to mean 0 alone", flag())
     n_restarts: int = setting(10, "the one with the highest bound is kept", whole(1, 100_000))
@@ -256,31 +287,6 @@ class CrowdOnlyParameters(CountedParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CrowdLogisticParameters(CrowdOnlyParameters):
-    """Those of crowd_only, which clusters the annotated items; a logistic regression has the others."""
+    """crowd_only, and a logistic regression from the features for the other items."""
 
     standardize: bool = setting(True, _STANDARDIZE, flag())
-
-
-#: Method → its parameters, under the names that the command line and reports use.
-BASELINE_PARAMETERS: dict[str, type[Parameters]] = {
-    "cotrain": CoTrainingParameters,
-    "mcvc": MCVCParameters,
-    "deep_mcvc": DeepMCVCParameters,
-    "semicrowd": SemiCrowdParameters,
-    "itml": ITMLParameters,
-    "mpckmeans": MPCKMeansParameters,
-    "cspa": CSPAParameters,
-    "kmeans": KMeansParameters,
-    "gmm": MixtureParameters,
-    "bgmm": VariationalMixtureParameters,
-    "affinity_propagation": AffinityPropagationParameters,
-    "dp_means": DPMeansParameters,
-    "gmeans": GMeansParameters,
-    "hmm": HMMParameters,
-    "constrained_kmeans": ConstrainedKMeansParameters,
-    "ukm": UKMParameters,
-    "ckm": CKMParameters,
-    "slpd": SLPDParameters,
-    "crowd_only": CrowdOnlyParameters,
-    "crowd_logistic": CrowdLogisticParameters,
-}

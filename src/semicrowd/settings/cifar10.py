@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.settings.data import DataSettings
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0, EMBEDDING_HELP
-from semicrowd.settings.fields import Settings, choice, setting, whole
+from semicrowd.settings.fields import choice, setting, whole
 
 #: Principal components of the pixels that ``data.pca=auto`` takes.
 PIXEL_COMPONENTS = 100
@@ -21,10 +22,8 @@ def _subset(value: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class CIFAR10Settings(Settings):
+class CIFAR10Settings(DataSettings):
     """50,000 training images of 32 × 32 pixels in three colours, or as many as there are, and test images."""
-
-    group = "data"
 
     features: str = setting("pixels", f"pixels | {EMBEDDING_HELP}", choice("pixels", EFFICIENTNET_LITE0))
     pca: int | str | None = setting(

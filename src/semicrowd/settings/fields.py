@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from semicrowd.errors import UserError
 
@@ -115,6 +115,17 @@ def described(settings: type) -> list[Description]:
     return [Description(f.name, f.default, spelled=spelling.get(f.name, f.name), **f.metadata) for f in found]
 
 
+def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:
+    """Settings of several dataclasses by their dotted names; those of the group "" have none before theirs."""
+    return {f"{group}.{one.spelled}" if group else one.spelled: one
+            for group, kind in groups.items() for one in described(kind)}
+
+
+def heading(settings: type) -> str:
+    """What a choice of the command line is, in a line: the first of its docstring."""
+    return (settings.__doc__ or "").partition("\n")[0]
+
+
 def names(settings: type) -> list[str]:
     """Names of the settings of a dataclass."""
     return [one.name for one in described(settings)]
@@ -156,11 +167,14 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
 class Settings:
     """Base of the frozen dataclasses of settings: made is checked.
 
-    Lists become tuples, so that two equal settings are equal.
+    Lists become tuples, so that two equal settings are equal. Of a choice of the command line the first line of its
+    docstring stands in ``--help``.
     """
 
     #: Group of the command line that they belong to.
     group = ""
+    #: Other group → the choice of it that comes with these settings, where nobody names another.
+    chooses: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         for name in names(type(self)):

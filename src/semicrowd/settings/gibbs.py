@@ -60,7 +60,7 @@ class SampledParameters(_Partitions):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DPMParameters(SampledParameters):
-    """A Dirichlet process mixture (Antoniak 1974); answers are ignored."""
+    """DPM: a Dirichlet process mixture of Gaussians or multinomials; finds the number of clusters (Antoniak 1974)."""
 
     splits: int = setting(
         0, "splits and merges of clusters that are proposed before a sweep (mmgm, new=paper: one without hyperplanes)",
@@ -70,7 +70,7 @@ class DPMParameters(SampledParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IHMMParameters(SampledParameters):
-    """An infinite hidden Markov model (Teh et al. 2006); rows are in order of time, answers are ignored."""
+    """Infinite hidden Markov model: rows in order of time; finds the number of states (Teh et al. 2006)."""
 
     gamma_prior: tuple[float, float] = setting(
         (1.0, 1.0), "shape and rate of the Gamma prior of the states' own concentration", _GAMMA
@@ -98,12 +98,22 @@ class _Discriminative(_WithPlanes):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DDPMParameters(_Discriminative, DPMParameters):
-    """A Dirichlet process mixture whose clusters hyperplanes separate (Nguyen et al. 2017); answers are ignored."""
+    """Dirichlet process mixtures whose clusters hyperplanes separate (Nguyen et al. 2017)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DDPMSParameters(DDPMParameters):
+    """DDPM-S: DPM with a Bayesian support vector machine for each cluster (Nguyen et al. 2017)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DDPMLParameters(DDPMParameters):
+    """DDPM-L: DPM with a Bayesian logistic regression for each cluster (Nguyen et al. 2017)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MMGMParameters(_WithPlanes, DPMParameters):
-    """A max-margin Dirichlet process mixture (Chen, Zhu & Zhang 2014); answers are ignored."""
+    """Max-margin Dirichlet process mixture (Chen, Zhu & Zhang 2014); answers are ignored."""
 
     cost: float = setting(1.0, "of an item within the margin, as far as it is within", number(above=0))
     margin: float = setting(1.0, "between the scores of an item's cluster and of the best other", number(above=0))
@@ -111,12 +121,22 @@ class MMGMParameters(_WithPlanes, DPMParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DIHParameters(_Discriminative, IHMMParameters):
-    """An infinite hidden Markov model whose states hyperplanes separate (Nguyen et al. 2017); answers are ignored."""
+    """Infinite hidden Markov models whose states hyperplanes separate (Nguyen et al. 2017)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DIHSParameters(DIHParameters):
+    """DIH-S: infinite HMM with a Bayesian support vector machine for each state (Nguyen et al. 2017)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DIHLParameters(DIHParameters):
+    """DIH-L: infinite HMM with a Bayesian logistic regression for each state (Nguyen et al. 2017)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeepDPMParameters(_Partitions):
-    """A Dirichlet process mixture behind a flow that keeps volumes (Li et al. 2022)."""
+    """Deep DPM: a flow that keeps volumes and a Dirichlet process mixture behind it; finds the number of clusters."""
 
     start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
     scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
@@ -142,11 +162,3 @@ class DeepDPMParameters(_Partitions):
     n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
     width: int = setting(512, "hidden units of each", whole(1, 100_000))
     keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))
-
-
-#: Method → its parameters.
-GIBBS_PARAMETERS: dict[str, type[Parameters]] = {
-    "dpm": DPMParameters, "ddpm_s": DDPMParameters, "ddpm_l": DDPMParameters, "mmgm": MMGMParameters,
-    "ihmm": IHMMParameters, "dih_s": DIHParameters, "dih_l": DIHParameters,
-    "deep_dpm": DeepDPMParameters,
-}  # fmt: skip

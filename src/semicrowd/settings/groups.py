@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
-from semicrowd.settings.fields import Choice, described
-from semicrowd.settings.gibbs import GIBBS_PARAMETERS
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.settings.fields import Choice, Settings, described
+from semicrowd.settings.methods import METHODS, Kind
+from semicrowd.settings.model import NetSettings
 from semicrowd.settings.sources import ANSWERS, DATA
 from semicrowd.settings.training import (
     LoggerSettings,
@@ -17,15 +16,12 @@ from semicrowd.settings.training import (
     ViewSettings,
 )
 
-#: Methods beside the two models → their parameters.
-PARAMETERS = BASELINE_PARAMETERS | GIBBS_PARAMETERS
-MODELS: dict[str, type] = {"bayes": BayesSettings, "scdc": SCDCSettings}
-#: Groups of which a choice decides what settings there are; a choice is a file of ``conf/``.
-CHOSEN: dict[str, dict[str, type]] = {
-    "data": DATA, "model": MODELS | PARAMETERS, "annotations": ANSWERS,
+#: Groups of which a choice decides what settings there are.
+CHOSEN: dict[str, Mapping[str, Kind]] = {
+    "data": DATA, "model": {name: method.settings for name, method in METHODS.items()}, "annotations": ANSWERS,
 }  # fmt: skip
 #: Groups whose settings are always the same; a choice is a value of the first of them: ``start=cold``.
-FIXED: dict[str, type] = {
+FIXED: dict[str, type[Settings]] = {
     "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "trainer": TrainerSettings,
     "logger": LoggerSettings,
 }  # fmt: skip
@@ -38,7 +34,7 @@ SEVERAL: dict[str, dict[str, dict[str, Any]]] = {
     }
 }
 #: Settings without a group.
-TOP: tuple[type, ...] = (RunSettings, TrainingSettings)
+TOP: tuple[type[Settings], ...] = (RunSettings, TrainingSettings)
 
 
 def choice_of(group: str) -> tuple[str, tuple[str, ...]]:
@@ -58,11 +54,25 @@ def names_of(kind: type) -> list[str]:
     return [one.spelled for one in described(kind)]
 
 
-def groups_of(choices: Mapping[str, str]) -> dict[str, type]:
+def groups_of(choices: Mapping[str, str]) -> dict[str, Kind]:
     """Group → settings under the choices of data, model and annotations, in the order of a page."""
-    return {**{group: CHOSEN[group][choices[group]] for group in CHOSEN}, **FIXED}
+    foreign = groups_foreign_to(choices["model"])
+    fixed = {group: kind for group, kind in FIXED.items() if group not in foreign}
+    return {**{group: CHOSEN[group][choices[group]] for group in CHOSEN}, **fixed}
+
+
+def groups_foreign_to(method: str) -> set[str]:
+    """Groups that only other methods have settings in."""
+    others = {group for one in METHODS.values() for group in one.groups}
+    return others - METHODS[method].groups.keys()
 
 
 def nothing_given(kind: type) -> dict[str, Any]:
     """All names with null: what Hydra's configuration holds before anybody has set anything."""
     return dict.fromkeys(names_of(kind))
+
+
+def chosen_with(group: str, choice: str) -> Mapping[str, str]:
+    """Other groups → their choice that comes with a choice of this one: ``data=table`` comes with model=cotrain."""
+    found: Mapping[str, str] = getattr(CHOSEN.get(group, {}).get(choice), "chooses", {})
+    return found

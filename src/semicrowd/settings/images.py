@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.settings.data import OwnDataSettings
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0, EMBEDDING_HELP
-from semicrowd.settings.fields import Settings, choice, each, either, setting, shown, whole
+from semicrowd.settings.fields import choice, each, either, setting, shown, whole
 
 _SIDE = whole(1, 1024)
 
@@ -16,10 +17,8 @@ def _folder(value: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class ImagesSettings(Settings):
-    """Your own images: pixels, visual words (SIFT) or an embedding; a folder for each class, or all images in one."""
-
-    group = "data"
+class ImagesSettings(OwnDataSettings):
+    """Your own images, data.path=<folder of images or of a folder for each class>: pixels, words or an embedding."""
 
     path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
     features: str | None = setting(

@@ -1,8 +1,11 @@
 """Settings of SCDC, BayesSCDC and their networks (SCDC paper, sections 2 and 3, App. B)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from semicrowd.settings.fields import Settings, choice, each, either, flag, number, setting, whole
+from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 _WIDTHS = each(whole(1, 100_000), "[40, 40]", least=1)
 _SHARE = number(above=0, high=1)
@@ -43,6 +46,10 @@ class GenerativeSettings(Settings):
     """What SCDC and BayesSCDC share."""
 
     group = "model"
+    #: Other groups that have settings of the method; those of "" have none.
+    others: ClassVar[Mapping[str, type[Settings]]] = {
+        "nets": NetSettings, "start": StartSettings, "views": ViewSettings, "": TrainingSettings,
+    }  # fmt: skip
 
     preparation: str = setting(
         "none", "of the features: none | standard (constant columns out, standardised, principal components)",
@@ -78,7 +85,7 @@ class GenerativeSettings(Settings):
 
 @dataclass(frozen=True)
 class BayesSettings(GenerativeSettings):
-    """BayesSCDC (section 3, Algorithm 1)."""
+    """BayesSCDC: fully Bayesian, message passing and natural gradients (SCDC paper, section 3, Algorithm 1)."""
 
     concentration: str = setting(
         "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
@@ -114,7 +121,7 @@ class BayesSettings(GenerativeSettings):
 
 @dataclass(frozen=True)
 class SCDCSettings(GenerativeSettings):
-    """SCDC (section 2)."""
+    """SCDC: amortised inference, all parameters by gradient steps (SCDC paper, section 2)."""
 
     initial_quality: str = setting(
         "corrected", "first α and β: corrected (.9) | paper (Beta(1, 1) each) | released (one draw for all)",

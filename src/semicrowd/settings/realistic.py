@@ -65,7 +65,7 @@ class RealisticSettings(EffectSettings):
 
 @dataclass(frozen=True)
 class RealisticTasksSettings(EffectSettings):
-    """Simulated: groupings of the items of a task, by annotators with the same weaknesses."""
+    """Simulated: groupings of the items of a task, by annotators with the weaknesses of `realistic`."""
 
     num_tasks: int = setting(40, "groupings; every annotator makes one at least", whole(1))
     task_size: int | tuple[int, int] = setting(

@@ -1,35 +1,64 @@
-"""All settings of a fit of SCDC or BayesSCDC, and where each came from."""
+"""All settings of a fit, and where each came from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semicrowd.settings.fields import Settings, described
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
+from semicrowd.errors import UserError
+from semicrowd.settings.baselines import Parameters
+from semicrowd.settings.fields import described_by_name
+from semicrowd.settings.methods import METHODS
+from semicrowd.settings.model import BayesSettings, GenerativeSettings, NetSettings, SCDCSettings
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What decides a fit beside data, answers and seed.
+class FitSettings:
+    """What decides a fit beside data, answers and seed, whatever the method.
 
     Attributes
     ----------
+    model : the method's own settings
     reasons : dotted setting → the rule that set it; those that the user gave or left at their default are not in it
     """
+
+    model: Parameters | GenerativeSettings
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every setting by its dotted name, as ``model.K`` or ``epochs``."""
+        groups = {"model": self.model, **{group: getattr(self, group or "training") for group in self.model.others}}
+        known = described_by_name({group: type(settings) for group, settings in groups.items()})
+        return {name: getattr(groups[name.rpartition(".")[0]], one.name) for name, one in known.items()}
+
+
+@dataclass(frozen=True)
+class Recipe(FitSettings):
+    """The same of SCDC or BayesSCDC."""
 
     model: BayesSettings | SCDCSettings
     nets: NetSettings = field(default_factory=NetSettings)
     start: StartSettings = field(default_factory=StartSettings)
     views: ViewSettings = field(default_factory=ViewSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @property
-    def values(self) -> dict[str, Any]:
-        """Every setting by its dotted name, as ``model.K`` or ``epochs``."""
-        groups: dict[str, Settings] = {
-            "model.": self.model, "nets.": self.nets, "start.": self.start, "views.": self.views, "": self.training,
-        }  # fmt: skip
-        return {f"{group}{one.name}": getattr(settings, one.name)
-                for group, settings in groups.items() for one in described(type(settings))}
+
+def settings_of(method: str, values: Mapping[str, Any], reasons: Mapping[str, str] | None = None) -> FitSettings:
+    """Settings of a method from their values by dotted names; what is left out keeps its default.
+
+    Raises
+    ------
+    UserError
+        For a setting that there is not, or values that do not fit, alone or together.
+    """
+    kinds = METHODS[method].groups
+    groups: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        group, _, setting = name.rpartition(".")
+        groups.setdefault(group, {})[setting] = value
+    for group in groups.keys() - kinds.keys():
+        there = ", ".join(filter(None, kinds))
+        raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
+    made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
+    return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons or {})

@@ -11,6 +11,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.cifar10 import CIFAR10Settings
+from semicrowd.settings.data import DataSettings, OwnDataSettings
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
 from semicrowd.settings.images import ImagesSettings
 from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
@@ -40,12 +41,6 @@ def _components(most: int) -> Rule:
     return _expecting(f"a whole number from 1 to {most}, or null for the pixels", whole(1, most))
 
 
-class DataSettings(Settings):
-    """Of a data set."""
-
-    group = "data"
-
-
 class AnswerSettings(Settings):
     """Of a kind of answers."""
 
@@ -63,7 +58,7 @@ class PinwheelSettings(DataSettings):
 
 @dataclass(frozen=True)
 class ShapesSettings(DataSettings):
-    """Generated points of the plane in long or in bent clusters (Li et al. 2022, Fig. 1)."""
+    """Generated points of the plane (Li et al. 2022, Fig. 1), data.which=<gaussians, moons>."""
 
     which: str = setting(
         "moons", "gaussians: three, each long in a direction of its own | moons: two half circles in each other",
@@ -99,8 +94,11 @@ class FaceSettings(DataSettings):
 
 
 @dataclass(frozen=True)
-class TableSettings(DataSettings):
-    """Your own features; a column ``label`` is used for the metrics only, a column ``id`` names the items."""
+class TableSettings(OwnDataSettings):
+    """Your own features, data.path=<.csv with a header, or .npy>.
+
+    A column ``label`` is used for the metrics only, a column ``id`` names the items.
+    """
 
     path: str | Path | None = setting(
         None, ".csv or .tsv with a header, .parquet, .xlsx, or .npy", _PATH, optional=True
@@ -109,8 +107,8 @@ class TableSettings(DataSettings):
 
 
 @dataclass(frozen=True)
-class NpzSettings(DataSettings):
-    """Your own .npz: features, labels and answers of people about them (annotations=crowd), or a table's X and y."""
+class NpzSettings(OwnDataSettings):
+    """Your own .npz, data.path=<file or name>: arrays features, labels and pairs (annotations=crowd), or X and y."""
 
     path: str | Path | None = setting(
         None, ".npz, or the name of one in the folder SEMICROWD_CROWDS, by default data/crowds", _PATH, optional=True
@@ -144,7 +142,10 @@ BENCHMARKS = {
 
 @dataclass(frozen=True)
 class BenchmarkSettings(DataSettings):
-    """Public tables with classes, features as published; --help data=benchmark lists them."""
+    """A public table with classes, data.which=<iris, wine, digits, letter, …>, features as published.
+
+    Some classes alone: ``data.which=letter "data.classes=[I, J]"``.
+    """
 
     which: str = setting("iris", " | ".join(BENCHMARKS), choice(*BENCHMARKS))
     classes: tuple[Any, ...] | None = setting(
@@ -181,7 +182,7 @@ TRAINED = (25, 50, 75, 100)
 
 @dataclass(frozen=True)
 class EncodedSettings(DataSettings):
-    """Codes of a stacked autoencoder, 10 numbers for each item (Li et al. 2022); --help data=encoded lists of what."""
+    """Codes of a stacked autoencoder, data.which=<mnist, activities, texts, …>; the pipeline makes them once."""
 
     which: str = setting("mnist", " | ".join(ENCODED), choice(*ENCODED))
     trained: int = setting(
@@ -205,7 +206,7 @@ SEQUENCES = {
 
 @dataclass(frozen=True)
 class SequenceSettings(DataSettings):
-    """Counts in the order of time, for methods that look at it; --help data=sequence lists them."""
+    """Counts in the order of time, data.which=<wifi_1, wifi_11, wifi_14, home_a, home_b, walk>."""
 
     which: str = setting("walk", " | ".join(SEQUENCES), choice(*SEQUENCES))
     data_seed: int = setting(0, "of what is generated; not the run's", whole(0))
@@ -233,7 +234,7 @@ class TwoCoinSettings(AnswerSettings):
 
 @dataclass(frozen=True)
 class QuotaSettings(AnswerSettings):
-    """Simulated: half of each annotator's pairs truly the same (SCDC paper, faces)."""
+    """Simulated: half of each annotator's pairs are truly the same (SCDC paper, faces)."""
 
     sensitivity: Rates = setting((0.95, 0.9, 0.85, 0.8, 0.75), "P(answer same | same) of each annotator", _RATES)
     specificity: Rates = setting((0.95, 0.9, 0.85, 0.8, 0.75), "P(answer different | different)", _RATES)
@@ -298,14 +299,14 @@ class TasksSettings(AnswerSettings):
 
 @dataclass(frozen=True)
 class LabelSettings(AnswerSettings):
-    """Simulated: the labels of some items, as right answers "same" between each and the next of its class."""
+    """Simulated: labels of some items, as must-links between each and the next of its class (SLPD paper)."""
 
     fraction: float = setting(0.25, "of the items whose labels are known", number(0, 1))
 
 
 @dataclass(frozen=True)
 class CrowdSettings(AnswerSettings):
-    """Real answers: of 48 people about MNIST, in 91 tasks of 36 images; of data=npz those in its file."""
+    """The real answers of 48 people about MNIST, in 91 tasks of 36 images; of data=npz those in its file."""
 
     num_tasks: int | None = setting(
         None, "of MNIST's 91, drawn by the seed (5 are among 10); null: all",
@@ -316,12 +317,12 @@ class CrowdSettings(AnswerSettings):
 
 @dataclass(frozen=True)
 class FileSettings(AnswerSettings):
-    """Your own answers about items, which are called by their ids or counted from 0.
+    """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items.
 
-    Pairs i,j have a label, 1 (same) or 0 (different), or a word: true/false, same/different, yes/no,
-    must-link/cannot-link. Or each item has the group, or the label, that a worker gave it: two items of one task
-    (without a column task: of one worker) are the same if their groups are. Without a column worker one person gave
-    all answers.
+    Items are called by their ids or counted from 0. Pairs i,j have a label, 1 (same) or 0 (different), or a word:
+    true/false, same/different, yes/no, must-link/cannot-link. Or each item has the group, or the label, that a worker
+    gave it: two items of one task (without a column task: of one worker) are the same if their groups are. Without a
+    column worker one person gave all answers.
     """
 
     path: str | Path | None = setting(

@@ -15,7 +15,7 @@ from semicrowd.report.exhibits import Result
 from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values, table1
 from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.fields import dotted
-from semicrowd.settings.gibbs import GIBBS_PARAMETERS
+from semicrowd.settings.methods import METHODS
 
 from ..conftest import collected, exhibit
 from .conftest import config_of_experiment
@@ -34,8 +34,8 @@ def build(key: str, folder: Path, **runs: list[Run]) -> Result:
 
 def sampled(model: str, mixed: int = 1, point: dict[str, Any] | None = None, **changed: Any) -> Run:
     """A finished run of a sampler as the paper has it, but for what is given."""
-    settings = {one: getattr(GIBBS_PARAMETERS[model](), one) for one in ("n_kept", "w", "n_warm") if
-                hasattr(GIBBS_PARAMETERS[model], one)}  # fmt: skip
+    kind = METHODS[model].settings
+    settings = {one: getattr(kind(), one) for one in ("n_kept", "w", "n_warm") if hasattr(kind, one)}
     settings |= {"name": model, "n_chains": 10, "n_sweeps": 60, "n_start": 20, "splits": 0, "alpha_prior": [1.0, 1.0],
                  "family": "multinomial", "dirichlet": 0.01, "bias": False, "scale": "none", "new": "paper",
                  "count_scale": 4.5, "scatter": 0.3, **changed}  # fmt: skip

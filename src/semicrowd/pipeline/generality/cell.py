@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
-from semicrowd.defaults.rule import MODELS
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.files import write_json
@@ -34,6 +33,7 @@ from semicrowd.metrics.clustering import USED_SHARE
 from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
 from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
 from semicrowd.pipeline.generality.regimes import REGIMES
+from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
 #: Of a mixture: principal components at most, and starts (baselines.BOUNDS says so to the reader).
@@ -120,10 +120,11 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     given: dict[str, Any] = {"random_state": cell.seed}
     if "image_shape" in kind._get_param_names():
         given["image_shape"] = data.image_shape
-    if cell.estimator in MODELS:
+    trained = METHODS[cell.estimator].trained
+    if trained:
         given |= {"trainer": TrainerSettings(threads=1), "settings": cell.settings}
     if cell.estimator in OURS:
-        return features, kind(**given, **({} if cell.estimator in MODELS else parameters(cell.settings)))
+        return features, kind(**given, **({} if trained else parameters(cell.settings)))
     if cell.variant.scaled:
         features = StandardScaler().fit_transform(features)
     if cell.estimator == "gmm":
@@ -193,7 +194,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 def fingerprint(cell: Cell) -> str:
     """Hash of the code and of all options that a cell's numbers depend on."""
-    code = _code(cell.table.loader, cell.estimator, cell.estimator in MODELS)
+    code = _code(cell.table.loader, cell.estimator, METHODS[cell.estimator].trained)
     table, regime = dict(cell.table.options), REGIMES[cell.regime]
     variant = {**vars(cell.variant), "options": dict(cell.variant.options)}
     options = json.dumps(

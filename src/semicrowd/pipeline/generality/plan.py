@@ -8,14 +8,13 @@ from typing import Any
 import yaml
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import MODELS, recipe
+from semicrowd.defaults.resolution import fit_settings
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.pipeline.generality.baselines import VARIANTS, Variant, expanded
 from semicrowd.pipeline.generality.regimes import OWN, REGIMES
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, Table
-from semicrowd.settings.baselines import BASELINE_PARAMETERS
-from semicrowd.settings.fields import check, nearest
+from semicrowd.settings.fields import nearest
 
 #: Ours get no number of clusters. A name here, of any estimator that needs none, is all that the suite asks for.
 OURS = ("cotrain", "scdc", "bayes")
@@ -76,10 +75,7 @@ def settings_of(method: str) -> dict[str, Any]:
     if match is None or base not in OURS:
         raise UserError(f"--methods {method}: expected {' or '.join(OURS)} with [name=value;name=value]")
     given = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in match[1].split(";"))}
-    if base in MODELS:
-        recipe(base, given, Facts(num_items=1000, num_features=10))
-    else:
-        check(BASELINE_PARAMETERS[base], parameters(given), "model")
+    fit_settings(base, given, Facts(num_items=1000, num_features=10))
     return given
 
 

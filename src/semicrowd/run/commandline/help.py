@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from semicrowd.run.composition import CONF, composed
-from semicrowd.settings.fields import described, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, MODELS, SEVERAL, TOP, choice_of, groups_of
+from semicrowd.settings.fields import described, heading, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, TOP, choice_of, groups_of
+from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainingSettings
 
 _PAGE = """\
@@ -49,9 +50,8 @@ Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopp
 def help_page(overrides: Sequence[str] = ()) -> str:
     """The page, with the settings of the choices that the arguments make."""
     choices = composed(overrides).choices
-    kinds = [("", kind) for kind in TOP if choices["model"] in MODELS or kind is not TrainingSettings]
-    kinds += [(group, kind) for group, kind in groups_of(choices).items()
-              if choices["model"] in MODELS or group not in ("nets", "start", "views")]
+    trained = METHODS[choices["model"]].trained
+    kinds = (*(("", kind) for kind in TOP if trained or kind is not TrainingSettings), *groups_of(choices).items())
     return _PAGE.format(
         choices="\n".join(line for group in (*CHOSEN, *FIXED) for line in _choices(group, choices)),
         experiments=", ".join(sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))),
@@ -72,7 +72,7 @@ def _settings(group: str, kind: type) -> list[str]:
 
 
 def _choices(group: str, chosen: dict[str, str]) -> list[str]:
-    """A line for each choice of a group: its name and the comment that heads its file; or one for all of them."""
+    """A line for each choice of a group: its name and what it is; or one for all of them."""
     lines = []
     if group in FIXED:
         first = described(FIXED[group])[0]
@@ -81,8 +81,7 @@ def _choices(group: str, chosen: dict[str, str]) -> list[str]:
             stands = " ".join(f"{group}.{key}={value}" for key, value in settings.items())
             lines.append(f"  {group}={name}".ljust(27) + f" is {stands}")
         return lines
-    for path in sorted((CONF / group).glob("*.yaml")):
-        heading = path.read_text().splitlines()[0].lstrip("# ")
-        mark = " *" if path.stem == chosen[group] else ""
-        lines.append(f"  {group}={path.stem}".ljust(27) + f" {heading}{mark}")
+    for name, kind in sorted(CHOSEN[group].items()):
+        mark = " *" if name == chosen[group] else ""
+        lines.append(f"  {group}={name}".ljust(27) + f" {heading(kind)}{mark}")
     return lines

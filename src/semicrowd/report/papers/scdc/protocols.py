@@ -3,7 +3,7 @@
 from typing import Any
 
 from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import recipe
+from semicrowd.defaults.resolution import recipe
 from semicrowd.report.protocol import Protocol, Setting
 
 _MODELS = ("scdc", "bayes")

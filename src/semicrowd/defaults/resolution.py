@@ -1,0 +1,44 @@
+"""All settings of a fit: what is given, else what the protocol's rule says of the facts, else the default.
+
+``src/train.py`` and the estimators of SCDC and BayesSCDC both ask here. The other estimators are told nothing but their
+parameters, which on the command line are from here, too.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import statements
+from semicrowd.settings.fields import described_by_name
+from semicrowd.settings.methods import METHODS
+from semicrowd.settings.recipe import FitSettings, Recipe, settings_of
+
+
+def fit_settings(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> FitSettings:
+    """All settings of a fit by ``method``, with the reasons of those that the rule sets.
+
+    Parameters
+    ----------
+    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None is not given, but of a setting
+        of which it is a value
+    protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
+
+    Raises
+    ------
+    UserError
+        For a setting that there is not, a value that does not fit, and where the method needs what nobody has said.
+    """
+    known = described_by_name(METHODS[method].groups)
+    optional = {name for name, one in known.items() if one.optional}
+    chosen = {name: value for name, value in given.items() if value is not None or name in optional}
+    told = statements(method, chosen, facts, protocol)
+    said = {name: (value, why) for values, why in told for name, value in values.items()}
+    values = {name: value for name, (value, _) in said.items()} | chosen
+    return settings_of(method, values, {name: why for name, (_, why) in said.items() if name not in chosen})
+
+
+def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> Recipe:
+    """:func:`fit_settings` of ``bayes`` or ``scdc``."""
+    found = fit_settings(method, given, facts, protocol)
+    assert isinstance(found, Recipe)
+    return found
