@@ -66,6 +66,9 @@ def test_claims_are_the_counts_of_the_recorded_fits(folder: Path) -> None:
     assert found["development.scdc.alone"] == "1 of 1"
     assert found["development.scdc.exact"] == "3 of 4"
     assert found["development.scdc.within-one"] == "3 of 4"
+    assert found["development.scdc.exact-fits"] == "6 of 8"
+    assert found["development.scdc.within-one-fits"] == "6 of 8"
+    assert found["development.scdc.alone-exact-fits"] == "2 of 2"
     assert (found["development.sets"], found["development.cells"], found["development.seeds"]) == ("4", "4", "2")
     assert found["development.fits"] == "30"
     assert found["development.commits"] == "0123456789"

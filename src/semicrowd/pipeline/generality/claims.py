@@ -63,11 +63,25 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
     for method in OURS:
         yield from _of_method(where, method, table)
         yield from _of_trust(where, method, with_answers(rows))
+        yield from _of_fits(f"{where}.{method}", rows[(rows["method"] == method) & rows["nmi"].notna()])
     for row in table.to_dict("records"):
         name = f"{where}.{row['method']}.{row['data']}.{row['regime']}"
         if not np.isnan(row["nmi"]):
             yield Claim(name, f"{row['nmi']:.3f}".removeprefix("0"), f"NMI, mean of {row['n']} seeds")
             yield Claim(f"{name}.clusters", str(row["found"]), f"clusters for each seed; there are {row['classes']}")
+
+
+def _of_fits(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    """How many fits have as many clusters as kinds: each for itself, where cells have the median of their seeds."""
+    informed = with_answers(rows)
+    for prefix, meaning, part in (
+        ("", "fits with answers", informed), ("alone-", "fits without answers", rows[rows["regime"] == "none"])
+    ):  # fmt: skip
+        off = (part["clusters"] - part["classes"]).abs()
+        for name, most in (("exact", 0), ("within-one", 1)):
+            if len(part):
+                share = Share(int((off <= most).sum()), len(part))
+                yield Claim(f"{where}.{prefix}{name}-fits", str(share), f"{meaning}, clusters {most} off at most")
 
 
 def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
