@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.pipeline.profile import recorded_plan
 from semicrowd.report import record, recorded, verify
-from semicrowd.report.cells import PaperValue
+from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, worst_start
+from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
 from semicrowd.report.runs import Collected, Run
 
 ROOT = Path(__file__).parents[2]
@@ -173,6 +174,27 @@ def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
     assert "make record EXPERIMENT=one" in kept.remark
     assert kept.paper == missing.paper
     assert Result(cells).status == "done"
+
+
+def test_differences_are_of_the_seeds_that_both_have() -> None:
+    def runs(experiment: str, values: dict[int, float]) -> list[Run]:
+        return [Run(seed, "", "finished", metrics={"test/nmi": value}) for seed, value in values.items()]
+
+    measures = {"nmi": metric("test/nmi"), "accuracy": metric("test/acc")}
+    one, other = runs("one", {0: 0.6, 1: 0.8, 2: 0.1}), runs("other", {1: 0.5, 0: 0.4, 7: 0.9})
+    failed = Run(2, "", "failed")
+    collected = Collected("laptop", {}, {"one": one, "other": [*other, failed]})
+    (cell,) = paired(collected, "one less other", "one", "other", measures)
+    assert cell.ours is not None
+    assert (cell.quantity, cell.ours.seeds, cell.paper) == ("nmi, paired", (0, 1), None)
+    assert (cell.ours.mean, cell.ours.sd) == (pytest.approx(0.25), pytest.approx(0.005**0.5))
+    assert cell.remark == "standard error 0.050"
+    assert format_value(cell.ours.mean, cell.ours.sd, cell.quantity) == "+0.250 ± 0.071"
+    assert not paired(collected, "", "one", "nothing", measures)
+    kept = replace(collected, runs={"one": one[:1]}, recorded={"one": runs("one", {0: 0.9}), "other": other})
+    (cell,) = paired(kept, "", "other", "one", measures)
+    assert cell.ours is not None
+    assert (cell.ours.mean, cell.remark) == (pytest.approx(-0.2), "one seed; with recorded runs")
 
 
 def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:

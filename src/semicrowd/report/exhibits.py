@@ -54,7 +54,7 @@ class Result:
     @property
     def simulated(self) -> bool:
         """Whether a cell rests on simulated answers where the paper's are real."""
-        return any("simulated" in cell.remark for cell in self.cells)
+        return any("simulated" in cell.remark for cell in self.cells if cell.ours is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,7 @@ class Exhibit:
     computed : False for diagrams and lists of settings: there is no result to reproduce
     values : the numbers that the paper prints
     protocol : how the paper got them
+    gap : one sentence on why ours are others; empty where there is nothing to compare with
     fill : makes its result from the runs, and its images in the folder of the report; None while nobody has done it
     """
 
@@ -78,6 +79,7 @@ class Exhibit:
     computed: bool = True
     values: tuple[PaperValue, ...] = ()
     protocol: Protocol = field(default_factory=Protocol)
+    gap: str = ""
     fill: "Callable[[Exhibit, Collected, Path], Result] | None" = None
 
     def build(self, collected: Collected, folder: Path) -> Result:

@@ -10,6 +10,7 @@ from semicrowd.files import write_arrays, write_csv
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
 from semicrowd.pipeline.profile import profile_plan, recorded_plan
 from semicrowd.report.exhibits import Result
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.deep_dpm import paper_values, table2
 from semicrowd.report.papers.deep_dpm.protocols import ITEMS
 from semicrowd.report.runs import Collected, Run
@@ -164,7 +165,7 @@ def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readin
     assert cell.difference == pytest.approx(0.4 - 0.44)
     assert cell.remark == f"recorded: make record EXPERIMENT={printed.name}"
     empty = value(result, table2.RECORDED_ROWS[corrected.name], "ari")
-    assert (empty.ours, empty.remark) == (None, "not run in this profile")
+    assert (empty.ours, empty.remark) == (None, not_in_profile(corrected.name))
 
 
 def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
@@ -174,7 +175,7 @@ def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
     )  # fmt: skip
     assert value(result, "500,000 steps, DDPM", "ari").difference == pytest.approx(0.3 - 0.3316)
     assert value(result, "1000,000 steps, DPM", "ari").ours.mean == 0.5
-    assert value(result, "250,000 steps, DPM", "ari").remark == "not run in this profile"
+    assert value(result, "250,000 steps, DPM", "ari").remark == not_in_profile("deep_trained_dpm")
 
 
 def test_the_crowds_table_has_test_images_and_annotators(tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ def test_the_crowds_table_has_test_images_and_annotators(tmp_path: Path) -> None
     result = build("crowd", tmp_path, deep_crowd=[linked], mnist_bayes_crowd=[linked])
     assert value(result, "deep DPM", "accuracy").ours.mean == value(result, "BayesSCDC", "accuracy").ours.mean == 0.9
     assert value(result, "deep DPM", "error of sensitivity").ours.mean == 0.02
-    assert value(result, "DPM, no answers", "accuracy").remark == "not run in this profile"
+    assert value(result, "DPM, no answers", "accuracy").remark == not_in_profile("deep_mnist_dpm")
 
 
 def test_figures_are_drawn_from_what_the_stage_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.profile import profile_plan, recorded_plan
 from semicrowd.report.exhibits import Result
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values, table1
 from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.fields import dotted
@@ -82,7 +83,7 @@ def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path
     assert at.cell == "optdigits, 1,000 images, DDPM-L"
     assert at.remark.startswith("10 chains, their last 3 partitions;")
     missing = next(c for c in result.cells if c.cell == "Fifteen Scenes, DPM")
-    assert (missing.ours, missing.remark) == (None, "not run in this profile")
+    assert (missing.ours, missing.remark) == (None, not_in_profile("bnp_scenes_dpm"))
 
 
 def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
     assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name}; 10 chains, their last 3 partitions; NOT")
     assert label.partition(", ")[2] not in result.text.partition("in the order of their mean NMI")[2]
     empty = exhibit("table-1", PAPER).build(collected(), tmp_path).cells
-    assert [c.remark for c in empty if c.cell == label] == ["not run in this profile"] * 3
+    assert [c.remark for c in empty if c.cell == label] == [not_in_profile(name)] * 3
 
 
 @pytest.mark.parametrize("key", ["table-1", "table-2", "figure-3"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from semicrowd.report.cells import Cell
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import face_curves
 from semicrowd.report.runs import Collected
 
@@ -37,7 +38,7 @@ def test_a_row_for_each_model_and_number_with_mean_and_standard_deviation(runs: 
     assert (ours.mean, ours.sd, ours.seeds) == (pytest.approx(0.6), pytest.approx(0.02**0.5), (0, 1))
     assert all(cell.paper is None for cell in cells.values())
     assert "2 runs (paper: 10)" in cells["SCDC, 200 answers each"].deviations
-    assert cells["MCVC, 200 answers each"].remark == "not run in this profile"
+    assert cells["MCVC, 200 answers each"].remark == not_in_profile("face_all_mcvc")
     assert cells["Gaussian mixture, no answers"].ours is None
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Result
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import table1
 from semicrowd.report.runs import Run
 
@@ -47,14 +48,14 @@ def test_a_protocol_that_has_not_run_leaves_the_table_partly_done(tmp_path: Path
     result = build(tmp_path, finished("mnist_bayes_crowd"))
     assert result.status == "partly done"
     missing = cells(result)["BayesSCDC, with; protocol paper", "accuracy"]
-    assert (missing.ours, missing.remark) == (None, "not run in this profile")
+    assert (missing.ours, missing.remark) == (None, not_in_profile("mnist_paper_bayes_crowd"))
 
 
 def test_rows_without_a_number_of_the_paper_are_there_before_they_have_run(tmp_path: Path) -> None:
     before = cells(build(tmp_path))
     for row in table1.OTHER_ROWS:
         cell = before[row.label, "accuracy"]
-        assert (cell.ours, cell.paper, cell.remark) == (None, None, "not run in this profile")
+        assert (cell.ours, cell.paper, cell.remark) == (None, None, not_in_profile(row.experiment))
         after = cells(build(tmp_path, finished(row.experiment, test__nmi=0.7)))[row.label, "nmi, arithmetic"]
         assert after.ours is not None
         assert (after.ours.mean, after.paper) == (0.7, None)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.scdc import task_curve
 from semicrowd.report.runs import Collected, Run
 
@@ -32,7 +33,7 @@ def test_rows_are_means_over_the_seeds_there_are() -> None:
     assert summary is not None
     assert (summary.mean, summary.sd) == pytest.approx((0.92, np.std([0.9, 0.94], ddof=1)))
     assert accuracy["BayesSCDC, 45 tasks"].ours is None
-    assert accuracy["BayesSCDC, 45 tasks"].remark == "not run in this profile"
+    assert accuracy["BayesSCDC, 45 tasks"].remark == not_in_profile("mnist_tasks_45")
     assert {cell.paper for cell in cells} == {None}  # the paper's numbers stand beside the table's own rows
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric
+from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired
 from semicrowd.report.runs import Collected
 
 #: Row → its experiment, and whether that has answers.
@@ -40,5 +40,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
             label=label,
         )
     ]  # fmt: skip
+    for method, names in (("deep DPM", ("deep_crowd", "deep_mnist")), ("DPM", ("deep_crowd_dpm", "deep_mnist_dpm"))):
+        cells += paired(collected, f"{method}, with less without answers", *names, MEASURES)
+    cells += paired(collected, "BayesSCDC less deep DPM, with", "mnist_bayes_crowd", "deep_crowd", MEASURES)
     experiments = (experiment for experiment, _ in ROWS.values())
     return Result(tuple(cells), TEXT, commands=collected.commands_of(*experiments))

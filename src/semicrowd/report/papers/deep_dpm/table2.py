@@ -5,7 +5,7 @@ from pathlib import Path
 from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment
+from semicrowd.report.experiments import cells_of_experiment, paired
 from semicrowd.report.papers.deep_dpm.sets import MEASURES, METHODS, ROWS
 from semicrowd.report.papers.deep_dpm.spaces import NAMES, cells, read_scores
 from semicrowd.report.runs import Collected
@@ -42,6 +42,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
                 at, f"{row.experiment}{ending}", exhibit, f"{row.name}, {method}", MEASURES, with_answers=False
             )
             commands += collected.commands_of(f"{row.experiment}{ending}")
+        rows += paired(at, f"{row.name}, DDPM less DPM", row.experiment, f"{row.experiment}_dpm", MEASURES)
         scores = read_scores(row.experiment, row.which)
         rows += [cell for method in NAMES for space in SPACES for cell in cells(scores, row.name, space, method)]
         if len(scores):
@@ -50,4 +51,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         rows += cells_of_experiment(
             collected, experiment, exhibit, "MNIST, DDPM", MEASURES, with_answers=False, label=label
         )
+    literal = [paired(collected, f"{label} less ours", name, "deep_mnist", MEASURES)
+               for name, label in RECORDED_ROWS.items()]  # fmt: skip
+    rows += [cell for cells_of in literal for cell in cells_of]
     return Result(cells=tuple(rows), text=TEXT, commands=tuple(dict.fromkeys(commands)))

@@ -8,7 +8,7 @@ from semicrowd.data.encoded import FOLDER
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment
+from semicrowd.report.experiments import cells_of_experiment, paired
 from semicrowd.report.papers.deep_dpm.sets import MEASURES, METHODS
 from semicrowd.report.runs import Collected
 from semicrowd.settings.sources import TRAINED
@@ -33,6 +33,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
                 at, experiment, exhibit, f"{paper}, {method}", MEASURES, with_answers=False
             )
             commands += collected.commands_of(experiment)
+        name = "deep_mnist" if trained == TRAINED[-1] else "deep_trained"
+        rows += paired(at, f"{paper}, DDPM less DPM", name, f"{name}_dpm", MEASURES)
     return Result(cells=tuple(rows), text=TEXT.format(steps=_steps()), commands=tuple(dict.fromkeys(commands)))
 
 

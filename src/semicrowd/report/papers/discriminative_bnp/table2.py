@@ -20,7 +20,9 @@ METHODS = OF_SEQUENCES | {"hmm": "HMM, told K"}
 EXPERIMENTS = tuple(f"bnp_sequence_{model}" for model in METHODS)
 RESTRICTED = (
     "data not available here: the Mobile Data Challenge's scans are given to researchers on request (Idiap, "
-    "idiap.ch/en/scientific-research/data/mdc); as a csv with a column label they run as data=table"
+    "idiap.ch/en/scientific-research/data/mdc); a csv of a user's scans in the order of time, a row for each, with a "
+    "column for each access point and the columns label and sequence, runs as data=table data.path=FILE "
+    "model.family=multinomial"
 )
 TEXT = (
     "The paper's three users are of the Mobile Data Challenge, which is restricted. In their place stand real, public "

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.exhibits import Exhibit, Image
-from semicrowd.report.experiments import cells_of_experiment, metric
+from semicrowd.report.experiments import cells_of_experiment, metric, paired
 from semicrowd.report.runs import Collected
 
 #: What a sweep on Face varies: answers of each annotator.
@@ -31,7 +31,7 @@ MODELS = {
     "crowd_only": "answers alone",
     "crowd_logistic": "answers, then logistic regression",
 }
-#: Those of them that a profile may leave out.
+#: Those of them that a profile may leave out: then each has one row, which says how to have it.
 PAPER_PROTOCOL = ("scdc_paper", "bayes_paper")
 #: Experiment → name, of what has no answers.
 ALONE = {"face_kmeans": "k-means", "face_gmm": "Gaussian mixture"}
@@ -59,8 +59,11 @@ def numbers(collected: Collected, answers: str) -> list[int]:
     return sorted({run.point[NUMBER] for name in names for run in collected.runs.get(name, [])})
 
 
-def cells(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> list[Cell]:
-    """A row for each model and number of answers, and for what has no answers."""
+def cells(
+    collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str],
+    differences: Sequence[tuple[str, str]] = (),
+) -> list[Cell]:
+    """A row for each model and number of answers, for what has no answers, and for differences of two models."""
     found = [
         cell
         for name, label in ALONE.items()
@@ -69,19 +72,34 @@ def cells(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence
         )
     ]
     rows = _rows(collected, exhibit, answers, models)
-    return found + [_explained(cell, model, found[0].ours) for model in models for cell in rows[model].values()]
+    alone = found[0].ours
+    found += [_explained(cell, model, alone) for model in models for at in rows[model].values() for cell in at]
+    for model in PAPER_PROTOCOL:
+        if model in models and not rows[model]:
+            found += cells_of_experiment(collected, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
+                                         label=MODELS[model])  # fmt: skip
+    for first, second in differences:
+        for number in numbers(collected, answers):
+            found += paired(
+                collected.at({NUMBER: number}), f"{MODELS[first]} less {MODELS[second]}, {number} answers each",
+                f"{answers}_{first}", f"{answers}_{second}", MEASURES,
+            )  # fmt: skip
+    return found
 
 
 def _rows(
     collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]
-) -> dict[str, dict[int, Cell]]:
-    """Model → number of answers → cell."""
-    rows: dict[str, dict[int, Cell]] = {model: {} for model in models}
+) -> dict[str, dict[int, tuple[Cell, ...]]]:
+    """Model → number of answers → cells, of the profile and recorded."""
+    rows: dict[str, dict[int, tuple[Cell, ...]]] = {model: {} for model in models}
     for number in numbers(collected, answers):
         at = collected.at({NUMBER: number})
         for model in models:
-            (rows[model][number],) = cells_of_experiment(
-                at, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
+            name = f"{answers}_{model}"
+            if model in PAPER_PROTOCOL and not (name in collected.runs or name in collected.recorded):
+                continue
+            rows[model][number] = cells_of_experiment(
+                at, name, exhibit, "", MEASURES, with_answers=True,
                 label=f"{MODELS[model]}, {number} answers each",
             )  # fmt: skip
     return rows
@@ -97,7 +115,10 @@ def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
 def curves(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> Curves:
     """Model → number of answers → NMI, as far as there are finished runs."""
     rows = _rows(collected, exhibit, answers, models)
-    found = {model: {n: cell.ours for n, cell in row.items() if cell.ours is not None} for model, row in rows.items()}
+    found = {
+        model: {n: ours for n, at in row.items() if (ours := next((cell.ours for cell in at if cell.ours), None))}
+        for model, row in rows.items()
+    }
     return {model: curve for model, curve in found.items() if curve}
 
 
@@ -112,7 +133,7 @@ def image(
         collected, "face_kmeans", exhibit, "", MEASURES, with_answers=False
     )[0].ours
     save(draw(title, found, baseline), folder / path)
-    missing = [MODELS[model] for model in models if model not in found]
+    missing = [MODELS[model] for model in models if model not in found and model not in PAPER_PROTOCOL]
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
     of_runs = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
     caption = (

@@ -9,7 +9,7 @@ from semicrowd.figures.likeliest import likeliest_images
 from semicrowd.figures.style import save
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import cells_of_experiment, metric
+from semicrowd.report.experiments import cells_of_experiment, metric, paired
 from semicrowd.report.runs import Collected
 
 #: The paper's row → the experiment, as the figure has them, from top to bottom.
@@ -22,6 +22,13 @@ OTHERS = {
     "constrained k-means, with": "cifar_pixels_constrained_kmeans",
     "answers and logistic regression, with": "cifar_pixels_crowd_logistic",
 }
+#: What is compared on the same seeds, and what is less what.
+DIFFERENCES = (
+    ("SCDC, with less without answers", "cifar_scdc_tasks", "cifar_scdc_none"),
+    ("SCDC less co-training, with", "cifar_scdc_tasks", "cifar_cotrain_tasks"),
+    ("SCDC less co-training, without", "cifar_scdc_none", "cifar_cotrain_none"),
+    ("SCDC less deep MCVC, with", "cifar_scdc_tasks", "cifar_pixels_deep_mcvc"),
+)
 EXPERIMENTS = (*ROWS.values(), *OTHERS.values())
 MEASURES = {
     "accuracy": metric("test/acc"),
@@ -40,6 +47,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         cells += cells_of_experiment(
             collected, experiment, exhibit, paper, MEASURES, with_answers=with_answers, label=label
         )
+    for label, first, second in DIFFERENCES:
+        cells += paired(collected, label, first, second, {name: MEASURES[name] for name in ("accuracy", "nmi")})
     return Result(
         cells=tuple(cells),
         text=(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, seconds_per_epoch
+from semicrowd.report.experiments import cells_of_experiment, metric, paired, seconds_per_epoch
 from semicrowd.report.papers.scdc import task_curve
 from semicrowd.report.runs import Collected
 
@@ -51,6 +51,8 @@ OTHER_ROWS = (
 RECORDED_ROWS = (
     Row("mnist_whole_bayes_none", "BayesSCDC, without; protocol paper, 200 epochs", "BayesSCDC, without", False),
     Row("mnist_whole_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs", "BayesSCDC, with", True),
+    Row("mnist_whole_scdc_none", "SCDC, without; protocol paper, 200 epochs", "SCDC, without", False),
+    Row("mnist_whole_scdc_crowd", "SCDC, with; protocol paper, 200 epochs", "SCDC, with", True),
     Row("mnist_released_bayes_none", "BayesSCDC, without; protocol paper, 200 epochs, the released code's step",
         "BayesSCDC, without", False),
     Row("mnist_released_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs, the released code's step",
@@ -60,6 +62,25 @@ RECORDED_ROWS = (
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", "", True, epochs=False),
     Row("mnist_mcvc", "MCVC, with, told ten", "", True, epochs=False),
     Row("mnist_deep_mcvc", "deep MCVC, with, told ten", "", True, epochs=False),
+)  # fmt: skip
+#: What is compared on the same seeds, and what is less what.
+DIFFERENCES = (
+    ("SCDC, with less without answers", "mnist_scdc_crowd", "mnist_scdc_none"),
+    ("BayesSCDC, with less without answers", "mnist_bayes_crowd", "mnist_bayes_none"),
+    ("BayesSCDC, without; with views less without", "mnist_bayes_none", "mnist_bayes_none_plain"),
+    ("SCDC less co-training, with", "mnist_scdc_crowd", "mnist_cotrain_crowd"),
+    ("SCDC, convolutions less the paper's layers, with", "mnist_scdc_crowd", "mnist_scdc_mlp_crowd"),
+    ("SCDC less MCVC, with", "mnist_scdc_crowd", "mnist_mcvc"),
+    ("BayesSCDC, with; protocol semicrowd less protocol paper, 200 epochs", "mnist_bayes_crowd",
+     "mnist_whole_bayes_crowd"),
+    ("BayesSCDC, with; protocol semicrowd less the released code's step", "mnist_bayes_crowd",
+     "mnist_released_bayes_crowd"),
+    ("BayesSCDC, with; the released code's step less protocol paper, 200 epochs", "mnist_released_bayes_crowd",
+     "mnist_whole_bayes_crowd"),
+    ("BayesSCDC, without; the released code's step less protocol paper, 200 epochs", "mnist_released_bayes_none",
+     "mnist_whole_bayes_none"),
+    ("BayesSCDC, without; protocol semicrowd less the released code's step", "mnist_bayes_none",
+     "mnist_released_bayes_none"),
 )  # fmt: skip
 #: Those of a profile, in their order.
 EXPERIMENTS = tuple(row.experiment for row in (*PAPER_ROWS, *OTHER_ROWS))
@@ -92,6 +113,10 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             {name: one for name, one in measures.items() if row.epochs or one is not seconds_per_epoch},
             with_answers=row.with_answers,
             label=row.label,
+        )
+    for label, first, second in DIFFERENCES:
+        cells += paired(
+            collected, label, first, second, {name: MEASURES[name] for name in ("accuracy", "nmi", "nmi, arithmetic")}
         )
     return Result(
         cells=(*cells, *task_curve.cells(collected, exhibit)),

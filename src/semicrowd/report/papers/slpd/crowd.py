@@ -4,7 +4,7 @@ from itertools import product
 from pathlib import Path
 
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric
+from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired
 from semicrowd.report.runs import Collected
 
 DATA = ("iris", "wine", "pen")
@@ -33,5 +33,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
             label=f"{data}, {label}",
         )
     ]  # fmt: skip
+    for data, (first, second) in product(DATA, (("bayes", "slpd"), ("slpd", "slpd_alone"))):
+        cells += paired(collected, f"{data}, {METHODS[first]} less {METHODS[second]}", f"crowd_{data}_{first}",
+                        f"crowd_{data}_{second}", MEASURES)  # fmt: skip
     experiments = (f"crowd_{data}_{method}" for data, method in product(DATA, METHODS))
     return Result(tuple(cells), TEXT, commands=collected.commands_of(*experiments))

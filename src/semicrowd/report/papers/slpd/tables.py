@@ -9,7 +9,7 @@ import pandas as pd
 
 from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES
 from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
-from semicrowd.report.cells import Cell, Summary, summarise
+from semicrowd.report.cells import PAIRED, Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.papers.slpd.paper_values import COLUMNS, QUANTITY, cell_name
 from semicrowd.report.papers.slpd.resplits import corrected_p
@@ -123,4 +123,4 @@ def _paired(name: str, share: float, slpd: pd.DataFrame, ckm: pd.DataFrame) -> C
     of_trial = difference.groupby("trial").mean()
     summary = summarise(of_trial.to_list(), [int(trial) for trial in of_trial.index])
     remark = f"corrected p = {p:.2g}" if np.isfinite(p) else ""
-    return Cell(f"{name}, SLPD less CKM, {share:.0%} of the labels", "BRI, paired", ours=summary, remark=remark)
+    return Cell(f"{name}, SLPD less CKM, {share:.0%} of the labels", f"{QUANTITY}{PAIRED}", ours=summary, remark=remark)
