@@ -11,12 +11,12 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.profile import recorded_plan
-from semicrowd.report import record, recorded, verify
+from semicrowd.report import record, verify
 from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
-from semicrowd.report.runs import Collected, Run
+from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "c0ffee0000"
@@ -53,7 +53,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main(["quick"]) == 0
     path = project / "recorded/runs/quick.json"
-    kept = recorded.read()["quick"]
+    kept = read_recorded()["quick"]
     assert [one.run.seed for one in kept] == [0, 1]
     for one in kept:
         assert one.run.metrics == json.loads((project / one.run.directory / "metrics.json").read_text())
@@ -78,9 +78,9 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
 def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = Run(0, "", "finished", restarts={"elbo": [-3.0, math.nan, -2.0], "oracle_acc": [0.5, math.nan, 0.9]})
-    one = recorded.RecordedRun(run, [], COMMIT, "", "", {}, {})
-    recorded.write("some", [one])
-    kept = recorded.read()["some"][0].run
+    one = RecordedRun(run, [], COMMIT, "", "", {}, {})
+    write_recorded("some", [one])
+    kept = read_recorded()["some"][0].run
     np.testing.assert_equal(kept.restarts, run.restarts)
     assert worst_start("oracle_acc")(kept) == 0.5
 
@@ -99,9 +99,9 @@ def test_a_run_that_failed_is_recorded_as_one_and_said_beside_the_mean(
 
     monkeypatch.setattr(record, "run_again", diverges)
     assert record.main(["quick"]) == 1
-    runs = [one.run for one in recorded.read()["quick"]]
+    runs = [one.run for one in read_recorded()["quick"]]
     assert [run.status for run in runs] == ["finished", "failed"]
-    assert verify.cheapest(recorded.read()["quick"]).run.seed == 0
+    assert verify.cheapest(read_recorded()["quick"]).run.seed == 0
     collected = Collected("laptop", {}, {}, {"quick": runs})
     save(collected, project / "runs.json")
     assert load(project / "runs.json") == collected
@@ -200,4 +200,4 @@ def test_differences_are_of_the_seeds_that_both_have() -> None:
 def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(UserError, match=r"x\.json: not a file of make record"):
-        recorded.read(tmp_path)
+        read_recorded(tmp_path)

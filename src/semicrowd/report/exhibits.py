@@ -1,4 +1,4 @@
-"""A paper's tables and figures, and what the report shows of them."""
+"""A paper's tables and figures and what the report shows of them; measurements of the project's own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -120,3 +120,41 @@ class Paper:
     def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
         """The result of every table and figure."""
         return {exhibit: exhibit.build(collected, folder) for exhibit in self.exhibits}
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A table of texts.
+
+    Attributes
+    ----------
+    rows : texts of each row, as many as the header has
+    missing : of each row, whether it has no numbers yet
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    missing: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What there is of it.
+
+    Attributes
+    ----------
+    key : its anchor
+    status : ``done``, ``partly done`` or ``not measured yet``
+    text : how to read it
+    findings : one sentence each
+    command : that measures it, or what is missing of it
+    """
+
+    key: str
+    title: str
+    status: str
+    text: str
+    findings: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    table: StudyTable | None = None
+    command: str = ""

@@ -9,9 +9,8 @@ import jinja2
 from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import format_ranges
 from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
-from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
+from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
 from semicrowd.report.runs import Collected, Run
-from semicrowd.report.studies.study import Study
 
 #: Of all papers: what there is of each table and figure.
 Results = Mapping[Paper, Mapping[Exhibit, Result]]

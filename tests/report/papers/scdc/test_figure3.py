@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.files import write_csv
-from semicrowd.report.papers.scdc import figure3
+from semicrowd.report.papers.scdc import face
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, kmeans_on_face, on_face
@@ -33,7 +33,7 @@ def test_both_regimes_have_their_table_and_figure(tmp_path: Path) -> None:
         face_100_mcvc=on_face("mcvc", "face_100", {200: [0.5], 400: [0.55]}),
         face_kmeans=kmeans_on_face([0.11]),
     )
-    for answers, key in ((figure3.ALL, "figure-3a"), (figure3.SOME, "figure-3b")):
+    for answers, key in ((face.ALL, "figure-3a"), (face.SOME, "figure-3b")):
         result = build(key, runs, tmp_path)
         assert result.status == "partly done"
         (cell,) = (cell for cell in result.cells if cell.cell == "MCVC, 400 answers each")

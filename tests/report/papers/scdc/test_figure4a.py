@@ -8,12 +8,12 @@ import pytest
 
 from semicrowd.fitting.snapshots import Snapshots, write_snapshots
 from semicrowd.report.experiments import not_in_profile
-from semicrowd.report.papers.scdc import figure4a
+from semicrowd.report.papers.scdc import mnist
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, finished
 
-PAPER, OURS = figure4a.EXPERIMENTS["paper"], figure4a.EXPERIMENTS["semicrowd"]
+PAPER, OURS = mnist.SNAPSHOTS["paper"], mnist.SNAPSHOTS["semicrowd"]
 
 
 @pytest.fixture(autouse=True)

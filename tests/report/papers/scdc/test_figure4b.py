@@ -11,14 +11,14 @@ from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.fitting.result import Assignment
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.report.experiments import not_in_profile
-from semicrowd.report.papers.scdc import figure4b
+from semicrowd.report.papers.scdc import cifar
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, paper_config
 from ...conftest import finished as finished_on_mnist
 
-NONE, TASKS = figure4b.ROWS.values()
-OTHER = figure4b.OTHERS["deep MCVC, with"]
+NONE, TASKS = cifar.ROWS.values()
+OTHER = cifar.OTHERS["deep MCVC, with"]
 
 
 @pytest.fixture(autouse=True)
@@ -66,4 +66,4 @@ def test_without_a_run_there_is_no_image(tmp_path: Path) -> None:
 
 def test_its_experiments_are_those_of_the_profile() -> None:
     plan = load_plan(Path(__file__).parents[4] / "params.yaml")
-    assert set(figure4b.EXPERIMENTS) <= set(plan.experiments)
+    assert set(cifar.EXPERIMENTS) <= set(plan.experiments)

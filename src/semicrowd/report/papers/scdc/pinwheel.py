@@ -57,7 +57,7 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
+def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The numbers over all seeds, and the panels from the first seed of each experiment."""
     good, bad, answers = dict.fromkeys(value.cell for value in exhibit.values)
     plan = [
