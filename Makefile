@@ -32,7 +32,7 @@ generality: setup  ## measure every method on many data sets and regimes of answ
 	@$(PY) -m semicrowd.pipeline.generality $(ARGS); code=$$?; $(PY) src/report.py && exit $$code
 
 .PHONY: claims
-claims: setup  ## print the figures that recorded/ gives, and compare those of the README (ARGS=--write puts them in)
+claims: setup  ## print the figures that recorded/ gives, and compare those of the README and docs/BENCHMARKS.md (ARGS=--write puts them in)
 	@$(PY) -m semicrowd.pipeline.generality.claims $(ARGS)
 
 .PHONY: record verify

@@ -11,9 +11,9 @@ from semicrowd.pipeline.configurations import settings_of
 from semicrowd.pipeline.experiments import Answers, Job, Plan, format_ranges, load_plan
 from semicrowd.pipeline.profile import select_profile
 from semicrowd.report.papers import deep_dpm, discriminative_bnp
-from semicrowd.report.papers.scdc import face_curves, figure2, figure3, figure4a, figure4b, figure5, table1, task_curve
-from semicrowd.report.papers.slpd import crowd
-from semicrowd.report.studies import embedded
+from semicrowd.report.papers.scdc import cifar, face, mnist, pinwheel
+from semicrowd.report.papers.slpd import tables
+from semicrowd.report.studies import EMBEDDED_ROWS
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
@@ -73,22 +73,24 @@ def test_seeds_as_the_command_line_takes_them(seeds: list[int], text: str) -> No
 def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> None:
     plan = plan_of(profile, tmp_path)
     assert plan.profile == profile
-    shown = {*table1.EXPERIMENTS, *task_curve.TASKS.values(), *figure4a.EXPERIMENTS.values()}
-    sets = (figure3.ALL, figure3.SOME)
-    face = {f"{answers}_{model}" for answers in sets for model in figure3.shown(answers, plan.experiments)}
+    shown = {*mnist.EXPERIMENTS, *mnist.TASKS.values(), *mnist.SNAPSHOTS.values()}
+    sets = (face.ALL, face.SOME)
+    of_face = {f"{answers}_{model}" for answers in sets for model in face.shown(answers)}
+    # A profile may leave out the paper's protocol.
+    of_face -= {f"{one}_{model}" for one in sets for model in face.PAPER_PROTOCOL} - plan.experiments.keys()
     others = {
-        *face_curves.ALONE, figure2.WITHOUT, figure2.WITH, figure2.CLASSIFIERS, figure5.CIFAR10, *figure4b.EXPERIMENTS
+        *face.ALONE, pinwheel.WITHOUT, pinwheel.WITH, pinwheel.CLASSIFIERS, cifar.DEEP_MCVC, *cifar.EXPERIMENTS
     }  # fmt: skip
-    bnp = {*discriminative_bnp.table1.EXPERIMENTS, *discriminative_bnp.table2.EXPERIMENTS,
-           *discriminative_bnp.figure2.EXPERIMENTS, *discriminative_bnp.figure3.EXPERIMENTS,
-           discriminative_bnp.figure3.REFERENCE}  # fmt: skip
-    of_crowds = {f"crowd_{data}_{method}" for data, method in product(crowd.DATA, crowd.METHODS)}
+    bnp = {*discriminative_bnp.tables.EXPERIMENTS, *discriminative_bnp.tables.SEQUENCE_EXPERIMENTS,
+           *discriminative_bnp.figures.CHAINS, *discriminative_bnp.figures.WIDTH_EXPERIMENTS,
+           discriminative_bnp.figures.REFERENCE}  # fmt: skip
+    of_crowds = {f"crowd_{data}_{method}" for data, method in product(tables.CROWD_DATA, tables.CROWD_METHODS)}
     names = {one for one in plan.experiments if not one.startswith("deep_")}
-    assert names == shown | face | others | bnp | of_crowds | set(embedded.ROWS.values())
+    assert names == shown | of_face | others | bnp | of_crowds | set(EMBEDDED_ROWS.values())
     codes = {f"deep_{data}{method}" for data in ("mnist", "trained", "standins", "har", "stl10", "reuters10k")
              for method in ("", "_dpm", "_gmeans")} - {"deep_trained_gmeans"}  # fmt: skip
     drawn = {pattern.format(kind) for pattern, kind in product(deep_dpm.figure1.EXPERIMENTS, deep_dpm.figure1.SETS)}
-    linked = {experiment for experiment, _ in deep_dpm.crowd.ROWS.values()} - names
+    linked = {experiment for experiment, _ in deep_dpm.tables.CROWD_ROWS.values()} - names
     assert set(plan.experiments) - names == codes | drawn | linked
     assert set(plan.spaces) <= set(plan.experiments)
 
@@ -125,8 +127,9 @@ def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
     laptop = load_plan(PROFILES.parents[1] / "params.yaml").experiments
     recorded = load_plan(PROFILES.parents[1] / "recorded" / "experiments.yaml").experiments
     assert {name: recorded[name] for name in laptop} == laptop
-    shown = {*(row.experiment for row in table1.RECORDED_ROWS), *(row.experiment for row in figure2.RECORDED_ROWS),
-             *deep_dpm.table2.RECORDED_ROWS, *discriminative_bnp.table1.RECORDED_ROWS}  # fmt: skip
+    of_face = (f"{one}_{model}" for one in (face.ALL, face.SOME) for model in face.PAPER_PROTOCOL)
+    shown = {*(row.experiment for row in mnist.RECORDED_ROWS), *(row.experiment for row in pinwheel.RECORDED_ROWS),
+             *deep_dpm.tables.RECORDED_ROWS, *discriminative_bnp.tables.RECORDED_ROWS, *of_face}  # fmt: skip
     assert recorded.keys() - laptop.keys() == shown
 
 
@@ -222,7 +225,7 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         assert settings["data"]["name"] == experiment.settings["data"]
         unanswered = experiment.answers is None and experiment.settings.get("annotations", "none") == "none"
         assert (settings["annotations"]["name"] == "none") == unanswered
-        as_the_paper = name in (figure2.WITHOUT, figure2.WITH, *figure4b.ROWS.values())
+        as_the_paper = name in (pinwheel.WITHOUT, pinwheel.WITH, *cifar.ROWS.values())
         of_the_paper = "_paper" in name or (profile == "paper" and as_the_paper)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
@@ -235,7 +238,7 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         # Real answers that nothing stands in for are data too.
         crowd = ("mnist_crowd",) if experiment.settings.get("annotations") == "crowd" else ()
         network = (EFFICIENTNET_LITE0,) if given.get("features") == EFFICIENTNET_LITE0 else ()
-        people = ("cifar10h",) if name in figure4b.EXPERIMENTS or network else ()
+        people = ("cifar10h",) if name in cifar.EXPERIMENTS or network else ()
         assert experiment.needs == (*needs.get(data, (data,)), *crowd, *people, *network)
         if experiment.answers and experiment.answers.fallback:
             instead = settings_of([*experiment.overrides, *experiment.answers.fallback.overrides()])["annotations"]

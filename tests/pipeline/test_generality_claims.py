@@ -1,5 +1,7 @@
 """Recorded results of the suite and the claims that are computed from them, on made-up data; and the README's own."""
 
+import json
+import re
 import subprocess
 import sys
 import time
@@ -16,7 +18,7 @@ from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality import plan
 from semicrowd.pipeline.generality.__main__ import main
 from semicrowd.pipeline.generality.cell import fingerprint
-from semicrowd.pipeline.generality.claims import checked, claims, rewritten
+from semicrowd.pipeline.generality.claims import PAGES, checked, claims, rewritten
 from semicrowd.pipeline.generality.claims import main as claims_main
 from semicrowd.pipeline.generality.plan import Cell
 from semicrowd.pipeline.generality.record import COLUMNS, FOLDER, LOOKS, record, recorded, settings_text
@@ -66,6 +68,9 @@ def test_claims_are_the_counts_of_the_recorded_fits(folder: Path) -> None:
     assert found["development.scdc.alone"] == "1 of 1"
     assert found["development.scdc.exact"] == "3 of 4"
     assert found["development.scdc.within-one"] == "3 of 4"
+    assert found["development.scdc.exact-fits"] == "6 of 8"
+    assert found["development.scdc.within-one-fits"] == "6 of 8"
+    assert found["development.scdc.alone-exact-fits"] == "2 of 2"
     assert (found["development.sets"], found["development.cells"], found["development.seeds"]) == ("4", "4", "2")
     assert found["development.fits"] == "30"
     assert found["development.commits"] == "0123456789"
@@ -132,14 +137,14 @@ def test_marked_figures_are_compared_and_put_in(
     assert rewritten(TEXT.format("x", "y"), known) == TEXT.format("3 of 4", 1)
     readme = tmp_path / "README.md"
     readme.write_text(TEXT.format("x", 1))
-    options = ["--recorded", str(folder), "--readme", str(readme)]
+    options = ["--recorded", str(folder), "--pages", str(readme)]
     assert claims_main(options) == 1
     told = capsys.readouterr()
     assert "* development.scdc.near = 3 of 4  (cells with answers within 0.02 NMI" in told.out
     assert "says x, the recorded results 3 of 4" in told.err
     assert claims_main([*options, "--write"]) == 0
     assert readme.read_text() == TEXT.format("3 of 4", 1)
-    assert claims_main(["--readme", str(tmp_path / "none.md")]) == 2
+    assert claims_main(["--pages", str(tmp_path / "none.md")]) == 2
 
 
 def test_the_suite_records_the_fits_that_were_asked_for_of_this_code(tmp_path: Path) -> None:
@@ -196,9 +201,46 @@ def test_any_estimator_that_needs_no_number_of_clusters_can_be_one_of_ours(
         list(plan.cells(["iris"], ["pairs90"], ["affinity_propagation[model.dumping=0.7]"], [0], locked=False))
 
 
-def test_the_readme_says_what_is_recorded() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_claims_of_recorded_runs_are_over_their_seeds(tmp_path: Path) -> None:
+    def run(seed: int, nmi: float | None, clusters: float = 3.0) -> dict[str, Any]:
+        status, metrics = ("failed", {}) if nmi is None else ("finished", {"test/nmi": nmi, "clusters/used": clusters})
+        return {"run": {"seed": seed, "status": status, "point": {}, "metrics": metrics}}
+
+    runs = {
+        "toy_one": [run(0, 0.5), run(1, 0.7, 5.0), run(2, None)], "toy_other": [run(1, 0.4), run(7, 0.1)],
+        "else_one": [run(1, 0.9)],
+    }  # fmt: skip
+    (tmp_path / "runs").mkdir()
+    for name, of in runs.items():
+        (tmp_path / "runs" / f"{name}.json").write_text(json.dumps({"runs": of}))
+    rows = [("iris", seed, method, nmi, 3.0) for seed in (0, 1)
+            for method, nmi in (("cotrain", 0.5), ("scdc", 0.6 + seed / 10))]  # fmt: skip
+    pd.DataFrame(rows, columns=["data", "seed", "method", "nmi", "seconds"]).to_csv(tmp_path / "pieces.csv")
+    found = {name: claim.value for name, claim in claims(tmp_path / "suite").items()}
+    assert found["runs.toy_one.test/nmi"] == ".600 ± .141"
+    assert found["runs.toy_one.test/nmi.mean"] == ".600"
+    assert found["runs.toy_one.test/nmi.seeds"] == ".500 .700"
+    assert found["runs.toy_one.clusters/used.range"] == "3 to 5"
+    assert found["runs.toy_one.failed"] == "1 of 3"
+    assert found["runs.else_one.test/nmi"] == ".900"
+    assert found["runs.toy_one.test/nmi.less.toy_other"] == "+.300"
+    assert "runs.toy_one.test/nmi.less.else_one" not in found, "other data"
+    assert (found["pieces.scdc.iris"], found["pieces.scdc.less"]) == (".650", "+.150 ± .050")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pages_say_what_is_recorded(page: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     assert checked(text, claims(ROOT / FOLDER)) == []
+
+
+def test_rows_of_recorded_experiments_are_marked() -> None:
+    """A row of a table that begins with the name of a recorded experiment has its figures from there."""
+    names = {path.stem for path in (ROOT / FOLDER.parent / "runs").glob("*.json")}
+    for line in (ROOT / "docs" / "BENCHMARKS.md").read_text(encoding="utf-8").splitlines():
+        found = re.match(r"\| `(\w+)`", line)
+        if found and found[1] in names:
+            assert f"<!-- claim: runs.{found[1]}." in line
 
 
 def test_the_recorded_tables_are_as_the_suite_writes_them() -> None:

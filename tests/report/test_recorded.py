@@ -3,18 +3,19 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.report import record, recorded, verify
-from semicrowd.report.cells import PaperValue
+from semicrowd.report import record, verify
+from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, worst_start
-from semicrowd.report.runs import Collected, Run
+from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
+from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "c0ffee0000"
@@ -51,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record.main(["quick"]) == 0
     path = project / "recorded/runs/quick.json"
-    kept = recorded.read()["quick"]
+    kept = read_recorded()["quick"]
     assert [one.run.seed for one in kept] == [0, 1]
     for one in kept:
         assert one.run.metrics == json.loads((project / one.run.directory / "metrics.json").read_text())
@@ -76,9 +77,9 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
 def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = Run(0, "", "finished", restarts={"elbo": [-3.0, math.nan, -2.0], "oracle_acc": [0.5, math.nan, 0.9]})
-    one = recorded.RecordedRun(run, [], COMMIT, "", "", {}, {})
-    recorded.write("some", [one])
-    kept = recorded.read()["some"][0].run
+    one = RecordedRun(run, [], COMMIT, "", "", {}, {})
+    write_recorded("some", [one])
+    kept = read_recorded()["some"][0].run
     np.testing.assert_equal(kept.restarts, run.restarts)
     assert worst_start("oracle_acc")(kept) == 0.5
 
@@ -97,9 +98,9 @@ def test_a_run_that_failed_is_recorded_as_one_and_said_beside_the_mean(
 
     monkeypatch.setattr(record, "run_again", diverges)
     assert record.main(["quick"]) == 1
-    runs = [one.run for one in recorded.read()["quick"]]
+    runs = [one.run for one in read_recorded()["quick"]]
     assert [run.status for run in runs] == ["finished", "failed"]
-    assert verify.cheapest(recorded.read()["quick"]).run.seed == 0
+    assert verify.cheapest(read_recorded()["quick"]).run.seed == 0
     collected = Collected("laptop", {}, {}, {"quick": runs})
     save(collected, project / "runs.json")
     assert load(project / "runs.json") == collected
@@ -174,7 +175,28 @@ def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
     assert Result(cells).status == "done"
 
 
+def test_differences_are_of_the_seeds_that_both_have() -> None:
+    def runs(experiment: str, values: dict[int, float]) -> list[Run]:
+        return [Run(seed, "", "finished", metrics={"test/nmi": value}) for seed, value in values.items()]
+
+    measures = {"nmi": metric("test/nmi"), "accuracy": metric("test/acc")}
+    one, other = runs("one", {0: 0.6, 1: 0.8, 2: 0.1}), runs("other", {1: 0.5, 0: 0.4, 7: 0.9})
+    failed = Run(2, "", "failed")
+    collected = Collected("laptop", {}, {"one": one, "other": [*other, failed]})
+    (cell,) = paired(collected, "one less other", "one", "other", measures)
+    assert cell.ours is not None
+    assert (cell.quantity, cell.ours.seeds, cell.paper) == ("nmi, paired", (0, 1), None)
+    assert (cell.ours.mean, cell.ours.sd) == (pytest.approx(0.25), pytest.approx(0.005**0.5))
+    assert cell.remark == "standard error 0.050"
+    assert format_value(cell.ours.mean, cell.ours.sd, cell.quantity) == "+0.250 ± 0.071"
+    assert not paired(collected, "", "one", "nothing", measures)
+    kept = replace(collected, runs={"one": one[:1]}, recorded={"one": runs("one", {0: 0.9}), "other": other})
+    (cell,) = paired(kept, "", "other", "one", measures)
+    assert cell.ours is not None
+    assert (cell.ours.mean, cell.remark) == (pytest.approx(-0.2), "one seed; with recorded runs")
+
+
 def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(UserError, match=r"x\.json: not a file of make record"):
-        recorded.read(tmp_path)
+        read_recorded(tmp_path)

@@ -32,7 +32,7 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
     """Write the page and its figures into ``folder``; the folder of the figures is there even where there are none."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     results = {paper: paper.build(collected, folder) for paper in find_papers()}
-    site.write(results, (*generality.studies(folder), embedded.study(collected)), collected, folder)
+    site.write(results, (*generality(folder), embedded(collected)), collected, folder)
     return results
 
 

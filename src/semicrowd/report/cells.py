@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+#: Ending of a quantity that is a difference between two methods on the same seeds, items and answers.
+PAIRED = ", paired"
+
 
 @dataclass(frozen=True)
 class PaperValue:
@@ -104,7 +107,7 @@ def format_number(value: float, quantity: str) -> str:
 
 def format_value(mean: float, sd: float | None, quantity: str) -> str:
     """``mean ± sd``, or the mean alone."""
-    text = format_number(mean, quantity)
+    text = ("+" if quantity.endswith(PAIRED) and mean >= 0 else "") + format_number(mean, quantity)
     return text if sd is None else f"{text} ± {format_number(sd, quantity)}"
 
 

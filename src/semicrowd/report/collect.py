@@ -12,8 +12,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.run_files import read_table
-from semicrowd.report.recorded import FOLDER, read
-from semicrowd.report.runs import Collected, Run
+from semicrowd.report.runs import FOLDER, Collected, Run, read_recorded
 
 RUNS = Path("reports/runs.json")
 
@@ -68,7 +67,7 @@ def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOL
             name: [read_run(experiment, job, results) for job in experiment.jobs]
             for name, experiment in plan.experiments.items()
         },
-        recorded={name: [one.run for one in runs] for name, runs in read(recorded).items()},
+        recorded={name: [one.run for one in runs] for name, runs in read_recorded(recorded).items()},
     )
 
 

@@ -1,4 +1,4 @@
-"""A paper's tables and figures, and what the report shows of them."""
+"""A paper's tables and figures and what the report shows of them; measurements of the project's own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class Result:
     @property
     def simulated(self) -> bool:
         """Whether a cell rests on simulated answers where the paper's are real."""
-        return any("simulated" in cell.remark for cell in self.cells)
+        return any("simulated" in cell.remark for cell in self.cells if cell.ours is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,7 @@ class Exhibit:
     computed : False for diagrams and lists of settings: there is no result to reproduce
     values : the numbers that the paper prints
     protocol : how the paper got them
+    gap : one sentence on why ours are others; empty where there is nothing to compare with
     fill : makes its result from the runs, and its images in the folder of the report; None while nobody has done it
     """
 
@@ -78,6 +79,7 @@ class Exhibit:
     computed: bool = True
     values: tuple[PaperValue, ...] = ()
     protocol: Protocol = field(default_factory=Protocol)
+    gap: str = ""
     fill: "Callable[[Exhibit, Collected, Path], Result] | None" = None
 
     def build(self, collected: Collected, folder: Path) -> Result:
@@ -118,3 +120,41 @@ class Paper:
     def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
         """The result of every table and figure."""
         return {exhibit: exhibit.build(collected, folder) for exhibit in self.exhibits}
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A table of texts.
+
+    Attributes
+    ----------
+    rows : texts of each row, as many as the header has
+    missing : of each row, whether it has no numbers yet
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    missing: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What there is of it.
+
+    Attributes
+    ----------
+    key : its anchor
+    status : ``done``, ``partly done`` or ``not measured yet``
+    text : how to read it
+    findings : one sentence each
+    command : that measures it, or what is missing of it
+    """
+
+    key: str
+    title: str
+    status: str
+    text: str
+    findings: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    table: StudyTable | None = None
+    command: str = ""

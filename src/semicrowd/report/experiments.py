@@ -1,10 +1,11 @@
 """Numbers of an experiment's runs as cells of a table, with what is to be said beside them."""
 
+import json
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from semicrowd.report.cells import Cell, summarise
+from semicrowd.report.cells import PAIRED, Cell, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
 
@@ -27,6 +28,33 @@ def worst_start(column: str) -> Measure:
     return lambda run: run.restarts[column][int(np.nanargmin(run.restarts["elbo"]))]
 
 
+def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, bool]]:
+    """Finished runs by seed and point, and whether each is a recorded one: so where the profile has none of its own."""
+    sources = ((collected.recorded.get(experiment, []), True), (collected.finished(experiment), False))
+    return {
+        json.dumps([run.seed, run.point], sort_keys=True): (run, kept)
+        for runs, kept in sources for run in runs if run.status == "finished"
+    }  # fmt: skip
+
+
+def paired(
+    collected: Collected, label: str, first: str, second: str, measures: dict[str, Measure]
+) -> tuple[Cell, ...]:
+    """Differences of two experiments, the first less the second, over the seeds that both have; none without one."""
+    of_first, of_second = (_by_place(collected, name) for name in (first, second))
+    both = [(of_first[place], of_second[place]) for place in of_first if place in of_second]
+    cells = []
+    for quantity, measure in measures.items():
+        found = [(a - b, one.seed) for (one, _), (other, _) in both
+                 if (a := measure(one)) is not None and (b := measure(other)) is not None]  # fmt: skip
+        ours = summarise([value for value, _ in found], [seed for _, seed in found])
+        if ours is not None:
+            error = "one seed" if ours.sd is None else f"standard error {ours.sd / len(found) ** 0.5:.3f}"
+            kept = ["with recorded runs"] if any(kept for pair in both for _, kept in pair) else []
+            cells.append(Cell(label, f"{quantity}{PAIRED}", ours=ours, remark="; ".join([error, *kept])))
+    return tuple(cells)
+
+
 def missing_remark(unfinished: Sequence[Run]) -> str:
     """Why there is no number: the first reason that a run gives, and its seed."""
     for run in unfinished:
@@ -37,8 +65,15 @@ def missing_remark(unfinished: Sequence[Run]) -> str:
     return "not run in this profile"
 
 
+def not_in_profile(experiment: str) -> str:
+    """What stands in the place of an experiment that is neither the profile's nor recorded."""
+    return f"not in this profile: make record EXPERIMENT={experiment}"
+
+
 def remarks_on(collected: Collected, experiment: str) -> list[str]:
     """What is to be said beside an experiment's numbers, or in their place."""
+    if experiment not in collected.runs:
+        return [not_in_profile(experiment)]
     runs, unfinished = collected.finished(experiment), collected.unfinished(experiment)
     remarks = [] if runs else [missing_remark(unfinished)]
     if runs and unfinished:

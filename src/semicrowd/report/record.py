@@ -25,7 +25,7 @@ from semicrowd.pipeline.experiments import (
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.collect import read_json, read_run
-from semicrowd.report.recorded import FOLDER, RecordedRun, write
+from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
 from semicrowd.run.files.provenance import revision
 
 #: Where the runs write, a folder for each commit: what another commit's code has finished is not taken for today's.
@@ -108,7 +108,7 @@ def main(given: list[str] | None = None) -> int:
         # A run that failed, because it diverged for instance, is a result too; one that was stopped is none.
         if read_status(directory).get("status") in ("finished", "failed"):
             found.append(recorded_run(experiment, job, results, str(now["commit"])))
-            path = write(experiment.name, found[-1:])
+            path = write_recorded(experiment.name, found[-1:])
             print(f"{path}: {len(found)} of {len(jobs)} runs recorded, seeds {format_ranges([j.seed for j in jobs])}")
     return 1 if failed else 0
 

@@ -8,10 +8,9 @@ import jinja2
 
 from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import format_ranges
-from semicrowd.report.cells import Cell, format_difference, format_value
-from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result
+from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
+from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
 from semicrowd.report.runs import Collected, Run
-from semicrowd.report.studies.study import Study
 
 #: Of all papers: what there is of each table and figure.
 Results = Mapping[Paper, Mapping[Exhibit, Result]]
@@ -33,6 +32,12 @@ _QUANTITIES = {
 }
 
 
+def _name(quantity: str) -> str:
+    if quantity.endswith(PAIRED):
+        return f"{_name(quantity.removesuffix(PAIRED))}, paired difference"
+    return _QUANTITIES.get(quantity, quantity)
+
+
 def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
     """The texts of one table row; deviations become numbers into ``notes``, which grows."""
     for deviation in cell.deviations:
@@ -41,7 +46,7 @@ def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
     ours = cell.ours
     return {
         "cell": cell.cell,
-        "quantity": _QUANTITIES.get(cell.quantity, cell.quantity),
+        "quantity": _name(cell.quantity),
         "paper": format_value(cell.paper.value, cell.paper.sd, cell.quantity) if cell.paper else "–",
         "ours": format_value(ours.mean, ours.sd, cell.quantity) if ours else "–",
         "n": str(ours.num_runs) if ours else "–",
@@ -64,6 +69,7 @@ def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
         "status": status + (", simulated answers" if result.simulated else ""),
         "state": status.replace(" ", "-"),
         "text": result.text,
+        "gap": exhibit.gap,
         "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in result.images],
         "rows": rows,
         "notes": notes,

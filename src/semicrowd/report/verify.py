@@ -15,7 +15,7 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.report.build import find_papers
 from semicrowd.report.collect import read_json
 from semicrowd.report.record import processor, run_again
-from semicrowd.report.recorded import FOLDER, RecordedRun, read
+from semicrowd.report.runs import FOLDER, RecordedRun, read_recorded
 
 #: Another kind of processor rounds differently, and a fit can end elsewhere: so far scores may then be apart.
 TOLERANCE = 0.03
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    recorded = read(options.folder)
+    recorded = read_recorded(options.folder)
     names = options.experiments or [paper.verified for paper in find_papers()]
     for name in names:
         if not any(one.run.status == "finished" for one in recorded.get(name, [])):

@@ -7,6 +7,7 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.estimators.deep_dpm import DeepDPM
 from semicrowd.files import MODEL
+from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.deep_dpm import EXHIBITS
 from semicrowd.report.runs import Collected, Run
 
@@ -37,7 +38,7 @@ def test_cells_and_the_picture_of_the_first_seed(tmp_path: Path) -> None:
     count = found["two moons, deep DPM, seeds of 3 with ACC >= 0.95", "runs"].ours
     assert count is not None
     assert count.mean == 2
-    assert found["three long Gaussians, deep DPM", "acc"].remark == "not run in this profile"
+    assert found["three long Gaussians, deep DPM", "acc"].remark == not_in_profile("deep_gaussians_deep_dpm")
     (image,) = result.images
     assert (tmp_path / image.path).stat().st_size > 10_000
     assert "after 2 epochs; after 4 epochs" in image.caption

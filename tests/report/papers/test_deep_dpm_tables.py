@@ -11,8 +11,9 @@ from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.exhibits import Result
-from semicrowd.report.papers.deep_dpm import paper_values, table2
-from semicrowd.report.papers.deep_dpm.protocols import ITEMS
+from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.papers.deep_dpm import paper, tables
+from semicrowd.report.papers.deep_dpm.paper import ITEMS
 from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.sources import ENCODED
 
@@ -68,7 +69,7 @@ def write_scores() -> None:
 
 
 def test_the_printed_numbers() -> None:
-    assert (len(paper_values.TABLE_2), len(paper_values.TABLE_3)) == (4 * 3 * 3, 4 * 2 * 3)
+    assert (len(paper.TABLE_2_PRINTED), len(paper.TABLE_3_PRINTED)) == (4 * 3 * 3, 4 * 2 * 3)
     two, three = exhibit("table-2", PAPER), exhibit("table-3", PAPER)
     assert two.value("MNIST, DDPM", "ari").value == 0.44
     assert two.value("REU-10K, G-means", "nmi").value == 0.3147
@@ -151,7 +152,7 @@ def test_moves_besides_the_samplers_are_differences() -> None:
 
 def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readings_of_eq_19(tmp_path: Path) -> None:
     recorded, paper = load_plan(RECORDED), load_plan(profile_path("paper")).experiment("deep_mnist").settings
-    corrected, printed = (recorded.experiment(name) for name in table2.RECORDED_ROWS)
+    corrected, printed = (recorded.experiment(name) for name in tables.RECORDED_ROWS)
     assert corrected.settings == paper
     assert printed.settings == {**paper, "model.eq19": "printed"}
     assert "eq. 19: corrected (paper: printed)" in differences(config_of_experiment(recorded, corrected.name))
@@ -160,12 +161,12 @@ def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readin
     ]
     kept = Collected("laptop", {}, {}, {printed.name: [run("deep_dpm", 0, 0.4)]})
     result = exhibit("table-2", PAPER).build(kept, tmp_path)
-    label = table2.RECORDED_ROWS[printed.name]
+    label = tables.RECORDED_ROWS[printed.name]
     cell = value(result, f"{label} (recorded)", "ari")
     assert cell.difference == pytest.approx(0.4 - 0.44)
     assert cell.remark == f"recorded: make record EXPERIMENT={printed.name}"
-    empty = value(result, table2.RECORDED_ROWS[corrected.name], "ari")
-    assert (empty.ours, empty.remark) == (None, "not run in this profile")
+    empty = value(result, tables.RECORDED_ROWS[corrected.name], "ari")
+    assert (empty.ours, empty.remark) == (None, not_in_profile(corrected.name))
 
 
 def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
     )  # fmt: skip
     assert value(result, "500,000 steps, DDPM", "ari").difference == pytest.approx(0.3 - 0.3316)
     assert value(result, "1000,000 steps, DPM", "ari").ours.mean == 0.5
-    assert value(result, "250,000 steps, DPM", "ari").remark == "not run in this profile"
+    assert value(result, "250,000 steps, DPM", "ari").remark == not_in_profile("deep_trained_dpm")
 
 
 def test_the_crowds_table_has_test_images_and_annotators(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_the_crowds_table_has_test_images_and_annotators(tmp_path: Path) -> None
     result = build("crowd", tmp_path, deep_crowd=[linked], mnist_bayes_crowd=[linked])
     assert value(result, "deep DPM", "accuracy").ours.mean == value(result, "BayesSCDC", "accuracy").ours.mean == 0.9
     assert value(result, "deep DPM", "error of sensitivity").ours.mean == 0.02
-    assert value(result, "DPM, no answers", "accuracy").remark == "not run in this profile"
+    assert value(result, "DPM, no answers", "accuracy").remark == not_in_profile("deep_mnist_dpm")
 
 
 def test_figures_are_drawn_from_what_the_stage_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

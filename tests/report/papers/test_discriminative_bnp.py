@@ -12,7 +12,8 @@ from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.exhibits import Result
-from semicrowd.report.papers.discriminative_bnp import figure2, figure4, paper_values, table1
+from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.papers.discriminative_bnp import figures, paper, tables
 from semicrowd.report.runs import Collected, Run
 from semicrowd.settings.fields import dotted
 from semicrowd.settings.methods import METHODS
@@ -53,7 +54,7 @@ def told(clusters: int, nmi: float) -> Run:
 
 
 def test_the_printed_numbers() -> None:
-    assert (len(paper_values.TABLE_1), len(paper_values.TABLE_2)) == (3 * (6 + 8 + 8), 3 * 2 * 6)
+    assert (len(paper.TABLE_1_PRINTED), len(paper.TABLE_2_PRINTED)) == (3 * (6 + 8 + 8), 3 * 2 * 6)
     table, other = exhibit("table-1", PAPER), exhibit("table-2", PAPER)
     assert (table.value("MNIST, DPM", "nmi").value, table.value("MNIST, DPM", "nmi").sd) == (0.603, 0.02)
     assert table.value("MNIST, DDPM-S", "clusters").value == 14
@@ -83,7 +84,7 @@ def test_a_samplers_cell_is_over_its_chains_and_says_whether_they_mixed(tmp_path
     assert at.cell == "optdigits, 1,000 images, DDPM-L"
     assert at.remark.startswith("10 chains, their last 3 partitions;")
     missing = next(c for c in result.cells if c.cell == "Fifteen Scenes, DPM")
-    assert (missing.ours, missing.remark) == (None, "not run in this profile")
+    assert (missing.ours, missing.remark) == (None, not_in_profile("bnp_scenes_dpm"))
 
 
 def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: s
 
 def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains(tmp_path: Path) -> None:
     protocol = exhibit("table-1", PAPER).protocol
-    ((name, (label, paper)),) = table1.RECORDED_ROWS.items()
+    ((name, (label, paper)),) = tables.RECORDED_ROWS.items()
     literal = config_of_experiment(load_plan(RECORDED), name)
     assert set(protocol.deviations(literal, with_answers=False, runs=1)) == NOT_SAID
     usual = config_of_experiment(load_plan(profile_path("laptop")), "bnp_mnist_ddpm_l")
@@ -150,7 +151,7 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
     assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name}; 10 chains, their last 3 partitions; NOT")
     assert label.partition(", ")[2] not in result.text.partition("in the order of their mean NMI")[2]
     empty = exhibit("table-1", PAPER).build(collected(), tmp_path).cells
-    assert [c.remark for c in empty if c.cell == label] == ["not run in this profile"] * 3
+    assert [c.remark for c in empty if c.cell == label] == [not_in_profile(name)] * 3
 
 
 @pytest.mark.parametrize("key", ["table-1", "table-2", "figure-3"])
@@ -209,7 +210,7 @@ def test_figure_2_counts_the_chains_that_end_with_two_clusters(tmp_path: Path) -
     chains = np.arange(300) // 150
     write_run(tmp_path, np.stack([chains, np.arange(300) % 3, chains]), [0, 1, 2], [60, 60, 60])
     run = of_folder(sampled("ddpm_s", family="gaussian"), tmp_path, {"name": "benchmark", "which": "chains"})
-    assert figure2.number_of_clusters(run).tolist() == [2, 3, 2]
+    assert figures.number_of_clusters(run).tolist() == [2, 3, 2]
     result = build("figure-2", tmp_path, bnp_chains_ddpm_s=[run])
     (cell,) = [c for c in result.cells if "K = 2, of 3" in c.cell]
     assert cell.ours is not None
@@ -223,9 +224,9 @@ def test_figure_4_is_f1_against_the_processors_time(tmp_path: Path) -> None:
     assert labels is not None
     nothing = np.zeros(600, int)
     write_run(tmp_path, np.stack([nothing, nothing, labels, nothing]), [0, 1, 0, 1], [5, 5, 10, 10])
-    made = sampled("ihmm", point={"data.which": figure4.USER})
+    made = sampled("ihmm", point={"data.which": figures.USER})
     run = of_folder(made, tmp_path, {"name": "sequence", "which": "walk"})
-    curve = figure4.curve_of(run)
+    curve = figures.curve_of(run)
     one = curve["f1"].iloc[0]
     pairs = np.bincount(labels)
     same = (pairs * (pairs - 1)).sum() / (600 * 599)

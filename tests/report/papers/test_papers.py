@@ -64,6 +64,13 @@ def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
     assert "on which the rule of protocol semicrowd was made, with their labels in sight" in text
 
 
+def test_every_result_says_why_ours_differ() -> None:
+    for one in (one for paper in find_papers() for one in paper.exhibits):
+        beside_a_paper = one.computed and one.label != "Beyond the paper"
+        assert one.gap.endswith(".") == beside_a_paper, one.key
+        assert one.gap.replace("Fig. ", "").count(". ") == 0, "one sentence"
+
+
 def test_values_are_fractions_counts_and_seconds() -> None:
     for one in (one for paper in find_papers() for one in paper.exhibits):
         for value in one.values:

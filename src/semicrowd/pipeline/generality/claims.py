@@ -1,18 +1,21 @@
-"""``make claims``: the figures of the README, computed from the recorded results in seconds.
+"""``make claims``: figures of README and docs/BENCHMARKS.md, computed from what is in ``recorded/``, in seconds.
 
-A figure of the README that the suite has measured stands between two comments, which a reader does not see::
+A figure that comes from there stands between two comments, which a reader does not see::
 
     <!-- claim: locked.scdc.near -->55 of 56<!-- end -->
 
-The name says which recorded table, method and figure. The command prints all figures and says where the README has
-another one; ``--write`` puts the computed ones into it.
+The name says which recorded table, method and figure; ``runs.NAME.METRIC`` is of the runs that ``make record`` has
+kept, ``pieces.METHOD.DATA`` of recorded/pieces.csv. The command prints all figures and says where a page has another
+one; ``--write`` puts the computed ones into the pages.
 """
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +25,12 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE, Share, figures, with_answers
 from semicrowd.pipeline.generality.plan import OURS, base_of
 from semicrowd.pipeline.generality.record import FILES, FOLDER, TRUST, recorded
-from semicrowd.pipeline.generality.summary import cell_table, signed
+from semicrowd.pipeline.generality.summary import cell_table, signed, with_error
 
+#: Pages with marked figures.
+PAGES = (Path("README.md"), Path("docs/BENCHMARKS.md"))
+#: Metrics of runs that are compared between experiments.
+_SCORES = ("train/acc", "train/nmi", "test/acc", "test/nmi", "final/acc", "final/nmi")
 _MARK = re.compile(r"(<!-- claim: ([^ ]*) -->)(.*?)(<!-- end -->)", re.S)
 _ANY_MARK = re.compile(r"<!-- (?:claim|end)")
 #: Parts of a recorded table: its name → the regimes that belong to it.
@@ -49,7 +56,78 @@ def claims(folder: Path) -> dict[str, Claim]:
             part = rows if of_people is None else rows[(rows["regime"] == "crowd") == of_people]
             if len(part):
                 found += list(_of_part(f"{where}{suffix}", part))
+    found += [*_of_runs(folder.parent / "runs"), *_of_pieces(folder.parent / "pieces.csv")]
     return {claim.name: claim for claim in found}
+
+
+def _short(value: float) -> str:
+    """Three digits without the zero before them."""
+    text = f"{value:.3f}".replace("-", "−")
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _of_runs(folder: Path) -> Iterator[Claim]:
+    """Means, standard deviations and single values of recorded runs' metrics, and differences over shared seeds."""
+    known: dict[str, dict[str, dict[int, float]]] = {}
+    for path in sorted(folder.glob("*.json")):
+        runs = [one["run"] for one in json.loads(path.read_text(encoding="utf-8"))["runs"]]
+        # Of a sweep no mean says anything.
+        if not any(run["point"] for run in runs):
+            found: dict[str, dict[int, float]] = {}
+            for run in runs:
+                for name, value in run["metrics"].items():
+                    found.setdefault(name, {})[run["seed"]] = value
+            known[path.stem] = found
+            failed = sum(run["status"] != "finished" for run in runs)
+            yield Claim(f"runs.{path.stem}.failed", f"{failed} of {len(runs)}", "recorded runs that failed")
+    for experiment, metrics in known.items():
+        for name, of_seed in metrics.items():
+            yield from _of_metric(f"runs.{experiment}.{name}", list(of_seed.values()))
+    for one, other in permutations(known, 2):
+        if one.partition("_")[0] == other.partition("_")[0]:
+            yield from _less(one, other, known[one], known[other])
+
+
+def _of_metric(name: str, values: list[float]) -> Iterator[Claim]:
+    seeds = f"of {len(values)} recorded seeds"
+    whole = name.endswith(("/used", "/occupied")) or ".seconds/" in name
+    texts = [f"{value:.0f}" if whole else _short(value) for value in values]
+    mean = _short(float(np.mean(values)))
+    yield Claim(f"{name}.mean", mean, f"mean {seeds}")
+    sd = f" ± {_short(float(np.std(values, ddof=1)))}" if len(values) > 1 else ""
+    yield Claim(name, mean + sd, f"mean ± standard deviation {seeds}")
+    yield Claim(f"{name}.seeds", " ".join(texts), "each recorded seed")
+    low, high = (texts[values.index(extreme(values))] for extreme in (min, max))
+    yield Claim(f"{name}.range", low if low == high else f"{low} to {high}", f"least and most {seeds}")
+
+
+def _less(
+    one: str, other: str, first: Mapping[str, dict[int, float]], second: Mapping[str, dict[int, float]]
+) -> Iterator[Claim]:
+    for metric in (name for name in _SCORES if name in first and name in second):
+        both = [first[metric][seed] - second[metric][seed] for seed in first[metric] if seed in second[metric]]
+        if both:
+            name, text = f"runs.{one}.{metric}.less.{other}", f"mean difference of {len(both)} shared seeds"
+            yield Claim(name, signed(float(np.mean(both))), text)
+            if len(both) > 1:
+                error = float(np.std(both, ddof=1)) / len(both) ** 0.5
+                yield Claim(f"{name}.se", with_error(float(np.mean(both)), error), f"{text}, ± standard error")
+
+
+def _of_pieces(path: Path) -> Iterator[Claim]:
+    """Means of each method and data set; differences to co-training, paired by data set and seed."""
+    if not path.is_file():
+        return
+    fits = pd.read_csv(path)
+    table = fits.pivot_table(index=["data", "seed"], columns="method", values="nmi").dropna()
+    yield Claim("pieces.fits", str(len(table)), "fits of each method")
+    for method, column in table.items():
+        for data, nmi in column.groupby("data").mean().items():
+            yield Claim(f"pieces.{method}.{data}", _short(nmi), "NMI, mean over the seeds")
+        less = column - table["cotrain"]
+        yield Claim(f"pieces.{method}.less", with_error(less.mean(), less.sem()), "less co-training, ± standard error")
+        seconds = fits[fits["method"] == method].set_index(["data", "seed"]).loc[table.index, "seconds"].mean()
+        yield Claim(f"pieces.{method}.seconds", f"{seconds:.0f}", "seconds a fit, mean")
 
 
 def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
@@ -63,11 +141,27 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
     for method in OURS:
         yield from _of_method(where, method, table)
         yield from _of_trust(where, method, with_answers(rows))
+        yield from _of_fits(f"{where}.{method}", rows[(rows["method"] == method) & rows["nmi"].notna()])
     for row in table.to_dict("records"):
         name = f"{where}.{row['method']}.{row['data']}.{row['regime']}"
         if not np.isnan(row["nmi"]):
-            yield Claim(name, f"{row['nmi']:.3f}".removeprefix("0"), f"NMI, mean of {row['n']} seeds")
+            yield Claim(name, _short(row["nmi"]), f"NMI, mean of {row['n']} seeds")
+            spread = f"{_short(row['nmi'])} ± {_short(row['nmi_sd'])}"
+            yield Claim(f"{name}.sd", spread, "NMI, mean ± standard deviation")
             yield Claim(f"{name}.clusters", str(row["found"]), f"clusters for each seed; there are {row['classes']}")
+
+
+def _of_fits(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    """How many fits have as many clusters as kinds: each for itself, where cells have the median of their seeds."""
+    informed = with_answers(rows)
+    for prefix, meaning, part in (
+        ("", "fits with answers", informed), ("alone-", "fits without answers", rows[rows["regime"] == "none"])
+    ):  # fmt: skip
+        off = (part["clusters"] - part["classes"]).abs()
+        for name, most in (("exact", 0), ("within-one", 1)):
+            if len(part):
+                share = Share(int((off <= most).sum()), len(part))
+                yield Claim(f"{where}.{prefix}{name}-fits", str(share), f"{meaning}, clusters {most} off at most")
 
 
 def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
@@ -133,32 +227,37 @@ def main(arguments: list[str] | None = None) -> int:
     """Print figures; exit code 1 where the text says another thing."""
     parser = argparse.ArgumentParser(
         prog="python -m semicrowd.pipeline.generality.claims",
-        description="Print the figures that the recorded results give, and compare those that the README names.",
+        description="Print the figures that the recorded results give, and compare those that pages have marked.",
     )
     parser.add_argument("--recorded", default=FOLDER, type=Path, help=f"folder of recorded results [{FOLDER}]")
-    parser.add_argument("--readme", default=Path("README.md"), type=Path, help="text with marked figures [README.md]")
+    parser.add_argument("--pages", nargs="+", default=PAGES, type=Path, help="texts with marked figures "
+                        f"[{' '.join(map(str, PAGES))}]")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="print the figures of single cells, too")
-    parser.add_argument("--write", action="store_true", help="put the computed figures into the text")
+    parser.add_argument("--write", action="store_true", help="put the computed figures into the pages")
     options = parser.parse_args(arguments)
-    try:
-        text = options.readme.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"--readme {options.readme}: cannot be read: {error.strerror}") from error
+    texts = {}
+    for page in options.pages:
+        try:
+            texts[page] = page.read_text(encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"--pages {page}: cannot be read: {error.strerror}") from error
     known = claims(options.recorded)
-    named = {mark[2] for mark in _MARK.finditer(text)}
+    named = {mark[2] for text in texts.values() for mark in _MARK.finditer(text)}
     for claim in known.values():
-        single = claim.name.count(".") > 2 and not claim.name.endswith(".percent")
-        if options.all or claim.name in named or not single:
+        single = claim.name.startswith(("runs.", "pieces.")) or claim.name.count(".") > 2
+        if options.all or claim.name in named or not single or claim.name.endswith(".percent"):
             print(f"{'*' if claim.name in named else ' '} {claim.name} = {claim.value}  ({claim.meaning})")
     if not known:
         print(f"nothing is recorded in {options.recorded} yet: make generality ARGS=\"… --record\"")
-    if options.write:
-        text = rewritten(text, known)
-        options.readme.write_text(text, encoding="utf-8")
-    problems = checked(text, known)
+    problems = []
+    for page, text in texts.items():
+        if options.write:
+            texts[page] = rewritten(text, known)
+            page.write_text(texts[page], encoding="utf-8")
+        problems += [f"{page}: {problem}" for problem in checked(texts[page], known)]
     for problem in problems:
-        print(f"{options.readme}: {problem}", file=sys.stderr)
-    print(f"* {len(named)} of these are in {options.readme}; {len(problems)} problems")
+        print(problem, file=sys.stderr)
+    print(f"* {len(named)} of these are in {', '.join(map(str, texts))}; {len(problems)} problems")
     return 1 if problems else 0
 
 

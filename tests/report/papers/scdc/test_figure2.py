@@ -14,7 +14,7 @@ from semicrowd.pipeline import answers, experiment
 from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report import collect
-from semicrowd.report.papers.scdc import figure2
+from semicrowd.report.papers.scdc import pinwheel
 from semicrowd.report.runs import Collected
 
 from ...conftest import build
@@ -78,7 +78,7 @@ def test_the_answers_file_gives_the_run_its_annotators_true_quality(collected: C
 def test_panels_show_what_the_runs_found(collected: Collected) -> None:
     labels = load_dataset("pinwheel", Path("data")).labels
     assert labels is not None
-    true, best, worst, answered = figure2._panels(collected)
+    true, best, worst, answered = pinwheel._panels(collected)
     np.testing.assert_array_equal(true.groups, labels)
     (run,) = collected.finished("pinwheel_none")
     clusters = read_restart_clusters(Path(run.directory))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.files import write_csv
-from semicrowd.report.papers.scdc import figure3
+from semicrowd.report.papers.scdc import face
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, kmeans_on_face, on_face
@@ -33,7 +33,7 @@ def test_both_regimes_have_their_table_and_figure(tmp_path: Path) -> None:
         face_100_mcvc=on_face("mcvc", "face_100", {200: [0.5], 400: [0.55]}),
         face_kmeans=kmeans_on_face([0.11]),
     )
-    for answers, key in ((figure3.ALL, "figure-3a"), (figure3.SOME, "figure-3b")):
+    for answers, key in ((face.ALL, "figure-3a"), (face.SOME, "figure-3b")):
         result = build(key, runs, tmp_path)
         assert result.status == "partly done"
         (cell,) = (cell for cell in result.cells if cell.cell == "MCVC, 400 answers each")
@@ -49,7 +49,7 @@ def test_weights_are_those_of_the_most_answers_over_all_images_beside_the_truth(
     runs = [with_weights(few, [9.0, 9.0]), with_weights(many[0], [6.0, 2.5]), with_weights(many[1], [5.0, 2.9])]
     result = build("figure-3c", collected(face_all_bayes=runs), tmp_path)
     found = {cell.cell: cell.ours for cell in result.cells}
-    assert found.pop("SCDC") is None
+    assert [found.pop(name) for name in ("SCDC", "SCDC, protocol paper", "BayesSCDC, protocol paper")] == [None] * 3
     # log(.95 / .05) and log(.8 / .2), twice.
     assert list(found) == ["BayesSCDC, annotator 1, true 5.889", "BayesSCDC, annotator 2, true 2.773"]
     means = [summary.mean for summary in found.values() if summary]
@@ -63,5 +63,7 @@ def test_weights_are_those_of_the_most_answers_over_all_images_beside_the_truth(
 def test_without_runs_the_weights_say_why(tmp_path: Path) -> None:
     unavailable = [Run(0, "results/x", "unavailable", "get it", point={"pairs_per_annotator": 200})]
     result = build("figure-3c", collected(face_all_scdc=unavailable), tmp_path)
-    assert [cell.remark for cell in result.cells] == ["data not available here: get it", "not run in this profile"]
+    assert [cell.remark for cell in result.cells] == [
+        "data not available here: get it", *["not in this profile: make reproduce PROFILE=paper"] * 3
+    ]  # fmt: skip
     assert result.images == ()

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from semicrowd.fitting.snapshots import Snapshots, write_snapshots
-from semicrowd.report.papers.scdc import figure4a
+from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.papers.scdc import mnist
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, finished
 
-PAPER, OURS = figure4a.EXPERIMENTS["paper"], figure4a.EXPERIMENTS["semicrowd"]
+PAPER, OURS = mnist.SNAPSHOTS["paper"], mnist.SNAPSHOTS["semicrowd"]
 
 
 @pytest.fixture(autouse=True)
@@ -51,4 +52,6 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     paper, ours = (cell.remark for cell in result.cells)
     assert (paper, ours) == ("data not available here: get it", "its run has kept no snapshots")
     assert (result.status, result.images) == ("not yet done", ())
-    assert [cell.remark for cell in build("figure-4a", collected(), tmp_path).cells] == ["not run in this profile"] * 2
+    assert [cell.remark for cell in build("figure-4a", collected(), tmp_path).cells] == [
+        not_in_profile(PAPER), not_in_profile(OURS)
+    ]  # fmt: skip

@@ -10,14 +10,15 @@ import pytest
 from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.fitting.result import Assignment
 from semicrowd.pipeline.experiments import load_plan
-from semicrowd.report.papers.scdc import figure4b
+from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.papers.scdc import cifar
 from semicrowd.report.runs import Run
 
 from ...conftest import build, collected, paper_config
 from ...conftest import finished as finished_on_mnist
 
-NONE, TASKS = figure4b.ROWS.values()
-OTHER = figure4b.OTHERS["deep MCVC, with"]
+NONE, TASKS = cifar.ROWS.values()
+OTHER = cifar.OTHERS["deep MCVC, with"]
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,7 @@ def test_numbers_stand_beside_the_papers_and_each_row_has_its_images(tmp_path: P
     assert len(ours.seeds) == 2
     assert cells["deep MCVC, with", "nmi"].paper is None
     (missing,) = (cell for cell in result.cells if cell.cell == "co-training, with")
-    assert missing.remark == "not run in this profile"
+    assert missing.remark == not_in_profile("cifar_cotrain_tasks")
     assert [image.path.stem for image in result.images] == ["cifar10-without-answers", "cifar10-with-answers"]
     for image in result.images:
         assert mpimg.imread(tmp_path / image.path).std() > 0.05
@@ -65,4 +66,4 @@ def test_without_a_run_there_is_no_image(tmp_path: Path) -> None:
 
 def test_its_experiments_are_those_of_the_profile() -> None:
     plan = load_plan(Path(__file__).parents[4] / "params.yaml")
-    assert set(figure4b.EXPERIMENTS) <= set(plan.experiments)
+    assert set(cifar.EXPERIMENTS) <= set(plan.experiments)

@@ -6,7 +6,8 @@ import pytest
 
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Result
-from semicrowd.report.papers.scdc import table1
+from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.papers.scdc import mnist
 from semicrowd.report.runs import Run
 
 from ...conftest import build as build_exhibit
@@ -27,7 +28,7 @@ def cells(result: Result) -> dict[tuple[str, str], Cell]:
 
 
 def test_each_cell_of_the_paper_stands_beside_a_run_of_either_protocol(tmp_path: Path) -> None:
-    accuracy = {row.experiment: 0.5 + 0.01 * number for number, row in enumerate(table1.PAPER_ROWS)}
+    accuracy = {row.experiment: 0.5 + 0.01 * number for number, row in enumerate(mnist.PAPER_ROWS)}
     result = build(tmp_path, *(finished(name, test__acc=value) for name, value in accuracy.items()))
     found = cells(result)
     for model, label in (("scdc", "SCDC"), ("bayes", "BayesSCDC")):
@@ -47,23 +48,23 @@ def test_a_protocol_that_has_not_run_leaves_the_table_partly_done(tmp_path: Path
     result = build(tmp_path, finished("mnist_bayes_crowd"))
     assert result.status == "partly done"
     missing = cells(result)["BayesSCDC, with; protocol paper", "accuracy"]
-    assert (missing.ours, missing.remark) == (None, "not run in this profile")
+    assert (missing.ours, missing.remark) == (None, not_in_profile("mnist_paper_bayes_crowd"))
 
 
 def test_rows_without_a_number_of_the_paper_are_there_before_they_have_run(tmp_path: Path) -> None:
     before = cells(build(tmp_path))
-    for row in table1.OTHER_ROWS:
+    for row in mnist.OTHER_ROWS:
         cell = before[row.label, "accuracy"]
-        assert (cell.ours, cell.paper, cell.remark) == (None, None, "not run in this profile")
+        assert (cell.ours, cell.paper, cell.remark) == (None, None, not_in_profile(row.experiment))
         after = cells(build(tmp_path, finished(row.experiment, test__nmi=0.7)))[row.label, "nmi, arithmetic"]
         assert after.ours is not None
         assert (after.ours.mean, after.paper) == (0.7, None)
 
 
 def test_data_that_cannot_be_had_are_named_in_rows_of_our_own_too(tmp_path: Path) -> None:
-    runs = [Run(0, f"results/{row.experiment}/seed-0", "unavailable", "get it") for row in table1.OTHER_ROWS]
+    runs = [Run(0, f"results/{row.experiment}/seed-0", "unavailable", "get it") for row in mnist.OTHER_ROWS]
     found = cells(build(tmp_path, *runs))
-    assert {found[row.label, "accuracy"].remark for row in table1.OTHER_ROWS} == {"data not available here: get it"}
+    assert {found[row.label, "accuracy"].remark for row in mnist.OTHER_ROWS} == {"data not available here: get it"}
 
 
 def test_ranks_are_averaged_over_the_runs_that_have_one_and_the_others_are_named(tmp_path: Path) -> None:
@@ -78,8 +79,8 @@ def test_ranks_are_averaged_over_the_runs_that_have_one_and_the_others_are_named
     assert (nowhere.ours, nowhere.remark) == (None, "seed 0: not defined; seed 3: not defined")
 
 
-@pytest.mark.parametrize("row", table1.PAPER_ROWS + table1.OTHER_ROWS, ids=lambda row: row.experiment)
-def test_annotators_are_judged_where_there_are_answers(row: table1.Row, tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", mnist.PAPER_ROWS + mnist.OTHER_ROWS, ids=lambda row: row.experiment)
+def test_annotators_are_judged_where_there_are_answers(row: mnist.Row, tmp_path: Path) -> None:
     found = cells(build(tmp_path, finished(row.experiment)))
     quantities = {quantity for label, quantity in found if label == row.label}
     assert ("sensitivity error" in quantities) == ("none" not in row.experiment)

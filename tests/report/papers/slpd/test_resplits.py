@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from semicrowd.report.papers.slpd.resplits import corrected_p
+from semicrowd.report.papers.slpd.tables import corrected_p
 
 
 def test_by_hand() -> None:

@@ -12,7 +12,7 @@ from semicrowd.pipeline.slpd import curve
 from semicrowd.pipeline.slpd import tables as stage
 from semicrowd.pipeline.slpd.plan import size_of
 from semicrowd.report.papers.slpd import EXHIBITS, figure2, tables
-from semicrowd.report.papers.slpd.resplits import corrected_p
+from semicrowd.report.papers.slpd.tables import corrected_p
 
 from ...conftest import collected
 

@@ -11,7 +11,7 @@ from semicrowd.files import MODEL
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, protocol_of
+from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired, protocol_of
 from semicrowd.report.runs import Collected, Run
 
 SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
@@ -48,6 +48,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
                          ours=summarise([float(found)], seeds[:1]),
                          deviations=protocol_of(runs, exhibit, with_answers=False))
                 )  # fmt: skip
+        first, second = (pattern.format(kind) for pattern in EXPERIMENTS)
+        rows += paired(collected, f"{name}, deep DPM less DPM", first, second, _MEASURES)
         for run in collected.finished(f"deep_{kind}_deep_dpm")[:1]:
             images.append(draw_run(run, name, folder, Path(f"figures/deep-dpm-{kind}.png")))
     commands = collected.commands_of(*(pattern.format(kind) for kind in SETS for pattern in EXPERIMENTS))

@@ -1,14 +1,21 @@
-"""What the stage ``deep_spaces`` has written: scores of other methods in both spaces, and the first run's pictures."""
+"""Figs. 2 to 4: the autoencoder's space and the flow's, from what the stage ``deep_spaces`` has written."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER
+from semicrowd.figures.grid import draw_grid
+from semicrowd.figures.style import look, new_figure, save, tidy
+from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER, NOISE, SPACES
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.papers.deep_dpm.paper_values import QUANTITIES
+from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.experiments import cells_of_experiment
+from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, QUANTITIES, ROWS
 from semicrowd.report.runs import Collected
 
 #: Method of the stage → its name here.
@@ -57,3 +64,131 @@ def cells(scores: pd.DataFrame, data: str, space: str, method: str) -> list[Cell
 
 def _summary(rows: pd.DataFrame, quantity: str) -> Summary | None:
     return summarise(rows[quantity].astype(float).tolist(), rows["seed"].astype(int).tolist())
+
+
+IMAGE = Path("figures/deep-dpm-spaces.png")
+TEXT = (
+    "Means over the runs of Table 2. Above: DPM in the autoencoder's space and deep DPM, with as many sweeps. Below: "
+    "k-means in both spaces, told the K that deep DPM has found. The paper prints no numbers beside those of Table 2."
+)
+_SHOWN = {"ari": "ARI", "f1": "F", "nmi": "V"}
+#: Panel → data set → the autoencoder's and the flow's number of each measure.
+Bars = dict[str, dict[str, list[tuple[Summary, Summary]]]]
+
+
+def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
+    """Cells of k-means in both spaces, and the bars of both panels."""
+    rows: list[Cell] = []
+    bars: Bars = {"Dirichlet process mixture": {}, "k-means": {}}
+    for row in ROWS:
+        at = row.of(collected)
+        sampled = [
+            cells_of_experiment(at, f"{row.experiment}{ending}", exhibit, f"{row.name}, {method}", MEASURES,
+                                with_answers=False)
+            for ending, method in list(METHODS.items())[1:]
+        ]  # fmt: skip
+        scores = read_scores(row.experiment, row.which)
+        means = [cells(scores, row.name, space, "kmeans") for space in SPACES]
+        rows += [cell for group in (*sampled, *means) for cell in group]
+        both: tuple[Sequence[Sequence[Cell]], ...] = (sampled, means)
+        for panel, groups in zip(bars, both, strict=True):
+            pairs = [_pair(groups, quantity) for quantity in QUANTITIES]
+            bars[panel] |= {row.name: [pair for pair in pairs if pair]} if all(pairs) else {}
+    images: tuple[Image, ...] = ()
+    if any(bars.values()):
+        save(draw(bars), folder / IMAGE)
+        images = (Image(IMAGE, "ARI, F and V with the autoencoder's features and with the flow's, mean and sd."),)
+    experiments = [f"{row.experiment}{ending}" for row in ROWS for ending in ("_dpm", "")]
+    return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*experiments))
+
+
+def _pair(groups: Sequence[Sequence[Cell]], quantity: str) -> tuple[Summary, Summary] | None:
+    found = [cell.ours for cells in groups for cell in cells if cell.quantity == quantity and cell.ours is not None]
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def draw(bars: Bars) -> Figure:
+    """A row of panels for each method, a panel for each data set."""
+    columns = max(len(of) for of in bars.values())
+    figure = new_figure(3.2 * columns + 1.2, 6.0, "Autoencoder's features and the flow's")
+    grid = figure.subplots(2, columns, squeeze=False, sharey=True)
+    for axes_of, (method, of) in zip(grid, bars.items(), strict=True):
+        for axes, (name, pairs) in zip(axes_of, of.items(), strict=False):
+            _panel(axes, f"{method}: {name}", pairs)
+        for axes in axes_of[len(of) :]:
+            axes.set_axis_off()
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, title: str, pairs: Sequence[tuple[Summary, Summary]]) -> None:
+    for rank, space in enumerate(SPACES):
+        of = [pair[rank] for pair in pairs]
+        places = [position + (rank - 0.5) * 0.38 for position in range(len(of))]
+        axes.bar(places, [one.mean for one in of], 0.36, yerr=[one.sd or 0 for one in of], color=look(rank)[0],
+                 label=space, error_kw={"lw": 1})  # fmt: skip
+    axes.set_xticks(range(len(pairs)), list(_SHOWN.values()))
+    tidy(axes, title, "", "")
+
+
+TSNE_IMAGE = Path("figures/deep-dpm-tsne.png")
+_TSNE_TEXT = (
+    "5,000 images of the first run of Table 2, coloured by digit; each panel begins where the one before it has ended. "
+    "The paper prints no numbers; one of ours: the share of the variance that is within digits, in the space of "
+    "ten dimensions behind the panel."
+)
+
+
+def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - none are printed
+    """The panels, once the stage ``deep_spaces`` has run."""
+    arrays, seeds, commands = read_picture(collected, "embedding")
+    if arrays is None:
+        return Result(text=_TSNE_TEXT, commands=commands)
+    points, labels, numbers, within = (arrays[name] for name in ("points", "labels", "epochs", "within"))
+    epochs = [int(number) for number in numbers]
+    figure = new_figure(4.2 * len(points), 4.6, "MNIST: t-SNE while the flow learns")
+    for axes, plane, epoch in zip(figure.subplots(1, len(points), squeeze=False)[0], points, epochs, strict=True):
+        for digit in np.unique(labels):
+            colour, marker = look(int(digit))
+            mine = plane[labels == digit]
+            axes.scatter(mine[:, 0], mine[:, 1], s=5, color=colour, marker=marker, linewidths=0, alpha=0.7, label=digit)
+        axes.set_title(_name(epoch), fontsize=10)
+        axes.set_xticks([])
+        axes.set_yticks([])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, markerscale=3)
+    save(figure, folder / TSNE_IMAGE)
+    shown = ", ".join(map(str, epochs[1:]))
+    image = Image(TSNE_IMAGE, f"MNIST, 5,000 images: t-SNE of the autoencoder's features and after epochs {shown}.")
+    cells = tuple(
+        Cell(f"{_name(epoch)}: share of the variance within digits", "share", ours=summarise([float(share)], seeds))
+        for epoch, share in zip(epochs, within, strict=True)
+        if seeds
+    )
+    return Result(cells, _TSNE_TEXT, (image,), commands)
+
+
+def _name(epoch: int) -> str:
+    return f"after {epoch} epochs" if epoch else "autoencoder's features"
+
+
+DIGITS_IMAGE = Path("figures/deep-dpm-digits.png")
+_DIGITS_TEXT = (
+    "Of the first run of Table 2: for each digit that some Gaussian has most of, the largest such one, its centre "
+    f"and 24 points around it ({NOISE:g} of its standard deviations; the paper does not say how much noise), "
+    "through the inverse of the flow and the autoencoder's decoder. Labels name the rows, as in the paper."
+)
+
+
+def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - none are printed
+    """A row of images for each digit, once the stage ``deep_spaces`` has run."""
+    arrays, seeds, commands = read_picture(collected, "digits")
+    if arrays is None:
+        return Result(text=_DIGITS_TEXT, commands=commands)
+    images, classes = arrays["images"], arrays["classes"]
+    figure = new_figure(9.6, 0.4 * len(images) + 0.8, "MNIST: digits generated around cluster centres")
+    draw_grid(figure.subplots(), images, (28, 28), [str(name) for name in classes])
+    save(figure, folder / DIGITS_IMAGE)
+    image = Image(DIGITS_IMAGE, f"Digits generated from the largest Gaussians of {', '.join(map(str, classes))}.")
+    count = summarise([float(len(classes))] * len(seeds), seeds)
+    cell = Cell("digits that some Gaussian has most of", "clusters", ours=count)
+    return Result((cell,), _DIGITS_TEXT, (image,), commands)

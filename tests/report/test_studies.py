@@ -9,9 +9,9 @@ from semicrowd.pipeline.generality.plan import OURS, cells
 from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED
 from semicrowd.report.build import build
-from semicrowd.report.studies.generality import NOT_MEASURED, studies
+from semicrowd.report.studies import NOT_MEASURED, generality
 
-from ..conftest import collected
+from .conftest import collected
 
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
 
@@ -27,7 +27,7 @@ def write(folder: Path, name: str, scores: dict[tuple[str, str, str], list[float
 
 
 def test_without_results_every_cell_is_there_and_says_what_to_do(tmp_path: Path) -> None:
-    found = studies(tmp_path)
+    found = generality(tmp_path)
     rows: list[tuple[str, ...]] = []
     for study, embedded in zip(found, (False, True), strict=True):
         assert study.status == "not measured yet"
@@ -51,7 +51,7 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
         ("iris", "none", "scdc"): [0.66], ("iris", "none", "kmeans"): [0.7], ("iris", "none", "gmm"): [0.5],
     })  # fmt: skip
     (tmp_path / "generality" / "difference.png").write_bytes(b"")
-    study, embedded = studies(tmp_path)
+    study, embedded = generality(tmp_path)
     assert (study.status, embedded.status) == ("partly done", "not measured yet")
     assert embedded.images == ()
     assert study.table is not None
@@ -74,7 +74,7 @@ def test_numbers_stand_beside_the_best_baseline_and_a_missing_cell_stays(tmp_pat
 
 def test_locked_sets_have_a_section_once_they_have_been_looked_at(tmp_path: Path) -> None:
     write(tmp_path, "locked_results.csv", {("crabs", "none", "bayes"): [0.5], ("crabs", "none", "kmeans"): [0.4]})
-    developed, _, locked, embedded = studies(tmp_path)
+    developed, _, locked, embedded = generality(tmp_path)
     assert developed.status == "not measured yet"
     assert (locked.key, locked.status) == ("generality-locked", "partly done")
     assert locked.table is not None

@@ -1,4 +1,6 @@
-"""The generality suite: our defaults against baselines that are told the number of clusters."""
+"""Measurements of the project's own: the generality suite (our defaults against baselines that are told the number of
+clusters), and the embedded track (features by a network that others trained, never in a table with raw pixels).
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,8 +15,10 @@ from semicrowd.pipeline.generality.plan import OURS, cells
 from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
 from semicrowd.pipeline.generality.summary import bars, cell_table, signed, with_error
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
-from semicrowd.report.exhibits import Image
-from semicrowd.report.studies.study import Study, StudyTable
+from semicrowd.report.cells import format_value, summarise
+from semicrowd.report.exhibits import Image, Study, StudyTable
+from semicrowd.report.experiments import metric, remarks_on
+from semicrowd.report.runs import Collected
 
 #: Where the suite writes, in the folder of the report.
 FOLDER = Path("generality")
@@ -25,7 +29,7 @@ _HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "kinds",
            "its NMI", "difference", "close enough", "remark")  # fmt: skip
 
 
-def studies(folder: Path) -> tuple[Study, ...]:
+def generality(folder: Path) -> tuple[Study, ...]:
     """On the development sets; on the locked ones once they have been looked at; embeddings always by themselves."""
     found = [*_split(folder, "generality", "the development sets", DEVELOPMENT, "")]
     if (folder / FOLDER / "locked_results.csv").is_file():
@@ -100,3 +104,51 @@ def _difference(row: Mapping[str, Any]) -> str:
     if np.isnan(difference):
         return "–"
     return signed(difference) if np.isnan(error) else with_error(difference, error)
+
+
+#: Row → the experiment.
+EMBEDDED_ROWS = {
+    "co-training, with answers": "cifar_embedded_cotrain_tasks",
+    "co-training, without": "cifar_embedded_cotrain_none",
+    "answers and logistic regression, told ten": "cifar_embedded_crowd_logistic",
+    "constrained k-means, told ten": "cifar_embedded_constrained_kmeans",
+    "k-means, told ten, without": "cifar_embedded_kmeans",
+    "Gaussian mixture, told ten, without": "cifar_embedded_gmm",
+}
+#: Column → metric of a run, and the kind of number it is.
+_EMBEDDED_MEASURES = {
+    "NMI, all images": ("final/nmi", "nmi"),
+    "accuracy": ("final/acc", "accuracy"),
+    "NMI, test images": ("test/nmi", "nmi"),
+    "clusters": ("clusters/used", "clusters"),
+}
+_EMBEDDED_TEXT = (
+    "CIFAR-10's images as 1280 features by EfficientNet-Lite0, a network that was trained with a million labelled "
+    "photographs: it knows most of these kinds of things. The images, the answers and their errors are those of the "
+    "rows on raw pixels (SCDC paper, Fig. 4b), the numbers are not to be compared with those. Co-training is not told "
+    "how many kinds there are."
+)
+
+
+def embedded(collected: Collected) -> Study:
+    """What the runs of the profile say."""
+    rows = tuple(_embedded_row(collected, label, experiment) for label, experiment in EMBEDDED_ROWS.items())
+    missing = tuple(not collected.finished(experiment) for experiment in EMBEDDED_ROWS.values())
+    return Study(
+        "embedded", "The embedded track: CIFAR-10 by a network trained on photographs",
+        "not measured yet" if all(missing) else "partly done" if any(missing) else "done", _EMBEDDED_TEXT,
+        table=StudyTable(("method", *_EMBEDDED_MEASURES, "n", "remark"), rows, missing), command="make reproduce",
+    )  # fmt: skip
+
+
+def _embedded_row(collected: Collected, label: str, experiment: str) -> tuple[str, ...]:
+    runs = collected.finished(experiment)
+    return (label, *_numbers(collected, experiment), str(len(runs)), "; ".join(remarks_on(collected, experiment)))
+
+
+def _numbers(collected: Collected, experiment: str) -> Iterator[str]:
+    for name, kind in _EMBEDDED_MEASURES.values():
+        read, runs = metric(name), collected.finished(experiment)
+        found = [(value, run.seed) for run in runs if (value := read(run)) is not None]
+        ours = summarise([value for value, _ in found], [seed for _, seed in found])
+        yield "–" if ours is None else format_value(ours.mean, ours.sd, kind)

@@ -1,1 +1,0 @@
-"""What the report shows beside the papers: measurements of the project's own."""
