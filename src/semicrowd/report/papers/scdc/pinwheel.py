@@ -1,7 +1,6 @@
 """Fig. 2 of the SCDC paper: the pinwheel, its best and worst start without answers, and with answers."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +9,8 @@ from semicrowd.figures.panels import Panel, draw
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
-from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired, worst_start
+from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
 WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
@@ -20,24 +18,20 @@ WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
 CLASSIFIERS = "pinwheel_cotrain"
 
 
-class Row(NamedTuple):
-    """An experiment of ``make record`` alone: its name there, whether it has answers, what it is."""
-
-    experiment: str
-    with_answers: bool
-    label: str
-
-
+#: What ``make record`` alone runs: its name there and what it is.
+RECORDED = {
+    "whole": "protocol paper",
+    "released": "protocol paper, the released code's step",
+    "between": "between: a cold start with Adam, steps of .1 and more epochs",
+}
+#: The same without and with answers, beside the paper's good start without, and its start with.
+_GOOD, _BAD, _ASKED = (
+    "b: good initialisation, no answers", "c: bad initialisation, no answers", "d: with answers"
+)  # fmt: skip
 RECORDED_ROWS = tuple(
-    Row(
-        f"pinwheel_{name}_{answers}", answers == "two_coin", f"{'with' if answers == 'two_coin' else 'without'}; {what}"
-    )
-    for name, what in (
-        ("whole", "protocol paper"),
-        ("released", "protocol paper, the released code's step"),
-        ("between", "between: a cold start with Adam, steps of .1 and more epochs"),
-    )
-    for answers, without in (("none", "without"), ("two_coin", "with"))
+    Row(f"pinwheel_{name}_{answers}", f"{label}; {what}", paper, answers == "two_coin")
+    for name, what in RECORDED.items()
+    for answers, label, paper in (("none", "without", _GOOD), ("two_coin", "with", _ASKED))
 )
 #: What is compared on the same seeds, and what is less what.
 DIFFERENCES = (
@@ -51,33 +45,20 @@ DIFFERENCES = (
 )
 IMAGE = Path("figures/pinwheel.png")
 MEASURES: dict[str, Measure] = {
-    "accuracy": metric("train/acc"),
-    "nmi": metric("train/nmi"),
-    "clusters": metric("clusters/used"),
-}
+    "accuracy": metric("train/acc"), "nmi": metric("train/nmi"), "clusters": metric("clusters/used"),
+}  # fmt: skip
 
 
 def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The numbers over all seeds, and the panels from the first seed of each experiment."""
-    good, bad, answers = dict.fromkeys(value.cell for value in exhibit.values)
-    plan = [
-        (WITHOUT, good, MEASURES | {"accuracy, oracle": metric("restart/oracle_acc")}),
-        (WITHOUT, bad, {"accuracy": worst_start("oracle_acc"), "nmi": worst_start("oracle_nmi")}),
-        (WITH, answers, MEASURES),
-        (CLASSIFIERS, "", MEASURES),
+    best = MEASURES | {"accuracy, oracle": metric("restart/oracle_acc")}
+    worst = {"accuracy": worst_start("oracle_acc"), "nmi": worst_start("oracle_nmi")}
+    rows = (Row(WITH, "", _ASKED), Row(CLASSIFIERS, "with answers, co-training (no generative model)"), *RECORDED_ROWS)
+    cells = [
+        *cells_of_experiment(collected, WITHOUT, exhibit, _GOOD, best, with_answers=False),
+        *cells_of_experiment(collected, WITHOUT, exhibit, _BAD, worst, with_answers=False),
+        *cells_of_rows(collected, exhibit, rows, MEASURES, less=DIFFERENCES, compared=("accuracy", "nmi")),
     ]
-    cells: list[Cell] = []
-    for experiment, name, measures in plan:
-        label = "" if name else "with answers, co-training (no generative model)"
-        asked = experiment != WITHOUT
-        cells += cells_of_experiment(collected, experiment, exhibit, name, measures, with_answers=asked, label=label)
-    for row in RECORDED_ROWS:
-        name = answers if row.with_answers else good
-        cells += cells_of_experiment(
-            collected, row.experiment, exhibit, name, MEASURES, with_answers=row.with_answers, label=row.label
-        )
-    for label, first, second in DIFFERENCES:
-        cells += paired(collected, label, first, second, {"accuracy": MEASURES["accuracy"], "nmi": MEASURES["nmi"]})
     panels = _panels(collected)
     if panels:
         draw("pinwheel: clusters found (colours after the true classes)", panels, folder / IMAGE)
