@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from semicrowd.data import load_dataset
+from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import PAIRED, Cell, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
@@ -54,6 +56,14 @@ def paired(
             kept = ["with recorded runs"] if any(kept for pair in both for _, kept in pair) else []
             cells.append(Cell(label, f"{quantity}{PAIRED}", ours=ours, remark="; ".join([error, *kept])))
     return tuple(cells)
+
+
+def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and true classes of the items that a run has seen; ``kind`` is what its configuration calls data."""
+    options = {key: value for key, value in run.config["data"].items() if key != "name"}
+    data = load_dataset(kind, DATA, run.seed, **options)
+    assert data.labels is not None
+    return data.features, data.labels
 
 
 def missing_remark(unfinished: Sequence[Run]) -> str:

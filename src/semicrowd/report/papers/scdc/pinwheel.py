@@ -4,20 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data import Dataset, load_dataset
 from semicrowd.figures.panels import Panel, draw
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, metric, worst_start
+from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, data_of, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
 WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
 #: The same answers without a generative model.
 CLASSIFIERS = "pinwheel_cotrain"
-
-
 #: What ``make record`` alone runs: its name there and what it is.
 RECORDED = {
     "whole": "protocol paper",
@@ -85,9 +81,8 @@ def _panels(collected: Collected) -> list[Panel]:
     without, with_answers = collected.finished(WITHOUT)[:1], collected.finished(WITH)[:1]
     if not without and not with_answers:
         return []
-    data = _pinwheel((without + with_answers)[0])
-    assert data.labels is not None
-    panels = [Panel("a: true classes", data.features, data.labels)]
+    data = data_of((without + with_answers)[0], "pinwheel")
+    panels = [Panel("a: true classes", *data)]
     for run in without:
         elbo, starts = np.array(run.restarts["elbo"]), len(run.restarts["elbo"])
         order = [start for start in np.argsort(elbo) if np.isfinite(elbo[start])]  # one that diverged has none
@@ -102,17 +97,8 @@ def _panels(collected: Collected) -> list[Panel]:
     return panels
 
 
-def _pinwheel(run: Run) -> Dataset:
-    options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    return load_dataset("pinwheel", DATA, run.seed, **options)
-
-
-def _scored(title: str, run: Run, data: Dataset, clusters: np.ndarray) -> Panel:
-    assert data.labels is not None
-    scores = clustering_scores(data.labels, clusters)
-    used = len(np.unique(clusters))
-    return Panel(
-        f"{title} (seed {run.seed}): {used} clusters, accuracy {scores['acc']:.3f}, NMI {scores['nmi']:.3f}",
-        data.features,
-        clusters,
-    )
+def _scored(title: str, run: Run, data: tuple[np.ndarray, np.ndarray], clusters: np.ndarray) -> Panel:
+    features, labels = data
+    scores, used = clustering_scores(labels, clusters), len(np.unique(clusters))
+    scored = f"{used} clusters, accuracy {scores['acc']:.3f}, NMI {scores['nmi']:.3f}"
+    return Panel(f"{title} (seed {run.seed}): {scored}", features, clusters)
