@@ -1,10 +1,13 @@
 """Numbers of an experiment's runs as cells of a table, with what is to be said beside them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from semicrowd.data import load_dataset
+from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import PAIRED, Cell, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
@@ -55,6 +58,14 @@ def paired(
     return tuple(cells)
 
 
+def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and true classes of the items that a run has seen; ``kind`` is what its configuration calls data."""
+    options = {key: value for key, value in run.config["data"].items() if key != "name"}
+    data = load_dataset(kind, DATA, run.seed, **options)
+    assert data.labels is not None
+    return data.features, data.labels
+
+
 def missing_remark(unfinished: Sequence[Run]) -> str:
     """Why there is no number: the first reason that a run gives, and its seed."""
     for run in unfinished:
@@ -97,15 +108,50 @@ def protocol_of(runs: Sequence[Run], exhibit: Exhibit, *, with_answers: bool) ->
     return (*found, *replaced[:1])
 
 
+class Row(NamedTuple):
+    """A row of a table.
+
+    Attributes
+    ----------
+    experiment, label : its name in params.yaml or recorded/experiments.yaml, and in the table
+    paper : the paper's row beside it, none where that is empty
+    with_answers : whether the run has answers
+    epochs : whether the method is trained in epochs, which can be timed
+    """
+
+    experiment: str
+    label: str
+    paper: str = ""
+    with_answers: bool = True
+    epochs: bool = True
+
+
+def cells_of_rows(
+    collected: Collected, exhibit: Exhibit, rows: Iterable[Row], measures: dict[str, Measure],
+    asked: dict[str, Measure] | None = None, less: Iterable[tuple[str, str, str]] = (), compared: Sequence[str] = (),
+) -> list[Cell]:
+    """Cells of several experiments, and below them differences of two on the seeds that both have.
+
+    Parameters
+    ----------
+    measures, asked : of all rows, and of those with answers besides
+    less : name, experiment and the one that is taken from it
+    compared : quantities of the differences; all where there are none
+    """
+    cells: list[Cell] = []
+    for row in rows:
+        of_row = measures | (asked or {} if row.with_answers else {})
+        of_row = {name: one for name, one in of_row.items() if row.epochs or one is not seconds_per_epoch}
+        cells += cells_of_experiment(
+            collected, row.experiment, exhibit, row.paper, of_row, with_answers=row.with_answers, label=row.label
+        )
+    both = {name: measures[name] for name in compared or measures}
+    return cells + [cell for names in less for cell in paired(collected, *names, both)]
+
+
 def cells_of_experiment(
-    collected: Collected,
-    experiment: str,
-    exhibit: Exhibit,
-    cell: str,
-    measures: dict[str, Measure],
-    *,
-    with_answers: bool,
-    label: str = "",
+    collected: Collected, experiment: str, exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
+    with_answers: bool, label: str = "",
 ) -> tuple[Cell, ...]:
     """One cell for each quantity: the mean over the experiment's finished runs beside the paper's number.
 
@@ -137,14 +183,8 @@ def cells_of_experiment(
 
 
 def _cells(
-    runs: Sequence[Run],
-    remarks: Sequence[str],
-    exhibit: Exhibit,
-    cell: str,
-    measures: dict[str, Measure],
-    *,
-    with_answers: bool,
-    label: str,
+    runs: Sequence[Run], remarks: Sequence[str], exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
+    with_answers: bool, label: str,
 ) -> tuple[Cell, ...]:
     """One for each quantity, of finished runs."""
     protocol = protocol_of(runs, exhibit, with_answers=with_answers)
@@ -155,14 +195,7 @@ def _cells(
         numbers = [(value, run.seed) for run in runs if (value := measure(run)) is not None]
         known = {seed for _, seed in numbers}
         undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
-        cells.append(
-            Cell(
-                cell=label,
-                quantity=quantity,
-                paper=printed.get(quantity),
-                ours=summarise([value for value, _ in numbers], [seed for _, seed in numbers]),
-                remark="; ".join([*remarks, *undefined]),
-                deviations=protocol,
-            )
-        )
+        ours = summarise([value for value, _ in numbers], [seed for _, seed in numbers])
+        remark = "; ".join([*remarks, *undefined])
+        cells.append(Cell(label, quantity, printed.get(quantity), ours, remark, protocol))
     return tuple(cells)

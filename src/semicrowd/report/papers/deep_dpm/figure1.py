@@ -4,14 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data import load_dataset
 from semicrowd.estimators.persistence import load
 from semicrowd.figures.panels import Panel, draw
 from semicrowd.files import MODEL
-from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired, protocol_of
+from semicrowd.report.experiments import Measure, cells_of_experiment, data_of, metric, paired, protocol_of
 from semicrowd.report.runs import Collected, Run
 
 SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
@@ -58,13 +56,10 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
     """The flow's space over the epochs that were kept, and the clusters at the end."""
-    options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    data = load_dataset("shapes", DATA, run.seed, **options)
-    assert data.labels is not None
+    x, labels = data_of(run, "shapes")
     model = load(Path(run.directory) / MODEL)
-    x = data.features
-    panels = [Panel(f"{name}: the points", model.scaler_.transform(x), data.labels)]
-    panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), data.labels) for epoch in model.epochs_]
+    panels = [Panel(f"{name}: the points", model.scaler_.transform(x), labels)]
+    panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), labels) for epoch in model.epochs_]
     circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
     panels.append(Panel(f"{model.n_clusters_} clusters found", model.transform(x), model.predict(x), circles))
     draw(f"{name}: the flow's space", panels, folder / path)

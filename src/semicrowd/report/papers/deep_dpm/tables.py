@@ -9,7 +9,7 @@ from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired
+from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, metric, paired
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, ROWS
 from semicrowd.report.papers.deep_dpm.spaces import NAMES, cells, read_scores
 from semicrowd.report.runs import Collected
@@ -52,13 +52,9 @@ def table_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
         rows += [cell for method in NAMES for space in SPACES for cell in cells(scores, row.name, space, method)]
         if len(scores):
             commands.append(f"python -m semicrowd.pipeline.deep_spaces {row.experiment}")
-    for experiment, label in RECORDED_ROWS.items():
-        rows += cells_of_experiment(
-            collected, experiment, exhibit, "MNIST, DDPM", MEASURES, with_answers=False, label=label
-        )
-    literal = [paired(collected, f"{label} less ours", name, "deep_mnist", MEASURES)
-               for name, label in RECORDED_ROWS.items()]  # fmt: skip
-    rows += [cell for cells_of in literal for cell in cells_of]
+    recorded = [Row(name, label, "MNIST, DDPM", with_answers=False) for name, label in RECORDED_ROWS.items()]
+    less = [(f"{row.label} less ours", row.experiment, "deep_mnist") for row in recorded]
+    rows += cells_of_rows(collected, exhibit, recorded, MEASURES, less=less)
     return Result(cells=tuple(rows), text=TEXT, commands=tuple(dict.fromkeys(commands)))
 
 
@@ -78,9 +74,7 @@ def table_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
         at = collected if trained == TRAINED[-1] else collected.at({"data.trained": trained})
         for ending, method in list(METHODS.items())[1:]:
             experiment = f"deep_{'mnist' if trained == TRAINED[-1] else 'trained'}{ending}"
-            rows += cells_of_experiment(
-                at, experiment, exhibit, f"{paper}, {method}", MEASURES, with_answers=False
-            )
+            rows += cells_of_experiment(at, experiment, exhibit, f"{paper}, {method}", MEASURES, with_answers=False)
             commands += collected.commands_of(experiment)
         name = "deep_mnist" if trained == TRAINED[-1] else "deep_trained"
         rows += paired(at, f"{paper}, DDPM less DPM", name, f"{name}_dpm", MEASURES)
@@ -105,6 +99,11 @@ CROWD_ROWS = {
     "BayesSCDC": ("mnist_bayes_crowd", True),
     "BayesSCDC, no answers": ("mnist_bayes_none", False),
 }
+_CROWD_LESS = (
+    ("deep DPM, with less without answers", "deep_crowd", "deep_mnist"),
+    ("DPM, with less without answers", "deep_crowd_dpm", "deep_mnist_dpm"),
+    ("BayesSCDC less deep DPM, with", "mnist_bayes_crowd", "deep_crowd"),
+)
 _CROWD_MEASURES: dict[str, Measure] = {
     "accuracy": metric("test/acc"), "nmi": metric("test/nmi"), "clusters": metric("clusters/occupied"),
 }  # fmt: skip
@@ -122,16 +121,7 @@ _CROWD_TEXT = (
 
 def crowd(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - no figure
     """A row for each method with answers and without."""
-    cells = [
-        cell
-        for label, (experiment, answers) in CROWD_ROWS.items()
-        for cell in cells_of_experiment(
-            collected, experiment, exhibit, "", _CROWD_MEASURES | (_OF_ANNOTATORS if answers else {}),
-            with_answers=answers, label=label,
-        )
-    ]  # fmt: skip
-    for method, names in (("deep DPM", ("deep_crowd", "deep_mnist")), ("DPM", ("deep_crowd_dpm", "deep_mnist_dpm"))):
-        cells += paired(collected, f"{method}, with less without answers", *names, _CROWD_MEASURES)
-    cells += paired(collected, "BayesSCDC less deep DPM, with", "mnist_bayes_crowd", "deep_crowd", _CROWD_MEASURES)
+    rows = [Row(experiment, label, with_answers=answers) for label, (experiment, answers) in CROWD_ROWS.items()]
+    cells = cells_of_rows(collected, exhibit, rows, _CROWD_MEASURES, _OF_ANNOTATORS, _CROWD_LESS)
     experiments = (experiment for experiment, _ in CROWD_ROWS.values())
     return Result(tuple(cells), _CROWD_TEXT, commands=collected.commands_of(*experiments))

@@ -6,16 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from semicrowd.data import load_dataset
 from semicrowd.figures.panels import Panel
 from semicrowd.figures.panels import draw as draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.metrics.clustering import pairwise_f1
-from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.run_files import read_clusters, read_partitions, read_table
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import protocol_of, remarks_on
+from semicrowd.report.experiments import data_of, protocol_of, remarks_on
 from semicrowd.report.papers.discriminative_bnp import tables
 from semicrowd.report.papers.discriminative_bnp.paper import NMI
 from semicrowd.report.papers.discriminative_bnp.tables import cells
@@ -45,12 +43,10 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
                 Cell(share, "clusters", ours=summarise([float((found == 2).sum())], [run.seed]),
                      deviations=protocol_of([run], exhibit, with_answers=False))
             )  # fmt: skip
-            options = {key: value for key, value in run.config["data"].items() if key != "name"}
-            data = load_dataset("benchmark", DATA, run.seed, **options)
-            assert data.labels is not None
-            panels = panels or [Panel("the two chains", data.features, data.labels)]
+            points, labels = data_of(run, "benchmark")
+            panels = panels or [Panel("the two chains", points, labels)]
             clusters = read_clusters(Path(run.directory))
-            panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", data.features, clusters))
+            panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", points, clusters))
             scatter = f"{run.config['model']['scatter']:g}"
     if panels:
         draw_panels("Two chains of Gaussians: clusters found", panels, folder / CHAINS_IMAGE)
@@ -161,9 +157,7 @@ def curve_of(run: Run) -> pd.DataFrame:
     """Mean over chains of ``seconds`` and ``f1``, by sweep, of the partitions that a run has kept."""
     directory = Path(run.directory)
     samples, chains = read_partitions(directory), read_table(directory / "chains.csv")
-    options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    labels = load_dataset("sequence", DATA, run.seed, **options).labels
-    assert labels is not None
+    _, labels = data_of(run, "sequence")
     scores = [pairwise_f1(labels, partition) for partition in samples.partitions]
     frame = pd.DataFrame({"chain": samples.chain, "sweep": samples.sweep, "f1": scores})
     return frame.merge(chains, on=["chain", "sweep"]).groupby("sweep")[["seconds", "f1"]].mean()

@@ -11,7 +11,7 @@ from semicrowd.figures.style import save
 from semicrowd.pipeline.run_files import read_num_items
 from semicrowd.report.cells import Cell, PaperValue, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, paired, remarks_on
+from semicrowd.report.experiments import Row, cells_of_experiment, cells_of_rows, metric, remarks_on
 from semicrowd.report.papers.scdc.face import SOME, cells, image
 from semicrowd.report.papers.scdc.paper import FIGURE_4B
 from semicrowd.report.runs import Collected, Run
@@ -35,24 +35,16 @@ DIFFERENCES = (
 )
 EXPERIMENTS = (*ROWS.values(), *OTHERS.values())
 MEASURES = {
-    "accuracy": metric("test/acc"),
-    "nmi": metric("test/nmi"),
-    "nmi, all training images": metric("final/nmi"),
+    "accuracy": metric("test/acc"), "nmi": metric("test/nmi"), "nmi, all training images": metric("final/nmi"),
     "clusters": metric("clusters/used"),
-}
+}  # fmt: skip
 
 
 def figure_4b(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The four numbers, those of other methods beside them, and ten test images of each cluster."""
-    cells: list[Cell] = []
-    for label, experiment in {**ROWS, **OTHERS}.items():
-        with_answers = not label.endswith("without")
-        paper = label if label in ROWS else ""
-        cells += cells_of_experiment(
-            collected, experiment, exhibit, paper, MEASURES, with_answers=with_answers, label=label
-        )
-    for label, first, second in DIFFERENCES:
-        cells += paired(collected, label, first, second, {name: MEASURES[name] for name in ("accuracy", "nmi")})
+    rows = (Row(experiment, label, label if label in ROWS else "", not label.endswith("without"))
+            for label, experiment in {**ROWS, **OTHERS}.items())  # fmt: skip
+    cells = cells_of_rows(collected, exhibit, rows, MEASURES, less=DIFFERENCES, compared=("accuracy", "nmi"))
     return Result(
         cells=tuple(cells),
         text=(

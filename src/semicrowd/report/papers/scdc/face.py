@@ -14,7 +14,15 @@ from semicrowd.figures.style import COLOURS, MUTED, look, new_figure, save, tidy
 from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, paired, protocol_of, remarks_on
+from semicrowd.report.experiments import (
+    Row,
+    cells_of_experiment,
+    cells_of_rows,
+    metric,
+    paired,
+    protocol_of,
+    remarks_on,
+)
 from semicrowd.report.runs import Collected, Run
 
 #: What a sweep on Face varies: answers of each annotator.
@@ -69,20 +77,13 @@ def cells(
     differences: Sequence[tuple[str, str]] = (),
 ) -> list[Cell]:
     """A row for each model and number of answers, for what has no answers, and for differences of two models."""
-    found = [
-        cell
-        for name, label in ALONE.items()
-        for cell in cells_of_experiment(
-            collected, name, exhibit, "", MEASURES, with_answers=False, label=f"{label}, no answers"
-        )
-    ]
+    alike = [Row(name, f"{label}, no answers", with_answers=False) for name, label in ALONE.items()]
+    found = cells_of_rows(collected, exhibit, alike, MEASURES)
     rows = _rows(collected, exhibit, answers, models)
     alone = found[0].ours
     found += [_explained(cell, model, alone) for model in models for at in rows[model].values() for cell in at]
-    for model in PAPER_PROTOCOL:
-        if model in models and not rows[model]:
-            found += cells_of_experiment(collected, f"{answers}_{model}", exhibit, "", MEASURES, with_answers=True,
-                                         label=MODELS[model])  # fmt: skip
+    absent = [Row(f"{answers}_{one}", MODELS[one]) for one in PAPER_PROTOCOL if one in models and not rows[one]]
+    found += cells_of_rows(collected, exhibit, absent, MEASURES)
     for first, second in differences:
         for number in numbers(collected, answers):
             found += paired(
@@ -103,10 +104,8 @@ def _rows(
             name = f"{answers}_{model}"
             if model in PAPER_PROTOCOL and not (name in collected.runs or name in collected.recorded):
                 continue
-            rows[model][number] = cells_of_experiment(
-                at, name, exhibit, "", MEASURES, with_answers=True,
-                label=f"{MODELS[model]}, {number} answers each",
-            )  # fmt: skip
+            row = Row(name, f"{MODELS[model]}, {number} answers each")
+            rows[model][number] = tuple(cells_of_rows(at, exhibit, [row], MEASURES))
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -11,34 +10,8 @@ from semicrowd.figures.training_samples import in_use, training_samples
 from semicrowd.fitting.snapshots import read_snapshots
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import (
-    Measure,
-    cells_of_experiment,
-    metric,
-    paired,
-    protocol_of,
-    remarks_on,
-    seconds_per_epoch,
-)
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric, protocol_of, remarks_on, seconds_per_epoch
 from semicrowd.report.runs import Collected, Run
-
-
-class Row(NamedTuple):
-    """A row of the table.
-
-    Attributes
-    ----------
-    experiment, label : its name in params.yaml and in the table
-    paper : the paper's row beside it, none where that is empty
-    with_answers : whether the run has answers
-    epochs : whether the method is trained in epochs, which can be timed
-    """
-
-    experiment: str
-    label: str
-    paper: str
-    with_answers: bool
-    epochs: bool = True
 
 
 def _row_of_paper(model: str, answers: str, protocol: str) -> Row:
@@ -51,12 +24,12 @@ def _row_of_paper(model: str, answers: str, protocol: str) -> Row:
 PAPER_ROWS = tuple(_row_of_paper(*r) for r in product(("scdc", "bayes"), ("none", "crowd"), ("paper", "semicrowd")))
 #: Ours alone.
 OTHER_ROWS = (
-    Row("mnist_cotrain_crowd", "co-training, with (no generative model)", "", True, epochs=False),
-    Row("mnist_scdc_mlp_crowd", "SCDC, with, the paper's layers in place of convolutions", "", True),
-    Row("mnist_bayes_none_plain", "BayesSCDC, without, no views", "", False),
-    Row("mnist_conv_crowd", "BayesSCDC, with, convolutional networks", "", True),
-    Row("mnist_flipped", "BayesSCDC, with, half of the annotators turned round", "", True),
-    Row("mnist_simulated_tasks", "BayesSCDC, simulated tasks, sensitivity .7, specificity .85", "", True),
+    Row("mnist_cotrain_crowd", "co-training, with (no generative model)", epochs=False),
+    Row("mnist_scdc_mlp_crowd", "SCDC, with, the paper's layers in place of convolutions"),
+    Row("mnist_bayes_none_plain", "BayesSCDC, without, no views", with_answers=False),
+    Row("mnist_conv_crowd", "BayesSCDC, with, convolutional networks"),
+    Row("mnist_flipped", "BayesSCDC, with, half of the annotators turned round"),
+    Row("mnist_simulated_tasks", "BayesSCDC, simulated tasks, sensitivity .7, specificity .85"),
 )
 #: What ``make record`` alone runs: the paper's protocol in whole, the same with the released code's step; and what the
 #: same pixels and answers give without the paper's models.
@@ -69,11 +42,11 @@ RECORDED_ROWS = (
         "BayesSCDC, without", False),
     Row("mnist_released_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs, the released code's step",
         "BayesSCDC, with", True),
-    Row("mnist_kmeans", "k-means, without, told ten", "", False, epochs=False),
-    Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", "", True, epochs=False),
-    Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", "", True, epochs=False),
-    Row("mnist_mcvc", "MCVC, with, told ten", "", True, epochs=False),
-    Row("mnist_deep_mcvc", "deep MCVC, with, told ten", "", True, epochs=False),
+    Row("mnist_kmeans", "k-means, without, told ten", with_answers=False, epochs=False),
+    Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", epochs=False),
+    Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", epochs=False),
+    Row("mnist_mcvc", "MCVC, with, told ten", epochs=False),
+    Row("mnist_deep_mcvc", "deep MCVC, with, told ten", epochs=False),
 )  # fmt: skip
 #: What is compared on the same seeds, and what is less what.
 DIFFERENCES = (
@@ -97,14 +70,10 @@ DIFFERENCES = (
 #: Those of a profile, in their order.
 EXPERIMENTS = tuple(row.experiment for row in (*PAPER_ROWS, *OTHER_ROWS))
 #: The first three have a number in the paper; its "NMI" is AMI with the 'max' average.
-MEASURES = {
-    "accuracy": metric("test/acc"),
-    "nmi": metric("test/ami_max"),
-    "seconds_per_epoch": seconds_per_epoch,
-    "nmi, arithmetic": metric("test/nmi"),
-    "ami, arithmetic": metric("test/ami"),
-    "clusters": metric("clusters/used"),
-}
+MEASURES: dict[str, Measure] = {
+    "accuracy": metric("test/acc"), "nmi": metric("test/ami_max"), "seconds_per_epoch": seconds_per_epoch,
+    "nmi, arithmetic": metric("test/nmi"), "ami, arithmetic": metric("test/ami"), "clusters": metric("clusters/used"),
+}  # fmt: skip
 ANNOTATOR_MEASURES = {
     f"{quality} {name}": metric(f"workers/{quality.replace(' ', '_')}_{key}")
     for name, key in (("error", "mae"), ("rank", "rank"))
@@ -114,22 +83,9 @@ ANNOTATOR_MEASURES = {
 
 def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The table's cells, and the curve of the accuracy against the number of tasks."""
-    cells: list[Cell] = []
-    for row in (*PAPER_ROWS, *OTHER_ROWS, *RECORDED_ROWS):
-        measures = MEASURES | (ANNOTATOR_MEASURES if row.with_answers else {})
-        cells += cells_of_experiment(
-            collected,
-            row.experiment,
-            exhibit,
-            row.paper,
-            {name: one for name, one in measures.items() if row.epochs or one is not seconds_per_epoch},
-            with_answers=row.with_answers,
-            label=row.label,
-        )
-    for label, first, second in DIFFERENCES:
-        cells += paired(
-            collected, label, first, second, {name: MEASURES[name] for name in ("accuracy", "nmi", "nmi, arithmetic")}
-        )
+    rows = (*PAPER_ROWS, *OTHER_ROWS, *RECORDED_ROWS)
+    compared = ("accuracy", "nmi", "nmi, arithmetic")
+    cells = cells_of_rows(collected, exhibit, rows, MEASURES, ANNOTATOR_MEASURES, DIFFERENCES, compared)
     return Result(
         cells=(*cells, *task_cells(collected, exhibit)),
         text=(
@@ -163,18 +119,10 @@ def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 #: Number of the crowd's 91 tasks → the experiment with them.
 TASKS = {
-    0: "mnist_bayes_none",
-    5: "mnist_tasks_5",
-    10: "mnist_tasks_10",
-    20: "mnist_tasks_20",
-    45: "mnist_tasks_45",
+    0: "mnist_bayes_none", 5: "mnist_tasks_5", 10: "mnist_tasks_10", 20: "mnist_tasks_20", 45: "mnist_tasks_45",
     91: "mnist_bayes_crowd",
-}
-TASK_MEASURES: dict[str, Measure] = {
-    "accuracy": metric("test/acc"),
-    "nmi, arithmetic": metric("test/nmi"),
-    "clusters": metric("clusters/used"),
-}
+}  # fmt: skip
+TASK_MEASURES = {name: MEASURES[name] for name in ("accuracy", "nmi, arithmetic", "clusters")}
 TASKS_IMAGE = Path("figures/mnist-tasks.png")
 TASKS_TEXT = (
     "The last rows and the figure take 5, 10, 20 and 45 of the crowd's 91 tasks, drawn by the seed; 0 tasks is "
@@ -185,25 +133,16 @@ TASKS_TEXT = (
 _PAPER = {0: "BayesSCDC, without", 91: "BayesSCDC, with"}
 
 
-def task_cells(collected: Collected, exhibit: Exhibit) -> tuple[Cell, ...]:
+def task_cells(collected: Collected, exhibit: Exhibit) -> list[Cell]:
     """A row for each number of tasks."""
-    return tuple(
-        cell
-        for tasks, experiment in TASKS.items()
-        for cell in cells_of_experiment(
-            collected, experiment, exhibit, "", TASK_MEASURES, with_answers=tasks > 0,
-            label=f"BayesSCDC, {tasks} tasks",
-        )
-    )  # fmt: skip
+    rows = [Row(name, f"BayesSCDC, {tasks} tasks", with_answers=tasks > 0) for tasks, name in TASKS.items()]
+    return cells_of_rows(collected, exhibit, rows, TASK_MEASURES)
 
 
 def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[Image, ...]:
     """The curve, drawn into ``folder``; none before two of its points are there."""
-    found = {
-        tasks: summary
-        for tasks, experiment in TASKS.items()
-        if (summary := _accuracy(collected.finished(experiment))) is not None
-    }
+    of_tasks = {tasks: _accuracy(collected.finished(experiment)) for tasks, experiment in TASKS.items()}
+    found = {tasks: summary for tasks, summary in of_tasks.items() if summary is not None}
     if len(found) < 2:
         return ()
     paper = {tasks: exhibit.value(row, "accuracy") for tasks, row in _PAPER.items()}
@@ -258,14 +197,9 @@ IMAGE_SHAPE = (28, 28)
 
 def figure_4a(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """A figure of each protocol's first finished run, and its numbers of clusters in use."""
-    cells: list[Cell] = []
-    images: list[Image] = []
-    for protocol, experiment in SNAPSHOTS.items():
-        more_cells, more_images = _of_experiment(exhibit, collected, protocol, experiment, folder)
-        cells += more_cells
-        images += more_images
+    found = [_of_experiment(exhibit, collected, *names, folder) for names in SNAPSHOTS.items()]
     return Result(
-        cells=tuple(cells),
+        cells=tuple(cell for cells, _ in found for cell in cells),
         text=(
             "One sample of every cluster after some epochs: a column is a cluster, a row an epoch, and an image is as "
             "bright as its cluster's proportion is large beside the largest of that epoch. Protocol paper starts at "
@@ -274,7 +208,7 @@ def figure_4a(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "with a proportion of 0.5 % or more. The paper prints no numbers for this figure. The settings of protocol "
             "semicrowd are those of Table 1, which see."
         ),
-        images=tuple(images),
+        images=tuple(image for _, images in found for image in images),
         commands=collected.commands_of(*SNAPSHOTS.values()),
     )
 
@@ -291,15 +225,11 @@ def _of_experiment(
     run = runs[0]
     epochs = [int(epoch) for epoch in snapshots.epochs]
     cells = [
-        Cell(
-            cell=f"protocol {protocol}, {f'after epoch {epoch}' if epoch else 'at the start'}",
-            quantity="clusters",
-            ours=summarise([in_use(weights)], [run.seed]),
-            remark="simulated answers" if "simulated answers" in remarks else "",
-            deviations=protocol_of(runs, exhibit, with_answers=True),
-        )
+        Cell(f"protocol {protocol}, {f'after epoch {epoch}' if epoch else 'at the start'}", "clusters", None,
+             summarise([in_use(weights)], [run.seed]), "simulated answers" if "simulated answers" in remarks else "",
+             protocol_of(runs, exhibit, with_answers=True))
         for epoch, weights in zip(epochs, snapshots.weights, strict=True)
-    ]
+    ]  # fmt: skip
     path = Path(f"figures/mnist-training-{protocol}.png")
     title = f"MNIST, BayesSCDC with answers, protocol {protocol}, seed {run.seed}: generated while training"
     save(training_samples(snapshots, IMAGE_SHAPE, title), folder / path)

@@ -1,43 +1,33 @@
 """Fig. 2 of the SCDC paper: the pinwheel, its best and worst start without answers, and with answers."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from semicrowd.data import Dataset, load_dataset
 from semicrowd.figures.panels import Panel, draw
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
-from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired, worst_start
+from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, data_of, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
 WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
 #: The same answers without a generative model.
 CLASSIFIERS = "pinwheel_cotrain"
-
-
-class Row(NamedTuple):
-    """An experiment of ``make record`` alone: its name there, whether it has answers, what it is."""
-
-    experiment: str
-    with_answers: bool
-    label: str
-
-
+#: What ``make record`` alone runs: its name there and what it is.
+RECORDED = {
+    "whole": "protocol paper",
+    "released": "protocol paper, the released code's step",
+    "between": "between: a cold start with Adam, steps of .1 and more epochs",
+}
+#: The same without and with answers, beside the paper's good start without, and its start with.
+_GOOD, _BAD, _ASKED = (
+    "b: good initialisation, no answers", "c: bad initialisation, no answers", "d: with answers"
+)  # fmt: skip
 RECORDED_ROWS = tuple(
-    Row(
-        f"pinwheel_{name}_{answers}", answers == "two_coin", f"{'with' if answers == 'two_coin' else 'without'}; {what}"
-    )
-    for name, what in (
-        ("whole", "protocol paper"),
-        ("released", "protocol paper, the released code's step"),
-        ("between", "between: a cold start with Adam, steps of .1 and more epochs"),
-    )
-    for answers, without in (("none", "without"), ("two_coin", "with"))
+    Row(f"pinwheel_{name}_{answers}", f"{label}; {what}", paper, answers == "two_coin")
+    for name, what in RECORDED.items()
+    for answers, label, paper in (("none", "without", _GOOD), ("two_coin", "with", _ASKED))
 )
 #: What is compared on the same seeds, and what is less what.
 DIFFERENCES = (
@@ -51,33 +41,20 @@ DIFFERENCES = (
 )
 IMAGE = Path("figures/pinwheel.png")
 MEASURES: dict[str, Measure] = {
-    "accuracy": metric("train/acc"),
-    "nmi": metric("train/nmi"),
-    "clusters": metric("clusters/used"),
-}
+    "accuracy": metric("train/acc"), "nmi": metric("train/nmi"), "clusters": metric("clusters/used"),
+}  # fmt: skip
 
 
 def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The numbers over all seeds, and the panels from the first seed of each experiment."""
-    good, bad, answers = dict.fromkeys(value.cell for value in exhibit.values)
-    plan = [
-        (WITHOUT, good, MEASURES | {"accuracy, oracle": metric("restart/oracle_acc")}),
-        (WITHOUT, bad, {"accuracy": worst_start("oracle_acc"), "nmi": worst_start("oracle_nmi")}),
-        (WITH, answers, MEASURES),
-        (CLASSIFIERS, "", MEASURES),
+    best = MEASURES | {"accuracy, oracle": metric("restart/oracle_acc")}
+    worst = {"accuracy": worst_start("oracle_acc"), "nmi": worst_start("oracle_nmi")}
+    rows = (Row(WITH, "", _ASKED), Row(CLASSIFIERS, "with answers, co-training (no generative model)"), *RECORDED_ROWS)
+    cells = [
+        *cells_of_experiment(collected, WITHOUT, exhibit, _GOOD, best, with_answers=False),
+        *cells_of_experiment(collected, WITHOUT, exhibit, _BAD, worst, with_answers=False),
+        *cells_of_rows(collected, exhibit, rows, MEASURES, less=DIFFERENCES, compared=("accuracy", "nmi")),
     ]
-    cells: list[Cell] = []
-    for experiment, name, measures in plan:
-        label = "" if name else "with answers, co-training (no generative model)"
-        asked = experiment != WITHOUT
-        cells += cells_of_experiment(collected, experiment, exhibit, name, measures, with_answers=asked, label=label)
-    for row in RECORDED_ROWS:
-        name = answers if row.with_answers else good
-        cells += cells_of_experiment(
-            collected, row.experiment, exhibit, name, MEASURES, with_answers=row.with_answers, label=row.label
-        )
-    for label, first, second in DIFFERENCES:
-        cells += paired(collected, label, first, second, {"accuracy": MEASURES["accuracy"], "nmi": MEASURES["nmi"]})
     panels = _panels(collected)
     if panels:
         draw("pinwheel: clusters found (colours after the true classes)", panels, folder / IMAGE)
@@ -104,9 +81,8 @@ def _panels(collected: Collected) -> list[Panel]:
     without, with_answers = collected.finished(WITHOUT)[:1], collected.finished(WITH)[:1]
     if not without and not with_answers:
         return []
-    data = _pinwheel((without + with_answers)[0])
-    assert data.labels is not None
-    panels = [Panel("a: true classes", data.features, data.labels)]
+    data = data_of((without + with_answers)[0], "pinwheel")
+    panels = [Panel("a: true classes", *data)]
     for run in without:
         elbo, starts = np.array(run.restarts["elbo"]), len(run.restarts["elbo"])
         order = [start for start in np.argsort(elbo) if np.isfinite(elbo[start])]  # one that diverged has none
@@ -121,17 +97,8 @@ def _panels(collected: Collected) -> list[Panel]:
     return panels
 
 
-def _pinwheel(run: Run) -> Dataset:
-    options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    return load_dataset("pinwheel", DATA, run.seed, **options)
-
-
-def _scored(title: str, run: Run, data: Dataset, clusters: np.ndarray) -> Panel:
-    assert data.labels is not None
-    scores = clustering_scores(data.labels, clusters)
-    used = len(np.unique(clusters))
-    return Panel(
-        f"{title} (seed {run.seed}): {used} clusters, accuracy {scores['acc']:.3f}, NMI {scores['nmi']:.3f}",
-        data.features,
-        clusters,
-    )
+def _scored(title: str, run: Run, data: tuple[np.ndarray, np.ndarray], clusters: np.ndarray) -> Panel:
+    features, labels = data
+    scores, used = clustering_scores(labels, clusters), len(np.unique(clusters))
+    scored = f"{used} clusters, accuracy {scores['acc']:.3f}, NMI {scores['nmi']:.3f}"
+    return Panel(f"{title} (seed {run.seed}): {scored}", features, clusters)

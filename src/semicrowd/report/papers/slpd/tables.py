@@ -16,7 +16,7 @@ from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES
 from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
 from semicrowd.report.cells import PAIRED, Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
 from semicrowd.report.runs import Collected
 
 #: Columns of both tables: method here, share of the training labels that is known.
@@ -207,16 +207,9 @@ _CROWD_TEXT = (
 
 def crowd(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - no figure
     """A row for each data set, method and score."""
-    cells = [
-        cell
-        for data, (method, label) in product(CROWD_DATA, CROWD_METHODS.items())
-        for cell in cells_of_experiment(
-            collected, f"crowd_{data}_{method}", exhibit, "", _CROWD_MEASURES, with_answers=method != "slpd_alone",
-            label=f"{data}, {label}",
-        )
-    ]  # fmt: skip
-    for data, (first, second) in product(CROWD_DATA, (("bayes", "slpd"), ("slpd", "slpd_alone"))):
-        label = f"{data}, {CROWD_METHODS[first]} less {CROWD_METHODS[second]}"
-        cells += paired(collected, label, f"crowd_{data}_{first}", f"crowd_{data}_{second}", _CROWD_MEASURES)
-    experiments = (f"crowd_{data}_{method}" for data, method in product(CROWD_DATA, CROWD_METHODS))
-    return Result(tuple(cells), _CROWD_TEXT, commands=collected.commands_of(*experiments))
+    rows = [Row(f"crowd_{data}_{method}", f"{data}, {label}", with_answers=method != "slpd_alone")
+            for data, (method, label) in product(CROWD_DATA, CROWD_METHODS.items())]  # fmt: skip
+    less = [(f"{data}, {CROWD_METHODS[a]} less {CROWD_METHODS[b]}", f"crowd_{data}_{a}", f"crowd_{data}_{b}")
+            for data, (a, b) in product(CROWD_DATA, (("bayes", "slpd"), ("slpd", "slpd_alone")))]  # fmt: skip
+    cells = cells_of_rows(collected, exhibit, rows, _CROWD_MEASURES, less=less)
+    return Result(tuple(cells), _CROWD_TEXT, commands=collected.commands_of(*(row.experiment for row in rows)))
