@@ -75,7 +75,7 @@ def settings_of(method: str) -> dict[str, Any]:
     if match is None or base not in OURS:
         raise UserError(f"--methods {method}: expected {' or '.join(OURS)} with [name=value;name=value]")
     given = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in match[1].split(";"))}
-    fit_settings(base, given, Facts(num_items=1000, num_features=10))
+    fit_settings(base, given, Facts(num_items=1000, num_features=10, num_classes=2))
     return given
 
 

@@ -11,6 +11,7 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import answers, experiment
+from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report import collect
@@ -43,6 +44,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         plan = load_plan()
+        write_configurations(list(plan.experiments.values()))
         answers.make_answers(plan.experiment("pinwheel_two_coin"), Job(0))
         for one in plan.experiments.values():
             assert experiment.run(one, 0) == 0
