@@ -203,7 +203,6 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     if method == "scdc":
         yield {"model.initial_quality": "paper"}, "SCDC paper: draws from Beta(1, 1)"
         return
-    yield {"model.answers": "two_coin"}, "SCDC paper, section 2.2: every answer on its own"
     yield {"model.annotators": "fixed"}, "SCDC paper: Beta(1, 1) stays the prior"
     yield {"model.natural_gradient": "full", "model.step_size": 0.0001}, "SCDC paper: eq. 17, both terms, and App. B"
     optimizer = "adam" if facts.data == "face" else "momentum"

@@ -31,9 +31,7 @@ class Cells(NamedTuple):
     size: int = 1
 
 
-def common_beta(
-    counts: Real[np.ndarray, "M 2"], usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
-) -> Float[np.ndarray, "2"]:
+def common_beta(counts: Real[np.ndarray, "M 2"], usual: tuple[float, float]) -> Float[np.ndarray, "2"]:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts``, share.
 
     The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
@@ -42,19 +40,17 @@ def common_beta(
     Parameters
     ----------
     usual : shapes that are expected beforehand
-    least : lower bounds of the shapes
     """
     counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
     rows = np.arange(len(counts))
     cells = [Cells(rows, column.astype(np.float64)) for column in counts.T]
-    return common_dirichlet(cells, np.ones(len(counts)), usual, least)
+    return common_dirichlet(cells, np.ones(len(counts)), usual)
 
 
 def common_dirichlet(
     cells: Sequence[Cells],
     weight: Float[np.ndarray, "M"],
     usual: Sequence[float],
-    least: Sequence[float] | None = None,
     start: Float[np.ndarray, "G"] | None = None,
 ) -> Float[np.ndarray, "G"]:
     """Pseudo-counts of G groups of cells in the Dirichlet that M rows of counts share.
@@ -67,12 +63,10 @@ def common_dirichlet(
     cells : of each group
     weight : how much each row counts
     usual : pseudo-counts that are expected beforehand
-    least : lower bounds
     start : where Newton's steps begin; None: at the usual ones
     """
     crowd = _Crowd(cells, weight, np.log(usual))
-    low, high = np.log(np.maximum(least if least is not None else 0.0, _SMALLEST)), np.log(_LARGEST)
-    low = np.broadcast_to(low, len(cells))
+    low, high = np.log(_SMALLEST), np.log(_LARGEST)
     x = np.clip(crowd.centre if start is None else np.log(start), low, high)
     value = crowd.loss(x)
     for _ in range(_STEPS):

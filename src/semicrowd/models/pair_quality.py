@@ -14,7 +14,10 @@ from torch import Tensor
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
-from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY
+from semicrowd.models.global_posterior import USUAL_QUALITY
+
+#: Jeffreys' prior of a rate: both shapes of its Beta.
+JEFFREYS = 0.5
 
 
 def judged(

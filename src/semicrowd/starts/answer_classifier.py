@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import one_hot
-from torch.nn.utils.rnn import pad_sequence
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
@@ -126,35 +125,6 @@ def average_of_learners(
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
     net = learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed)
-    return mean_of_learners(net, features, networks)
-
-
-def held_out(
-    features: Float[Tensor, "n D"],
-    target: Float[Tensor, "R n K"],
-    fold: Int[Tensor, "n"],
-    hidden: Sequence[int],
-    networks: int,
-    seed: int,
-) -> Float[Tensor, "R n K"]:
-    """Mean q(z | o) of each item by ``networks`` new networks that learned ``target`` of the other folds' items.
-
-    A network knows by heart what it has been told of an item, wrong or not; what it makes of an item that it has not
-    been told of is no echo.
-    """
-    told = fold != torch.arange(int(fold.max()) + 1)[:, None]
-    each = (target[:, None] * told[..., None]).flatten(0, 1)
-    net = learners(features, each.repeat_interleave(networks, 0), hidden, networks, seed)
-    # Each fold's networks are asked for its own items, all folds at once: the shorter ones ask for some item again.
-    rows = pad_sequence([torch.nonzero(~one)[:, 0] for one in told], batch_first=True)
-    own = features[rows].repeat_interleave(networks, 0).repeat(len(target), 1, 1)
-    asked = mean_of_learners(net, own, networks).unflatten(0, (len(target), -1))
-    place = (~told).long().cumsum(1).gather(0, fold[None])[0] - 1
-    return asked[:, fold, place]
-
-
-def mean_of_learners(net: Classifier, features: Float[Tensor, "*#C N D"], networks: int) -> Float[Tensor, "R N K"]:
-    """Mean q(z | o) of the ``networks`` networks of each restart."""
     with torch.no_grad():
         means = [net(o).exp().unflatten(0, (-1, networks)).mean(1) for o in features.split(_PIECE, -2)]
     return torch.cat(means, 1)
