@@ -19,10 +19,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import QUALITY_PRIOR, agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import pair_evidence, posterior_of_answers
 from semicrowd.expfam import beta, dirichlet
 from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
+from semicrowd.settings.baselines import QUALITY_PRIOR
 
 #: Turns of who the items are, then what their annotators are like; and of each, sweeps and the change that ends them.
 _TURNS, _SWEEPS, _TOLERANCE = 10, 20, 1e-3
@@ -73,7 +74,6 @@ def place(
     assert placements is not None
     types = (Types.usual(),) * R
     prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
-    every = agreement_by_annotator(unary.new_ones(1, len(answers.label)), answers.worker, answers.label, M)[0]
     counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
     quality: tuple[Tensor, ...] = ()
     found: Belief | None = None
@@ -92,9 +92,8 @@ def place(
         earlier, types = types, tuple(one.fitted(own) for one, own in zip(types, counts, strict=True))
         pairs = zip(types, earlier, strict=True)
         settled = max(np.abs(np.log(new.rows / old.rows)).max() for new, old in pairs) < _SETTLED
-        agreement = graph.answers.agreement(heard.kind(own))
-        same = agreement_by_annotator(agreement, answers.worker, answers.label, M)
-        quality = quality_posterior(prior, prior, same, every)
+        same = graph.answers.agreement(heard.kind(own))
+        quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
     assert found is not None
     evidence = (found.z * (unary.log_softmax(-1) - found.log_z)).sum(-1) + found.value

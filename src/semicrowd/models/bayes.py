@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
@@ -235,9 +235,8 @@ class BayesSCDC(GenerativeModel):
         if answers is None or graph is None:
             return targets
         same = graph.agreement(local.log_z[:, : graph.num_nodes].exp())[:, : len(answers.label)]
-        found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
-        every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
-        quality = quality_posterior(targets["sensitivity"], targets["specificity"], found, every[0])
+        priors = targets["sensitivity"], targets["specificity"]
+        quality = posterior_of_answers(*priors, same, answers.worker, answers.label, self.num_annotators)
         return dict(zip(ANNOTATORS, quality, strict=True))
 
     def workers(self) -> WorkerPosterior | None:

@@ -9,10 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from semicrowd.crowd.two_coin import FLAT_PRIOR
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
+from semicrowd.settings.baselines import QUALITY_PRIOR
 
 #: The global variables in the order of :class:`ExpectedGlobals`, with their families.
 FAMILIES: dict[str, ModuleType] = {
@@ -24,12 +26,15 @@ FAMILIES: dict[str, ModuleType] = {
 #: The annotators' variables, by their names in q(Θ).
 ANNOTATORS = ("sensitivity", "specificity")
 
-#: The variational posterior at first (App. B): concentrations uniform between two values; NIW(m, κ, (d + c) I, d + c),
-#: m ~ N(0, 3²); Beta(10, 1) for both qualities of every annotator.
-INITIAL_CONCENTRATION, INITIAL_KAPPA, INITIAL_DEGREES = (1.0, 2.0), 1.0, 1.0
-INITIAL_LOCATION_SD, INITIAL_QUALITY = 3.0, (10.0, 1.0)
-#: Beta prior of sensitivity and of specificity.
-USUAL_QUALITY = (1.0, 1.0)
+# The variational posterior at first (App. B), beside QUALITY_PRIOR for both qualities of every annotator.
+#: Concentrations of q(π), drawn uniformly between these two.
+INITIAL_CONCENTRATION = (1.0, 2.0)
+#: κ, items that each component's location counts for.
+INITIAL_KAPPA = 1.0
+#: c of each component's d + c degrees of freedom, whose scale is (d + c) I.
+INITIAL_DEGREES = 1.0
+#: Standard deviation of the components' locations in the latent space (docs/DEVIATIONS.md, row 13).
+INITIAL_LOCATION_SD = 3.0
 
 
 class GlobalPosterior(nn.Module):
@@ -56,7 +61,7 @@ class GlobalPosterior(nn.Module):
             location = INITIAL_LOCATION_SD * torch.randn(K, d, generator=generator, dtype=torch.float64)
             components.append(niw_natural(location, INITIAL_KAPPA, INITIAL_DEGREES))
         self.eta = nn.ParameterDict({"pi": torch.stack(pi), "components": torch.stack(components)})
-        initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (INITIAL_QUALITY, USUAL_QUALITY))
+        initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (QUALITY_PRIOR, FLAT_PRIOR))
         for name in ANNOTATORS:
             self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
@@ -89,7 +94,7 @@ class GlobalPosterior(nn.Module):
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in ANNOTATORS:
             eta, prior = self.eta[name].detach(), self.prior(name)
-            shapes = [common_beta(counts, USUAL_QUALITY) for counts in (eta - prior).cpu().numpy()]
+            shapes = [common_beta(counts, FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)

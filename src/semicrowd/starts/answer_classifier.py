@@ -26,12 +26,12 @@ from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
-from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
+from semicrowd.settings.baselines import QUALITY_PRIOR
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
 #: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
