@@ -9,11 +9,18 @@ from scipy.special import digamma, gammaln, zeta
 
 #: Standard deviation of the logarithm of each pseudo-count around its usual value.
 HYPERPRIOR_SD = 2.0
-#: Smallest and largest pseudo-count.
-_SMALLEST, _LARGEST = 1e-3, 1e3
-_STEPS, _HALVINGS = 50, 30
-#: Longest step of a logarithm, and the nats that another step would gain, from which on it is taken.
-_LONGEST, _TOLERANCE = 2.0, 1e-9
+#: Smallest pseudo-count: next to none.
+_SMALLEST = 1e-3
+#: Largest pseudo-count, where all annotators are alike.
+_LARGEST = 1e3
+#: Newton's steps, at most.
+_STEPS = 50
+#: Halvings of a step that would not lower the loss, at most.
+_HALVINGS = 30
+#: Longest step, of logarithms: a pseudo-count changes by a factor of e² at most.
+_LONGEST = 2.0
+#: Nats that another step would gain, from which on it is taken.
+_TOLERANCE = 1e-9
 
 
 class Cells(NamedTuple):

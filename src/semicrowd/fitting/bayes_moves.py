@@ -10,8 +10,10 @@ from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 
-#: Coordinate updates of q(Θ) before the comparison, and unannotated items that it looks at.
-REFITS, MOST_ITEMS = 3, 5000
+#: Coordinate updates of q(Θ) before the comparison.
+REFITS = 3
+#: Unannotated items that the comparison looks at, at most.
+MOST_ITEMS = 5000
 
 
 class BayesClimber(Climber):

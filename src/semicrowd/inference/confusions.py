@@ -25,8 +25,12 @@ from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
 from semicrowd.settings.baselines import QUALITY_PRIOR
 
-#: Turns of who the items are, then what their annotators are like; and of each, sweeps and the change that ends them.
-_TURNS, _SWEEPS, _TOLERANCE = 10, 20, 1e-3
+#: Turns of who the items are, then what their annotators are like, at most.
+_TURNS = 10
+#: Sweeps over the items in each turn, at most.
+_SWEEPS = 20
+#: Change of a probability that ends sweeps, and turns.
+_TOLERANCE = 1e-3
 #: Change of ln of the pseudo-placements that ends the turns, too.
 _SETTLED = 0.05
 

@@ -34,11 +34,18 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.baselines import QUALITY_PRIOR
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
-#: even use is rewarded.
-HELD, TAUGHT = 0.15, 0.35
-#: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
-STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.3, 0.03
+#: Share of the steps in which the annotators are held at their prior.
+HELD = 0.15
+#: Share of the steps in which spectral clusters are learned, or even use is rewarded.
+TAUGHT = 0.35
+#: Steps of Adam.
+STEPS = 300
+#: Networks that learn spectral clusters first.
+SPECTRAL = 2
+#: Standard deviation of the noise on the features, whose variance is 1: by NMI on Face (docs/DEVIATIONS.md).
+NOISE = 0.3
+#: Adam's largest step.
+RATE = 0.03
 #: Items that networks learn from in a step, at most.
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.

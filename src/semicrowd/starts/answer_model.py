@@ -23,12 +23,16 @@ from semicrowd.inference.graph import FixedPairGraph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.starts.answer_classifier import Annotators
 
-#: Prior of S_kl off the diagonal: its mean, and how many answers of a perfect annotator it is worth.
-_ALIKE, _ALIKE_COUNT = 0.05, 2.0
+#: Mean of the prior of S_kl off the diagonal.
+_ALIKE = 0.05
+#: How many answers of a perfect annotator that prior is worth.
+_ALIKE_COUNT = 2.0
 #: Turns in which S and the annotators' rates are fitted to each other.
 _TURNS = 3
-#: Sweeps of message passing at most, and the change of a probability that ends them.
-_SWEEPS, _TOLERANCE = 50, 1e-3
+#: Sweeps of message passing, at most.
+_SWEEPS = 50
+#: Change of a probability that ends them.
+_TOLERANCE = 1e-3
 #: Least probability of a cluster.
 _LEAST = 1e-30
 
