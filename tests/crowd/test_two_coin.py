@@ -8,7 +8,14 @@ import torch
 from scipy import stats
 from scipy.special import digamma
 
-from semicrowd.crowd.two_coin import agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import (
+    answer_chances,
+    answer_weights,
+    hits_and_misses,
+    pair_evidence,
+    posterior_of_answers,
+    quality_posterior,
+)
 from semicrowd.expfam import beta
 
 #: Beta shapes of two restarts and three annotators, [R, M, 2].
@@ -67,16 +74,33 @@ def test_quality_posterior_counts_hits_and_misses() -> None:
     assert specificity.tolist() == [[[5.0, 4.0], [7.0, 8.5]]]
 
 
-def test_agreement_is_added_up_by_annotator_and_answer() -> None:
+def test_known_rates_say_what_certain_beliefs_say() -> None:
+    alpha, specificity = np.array([0.9, 0.55, 0.2]), np.array([0.8, 0.97, 0.5])
+    worker, label = np.array(ANSWERS).T
+    first, second = (torch.from_numpy(np.log(np.stack([rate, 1 - rate], -1)))[None] for rate in (alpha, specificity))
+    believed = pair_evidence(first, second, torch.from_numpy(worker), torch.from_numpy(label))
+    one, two = answer_chances(alpha, specificity, worker, label)
+    np.testing.assert_allclose(np.log(two), believed.offset[0])
+    np.testing.assert_allclose(np.log(one), believed.offset[0] + believed.weight[0])
+    np.testing.assert_allclose(answer_weights(alpha, specificity, worker, label), believed.weight[0])
+
+
+def test_hits_and_misses_are_added_up_by_annotator() -> None:
     """By a loop: 40 answers of four annotators, so that each gives each answer several times; the fifth gives none."""
     rng = np.random.default_rng(0)
     worker, label, same = rng.integers(4, size=40), rng.integers(2, size=40), rng.random((3, 40))
-    expected = np.zeros((3, 5, 2))
+    expected = np.zeros((2, 3, 5, 2))
     for r in range(3):
         for p in range(40):
-            expected[r, worker[p], label[p]] += same[r, p]
+            expected[0, r, worker[p], 1 - label[p]] += same[r, p]
+            expected[1, r, worker[p], label[p]] += 1 - same[r, p]
+    for r in range(3):
+        np.testing.assert_allclose(hits_and_misses(same[r], worker, label, 5), expected[:, r], rtol=1e-12)
+    prior = torch.tensor([10.0, 1.0], dtype=torch.float64), torch.tensor([2.0, 3.0], dtype=torch.float64)
+    known = torch.from_numpy(worker), torch.from_numpy(label)
     for precision in (torch.float64, torch.float32):
-        tensor = torch.from_numpy(same).to(precision)
-        found = agreement_by_annotator(tensor, torch.from_numpy(worker), torch.from_numpy(label), 5)
-        assert found.dtype == torch.float64
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12 if precision == torch.float64 else 1e-6)
+        posterior = posterior_of_answers(*prior, torch.from_numpy(same).to(precision), *known, 5)
+        for found, usual, side in zip(posterior, prior, expected, strict=True):
+            assert found.dtype == torch.float64
+            tolerance = 1e-12 if precision == torch.float64 else 1e-6
+            np.testing.assert_allclose(found.numpy(), usual.numpy() + side, rtol=tolerance)

@@ -57,15 +57,15 @@ def test_answers_about_new_items(quick: Callable[..., CrowdClusterer], problem: 
         model.predict(features, np.array(strangers))
 
 
-@pytest.mark.parametrize(("name", "answers"), [("scdc", "confusions"), ("bayes", "placements")])
-def test_pairs_about_new_items_of_a_fit_on_tasks(quick: Callable[..., CrowdClusterer], name: str, answers: str) -> None:
+@pytest.mark.parametrize("name", ["scdc", "bayes"])
+def test_pairs_about_new_items_of_a_fit_on_tasks(quick: Callable[..., CrowdClusterer], name: str) -> None:
     """Ten right answers take an item that lies halfway to the cluster of its partners."""
     rng = np.random.default_rng(0)
     labels = np.arange(90) % 3
     centres = 6 * np.eye(3)
     groups = tasks(labels, rng, num_annotators=3, num_tasks=20, task_size=10, num_annotated=60, sensitivity=0.95,
                    specificity=0.95)  # fmt: skip
-    model = quick(name, settings={"model.answers": answers}).fit(centres[labels] + rng.normal(size=(90, 3)), groups)
+    model = quick(name).fit(centres[labels] + rng.normal(size=(90, 3)), groups)
     new = np.concatenate([centres.repeat(5, 0), [(centres[0] + centres[1]) / 2] * 2])
     pairs = [[15, one, worker, 1] for one in range(5) for worker in range(2)]
     pairs += [[16, one, worker, 1] for one in range(5, 10) for worker in range(2)]

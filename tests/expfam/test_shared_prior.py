@@ -32,18 +32,6 @@ def test_the_shared_prior_is_the_mode_that_scipy_finds(crowd: str, usual: tuple[
     assert loss(np.log(common_beta(counts, usual))) == pytest.approx(best, abs=1e-5)
 
 
-def test_bounds_hold_and_the_other_shape_is_the_best_beside_them() -> None:
-    counts = np.array([[3.0, 2.0], [9.0, 8.0], [1.0, 6.0], [4.0, 0.0]])
-    a, b = common_beta(counts, (1.0, 1.0), least=(0.0, 4.0))
-    assert b == pytest.approx(4)
-
-    def loss(log_a: float) -> float:
-        likelihood = stats.betabinom(counts.sum(1), np.exp(log_a), 4).logpmf(counts[:, 0]).sum()
-        return -float(likelihood + stats.norm(0, HYPERPRIOR_SD).logpdf(log_a))
-
-    assert np.log(a) == pytest.approx(optimize.minimize_scalar(loss, bounds=(-5, 5)).x, abs=1e-3)
-
-
 def test_without_answers_the_prior_is_the_usual_one() -> None:
     assert common_beta(np.zeros((3, 2)), (1.0, 19.0)) == pytest.approx([1, 19])
 

@@ -28,7 +28,7 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "final_refits": (0, {}), "sampler": ("pairs", {}), "sample_size": (1, {}),
     "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
     "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
-    "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 9}), "answers": ("placements", {}),
+    "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 9}),
 }  # fmt: skip
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
     "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),

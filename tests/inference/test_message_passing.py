@@ -10,7 +10,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term, surrogate_bound
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import Found, _relational_bound, infer_local, update_x
+from semicrowd.inference.message_passing import _relational_bound, infer_local, update_x
 from semicrowd.inference.statistics import ExpectedGlobals
 
 
@@ -91,7 +91,7 @@ def test_local_inference_is_the_best_mean_field_optimum_found_by_enumerating_sta
     bounds, evidences = [], []
     for z in itertools.product(range(3), repeat=4):
         hard = torch.nn.functional.one_hot(torch.tensor(z), 3).double()
-        local = infer_local(r, expected, graph, 500, 1e-10, start=Found((hard[None] + 1e-6).log().log_softmax(-1)))
+        local = infer_local(r, expected, graph, 500, 1e-10, start=(hard[None] + 1e-6).log().log_softmax(-1))
         bounds.append(surrogate_bound(local, r, expected, graph, evidence))
         evidences.append(exact_log_joint(z, r, expected, evidence))
     best = torch.cat(bounds).max()
@@ -204,12 +204,12 @@ def test_two_nodes_under_a_strong_cannot_link_do_not_flip_for_ever() -> None:
     undamped = [q := (graph.messages(q)).softmax(-1) for _ in range(50)]
     assert (undamped[-1] - undamped[-2]).abs().max() > 0.3
     r = recognition(1, 2, 1)
-    local = infer_local(r, flat, graph, 200, 1e-10, start=Found(start))
-    again = infer_local(r, flat, graph, 201, 1e-10, start=Found(start))
+    local = infer_local(r, flat, graph, 200, 1e-10, start=start)
+    again = infer_local(r, flat, graph, 201, 1e-10, start=start)
     torch.testing.assert_close(local.probabilities, again.probabilities, atol=1e-6, rtol=0)
     # From a start that breaks the tie, they part.
     start = torch.tensor([[[0.6, 0.4], [0.5, 0.5]]]).double().log()
-    parted = infer_local(r, flat, graph, 200, 1e-10, start=Found(start)).probabilities[0]
+    parted = infer_local(r, flat, graph, 200, 1e-10, start=start).probabilities[0]
     assert parted[0, 0] > 0.9
     assert parted[1, 1] > 0.9
 
@@ -230,7 +230,7 @@ def test_gradients_of_the_live_pass_match_finite_differences_of_one_more_sweep()
     fixed = infer_local(r, expected, max_sweeps=500, tolerance=1e-12).log_z
 
     def value(r: torch.Tensor) -> torch.Tensor:
-        return infer_local(r, expected, max_sweeps=0, start=Found(fixed)).probabilities[0, :, 0].sum()
+        return infer_local(r, expected, max_sweeps=0, start=fixed).probabilities[0, :, 0].sum()
 
     live = r.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(value(live), live)

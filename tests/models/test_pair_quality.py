@@ -10,8 +10,9 @@ from scipy import stats
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import misplaced
+from semicrowd.crowd.two_coin import hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.pair_quality import judged, pair_counts, witness, witnessed
+from semicrowd.models.pair_quality import judged, witness, witnessed
 
 KINDS, SIZE, CROWD = 8, 24, 30
 
@@ -59,8 +60,9 @@ def test_intervals_hold_what_the_answers_are_drawn_from(
     """Of 120 annotators, 90 % intervals: .80 to .97; counted pair by pair they would hold less than two thirds."""
     held, of_pairs = np.zeros(2), np.zeros(2)
     for answers, kinds, truth in crowds:
-        same = torch.from_numpy((kinds[answers.i] == kinds[answers.j]).astype(float))
-        for side, (counts, unit) in enumerate(pair_counts(same, answers.index.whole, CROWD)):
+        same = (kinds[answers.i] == kinds[answers.j]).astype(float)
+        unit = witness(torch.from_numpy(same), answers.index.whole, CROWD).numpy()[:, None]
+        for side, counts in enumerate(hits_and_misses(same, answers.worker, answers.label, CROWD)):
             for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
                 shape = witnessed(counts, each)
                 low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])

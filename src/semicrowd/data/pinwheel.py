@@ -9,7 +9,14 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.random import stream
 from semicrowd.settings.sources import PinwheelSettings
 
-_RADIAL_SD, _TANGENTIAL_SD, _TWIST, _SCALE = 0.3, 0.05, 0.25, 10.0
+#: Standard deviation along the radius, before scaling; this and the next three are SVAE's.
+_RADIAL_SD = 0.3
+#: Standard deviation across it.
+_TANGENTIAL_SD = 0.05
+#: Radians that a point is turned by, times exp(radius).
+_TWIST = 0.25
+#: Factor of all points at the end.
+_SCALE = 10.0
 
 
 def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - generated: no file is read

@@ -12,7 +12,12 @@ from semicrowd.settings.sources import ShapesSettings
 
 #: Centres of the Gaussians, the angles of their long axes, standard deviations along and across.
 _CENTRES = np.array([[0.0, 0.0], [3.0, 3.0], [3.5, -3.0]])
-_ANGLES, _ALONG, _ACROSS = np.array([0.3, 2.2, 1.2]), np.array([1.6, 1.6, 1.4]), np.array([0.35, 0.35, 0.4])
+#: Radians that each Gaussian's long axis is turned by.
+_ANGLES = np.array([0.3, 2.2, 1.2])
+#: Standard deviation of each along its long axis.
+_ALONG = np.array([1.6, 1.6, 1.4])
+#: And across it.
+_ACROSS = np.array([0.35, 0.35, 0.4])
 #: Standard deviation of the moons' points, whose radius is 1.
 _NOISE = 0.07
 

@@ -10,8 +10,10 @@ from sklearn.cluster import MiniBatchKMeans
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
-#: Longest side, in pixels, to which a larger image is brought; most descriptors of an image that make the words.
-LONGEST, _DESCRIPTORS = 320, 100
+#: Longest side, in pixels, to which a larger image is brought.
+LONGEST = 320
+#: Most descriptors of an image that make the words.
+_DESCRIPTORS = 100
 
 
 def sift(image: Image.Image) -> np.ndarray:

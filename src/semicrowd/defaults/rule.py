@@ -21,8 +21,10 @@ PROTOCOLS = ("semicrowd", "paper")
 PAPER_DATA = ("pinwheel", "face", "mnist")
 #: Of more items in a table fewer passes do, in proportion.
 MANY_ITEMS = 10_000
-#: Images that the passes over grey images are stated of; their batch.
-MNIST_ITEMS, IMAGE_BATCH = 60_000, 128
+#: Images that the passes over grey images are stated of: as many as MNIST has.
+MNIST_ITEMS = 60_000
+#: Their batch.
+IMAGE_BATCH = 128
 #: Steps in which q(z | o) learns the start.
 TAUGHT = 1000
 #: Classifiers of the answers look at all of them in each of their steps.
@@ -174,7 +176,6 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
     if method == "scdc":
         yield {"model.initial_quality": "paper"}, "SCDC paper: draws from Beta(1, 1)"
         return
-    yield {"model.answers": "two_coin"}, "SCDC paper, section 2.2: every answer on its own"
     yield {"model.annotators": "fixed"}, "SCDC paper: Beta(1, 1) stays the prior"
     yield {"model.natural_gradient": "full", "model.step_size": 0.0001}, "SCDC paper: eq. 17, both terms, and App. B"
     optimizer = "adam" if facts.data == "face" else "momentum"

@@ -14,8 +14,10 @@ from semicrowd.settings.baselines import AffinityPropagationParameters
 
 #: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
 _TRIALS = 15
-#: Share of the rounds without a new exemplar after which the messages have settled (the authors' own), and the fewest.
-_SETTLED, _FEWEST = 0.1, 15
+#: Share of the rounds without a new exemplar after which the messages have settled: the authors' own.
+_SETTLED = 0.1
+#: The fewest such rounds.
+_FEWEST = 15
 
 
 class AffinityPropagation(AffinityPropagationParameters, NearestCentre):

@@ -23,8 +23,10 @@ from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
-#: Nearest items of the fit that speak for a new one, and new items that are looked up at once.
-_NEIGHBOURS, _PIECE = 5, 4096
+#: Nearest items of the fit that speak for a new one.
+_NEIGHBOURS = 5
+#: New items that are looked up at once, which bounds the memory.
+_PIECE = 4096
 
 
 class CoTraining(CoTrainingParameters, CrowdClusterer):

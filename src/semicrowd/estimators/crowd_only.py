@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import betaln
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -13,15 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
-from semicrowd.crowd.two_coin import quality_posterior
+from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import CrowdLogisticParameters, CrowdOnlyParameters
+from semicrowd.settings.baselines import QUALITY_PRIOR, CrowdLogisticParameters, CrowdOnlyParameters
 
-#: Beta prior of sensitivity and specificity; MCVC's.
-_PRIOR = (10.0, 1.0)
+#: Folds of the annotated items by which the classifier's ridge penalty is chosen.
 _FOLDS = 5
 
 
@@ -67,8 +65,8 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
             clusters = kmeans.fit_predict(embedding).astype(np.int64)
             quality, evidence = judge(pairs, clusters[i] == clusters[j])
             rounds.append((clusters, quality, evidence))
-            alpha, beta = (rates[0, pairs.worker] for rates in quality.mean())
-            weight = np.where(pairs.label == 1, np.log(alpha / (1 - beta)), np.log((1 - alpha) / beta))
+            sensitivity, specificity = (rates[0] for rates in quality.mean())
+            weight = answer_weights(sensitivity, specificity, pairs.worker, pairs.label)
         return max(rounds, key=lambda found: found[2])
 
 
@@ -77,14 +75,10 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, fl
 
     The prior is Beta(10, 1); the posterior has an axis of one restart.
     """
-    cell = 2 * pairs.worker + pairs.label
-    together = np.bincount(cell[same], minlength=2 * pairs.num_annotators).reshape(-1, 2)
-    prior = torch.tensor(_PRIOR, dtype=torch.float64)
-    counts = (torch.from_numpy(answers).double() for answers in (together, pairs.index.counts))
-    posterior = quality_posterior(prior, prior, *counts)
-    shapes = [shape.numpy() for shape in posterior]
-    evidence = sum(float((betaln(*shape.T) - betaln(*_PRIOR)).sum()) for shape in shapes)
-    return WorkerPosterior(shapes[0][None], shapes[1][None]), evidence
+    counts = hits_and_misses(same.astype(np.float64), pairs.worker, pairs.label, pairs.num_annotators)
+    shapes = np.asarray(QUALITY_PRIOR) + counts
+    evidence = sum(float((betaln(*shape.T) - betaln(*QUALITY_PRIOR)).sum()) for shape in shapes)
+    return WorkerPosterior(shapes[:1], shapes[1:]), evidence
 
 
 class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):

@@ -17,8 +17,10 @@ from semicrowd.starts.portfolio import FEWEST, Verdict
 
 #: A cluster with more of the items than this has almost all.
 _ALMOST_ALL = 0.95
-#: Adjusted Rand index under which two partitions agree hardly better than by chance, and from which they are alike.
-_CHANCE, _ALIKE = 0.1, 0.8
+#: Adjusted Rand index under which two partitions agree hardly better than by chance.
+_CHANCE = 0.1
+#: Adjusted Rand index from which they are alike.
+_ALIKE = 0.8
 #: Standard errors within which the crowd's mean weight may be 0.
 _NOISE = 2.0
 _ROWS = "check that i and j of the answers are rows of this table, counted from 0"

@@ -6,7 +6,10 @@ from torch import Tensor
 
 from semicrowd.expfam import dirichlet
 
-_STEPS, _HALVINGS = 10, 20
+#: Newton's steps, at most.
+_STEPS = 10
+#: Halvings of a step that would not raise the objective, at most.
+_HALVINGS = 20
 #: Nats that another step would gain, from which on it is taken.
 _TOLERANCE = 1e-10
 

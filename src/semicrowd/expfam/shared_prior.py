@@ -9,11 +9,18 @@ from scipy.special import digamma, gammaln, zeta
 
 #: Standard deviation of the logarithm of each pseudo-count around its usual value.
 HYPERPRIOR_SD = 2.0
-#: Smallest and largest pseudo-count.
-_SMALLEST, _LARGEST = 1e-3, 1e3
-_STEPS, _HALVINGS = 50, 30
-#: Longest step of a logarithm, and the nats that another step would gain, from which on it is taken.
-_LONGEST, _TOLERANCE = 2.0, 1e-9
+#: Smallest pseudo-count: next to none.
+_SMALLEST = 1e-3
+#: Largest pseudo-count, where all annotators are alike.
+_LARGEST = 1e3
+#: Newton's steps, at most.
+_STEPS = 50
+#: Halvings of a step that would not lower the loss, at most.
+_HALVINGS = 30
+#: Longest step, of logarithms: a pseudo-count changes by a factor of e² at most.
+_LONGEST = 2.0
+#: Nats that another step would gain, from which on it is taken.
+_TOLERANCE = 1e-9
 
 
 class Cells(NamedTuple):
@@ -31,9 +38,7 @@ class Cells(NamedTuple):
     size: int = 1
 
 
-def common_beta(
-    counts: Real[np.ndarray, "M 2"], usual: tuple[float, float], least: tuple[float, float] = (0.0, 0.0)
-) -> Float[np.ndarray, "2"]:
+def common_beta(counts: Real[np.ndarray, "M 2"], usual: tuple[float, float]) -> Float[np.ndarray, "2"]:
     """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts``, share.
 
     The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
@@ -42,19 +47,17 @@ def common_beta(
     Parameters
     ----------
     usual : shapes that are expected beforehand
-    least : lower bounds of the shapes
     """
     counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
     rows = np.arange(len(counts))
     cells = [Cells(rows, column.astype(np.float64)) for column in counts.T]
-    return common_dirichlet(cells, np.ones(len(counts)), usual, least)
+    return common_dirichlet(cells, np.ones(len(counts)), usual)
 
 
 def common_dirichlet(
     cells: Sequence[Cells],
     weight: Float[np.ndarray, "M"],
     usual: Sequence[float],
-    least: Sequence[float] | None = None,
     start: Float[np.ndarray, "G"] | None = None,
 ) -> Float[np.ndarray, "G"]:
     """Pseudo-counts of G groups of cells in the Dirichlet that M rows of counts share.
@@ -67,12 +70,10 @@ def common_dirichlet(
     cells : of each group
     weight : how much each row counts
     usual : pseudo-counts that are expected beforehand
-    least : lower bounds
     start : where Newton's steps begin; None: at the usual ones
     """
     crowd = _Crowd(cells, weight, np.log(usual))
-    low, high = np.log(np.maximum(least if least is not None else 0.0, _SMALLEST)), np.log(_LARGEST)
-    low = np.broadcast_to(low, len(cells))
+    low, high = np.log(_SMALLEST), np.log(_LARGEST)
     x = np.clip(crowd.centre if start is None else np.log(start), low, high)
     value = crowd.loss(x)
     for _ in range(_STEPS):

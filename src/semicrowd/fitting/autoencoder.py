@@ -14,10 +14,16 @@ from torch import Tensor
 from semicrowd.nets.autoencoder import Autoencoder
 from semicrowd.random import torch_stream
 
-#: Items of a step; values set to zero while a layer is trained by itself; Adam's first step size, which falls to 0
-#: along a cosine within each phase; share of the items, and most of them, that only measure the error.
-BATCH, DROPPED, LEARNING_RATE = 128, 0.2, 1e-3
-HELD_OUT, MOST_HELD_OUT = 0.1, 2000
+#: Items of a step.
+BATCH = 128
+#: Share of the values set to zero while a layer is trained by itself.
+DROPPED = 0.2
+#: Adam's first step size, which falls to 0 along a cosine within each phase.
+LEARNING_RATE = 1e-3
+#: Share of the items that only measure the error.
+HELD_OUT = 0.1
+#: Items that do so, at most.
+MOST_HELD_OUT = 2000
 
 
 @dataclass(frozen=True)

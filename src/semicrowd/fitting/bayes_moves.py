@@ -7,12 +7,13 @@ from torch import Tensor
 from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.fitting.climb import Climber
 from semicrowd.inference.cuts import Cut, Items
-from semicrowd.inference.message_passing import Found
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 
-#: Coordinate updates of q(Θ) before the comparison, and unannotated items that it looks at.
-REFITS, MOST_ITEMS = 3, 5000
+#: Coordinate updates of q(Θ) before the comparison.
+REFITS = 3
+#: Unannotated items that the comparison looks at, at most.
+MOST_ITEMS = 5000
 
 
 class BayesClimber(Climber):
@@ -21,7 +22,7 @@ class BayesClimber(Climber):
     def __init__(self, model: BayesSCDC, data: TrainingData) -> None:
         self.model: BayesSCDC = model
         self.data = data
-        self._found: list[Found] = []  # of every part, by the last refit
+        self._found: list[Tensor] = []  # ln q(z) of every part, by the last refit
 
     def tensors(self) -> list[Tensor]:
         """Natural parameters of q(Θ)."""
@@ -77,19 +78,19 @@ class BayesClimber(Climber):
 
 
 @torch.no_grad()
-def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Found]:
+def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Tensor]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
-    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns what it
-    found of every part that was looked at.
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns ln q(z)
+    of every part that was looked at.
     """
-    found: list[Found] = []
+    found: list[Tensor] = []
     for _ in range(iterations):
         targets = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
         starts, found = found, []
         for number, part in enumerate(data.parts(model.num_restarts, max_items)):
             local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)
-            found.append(local.found)
+            found.append(local.log_z)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
             targets["pi"] += part.weight * q.sum(1)

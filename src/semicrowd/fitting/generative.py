@@ -83,25 +83,19 @@ def fit_generative(
 def annotator_model(
     settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
 ) -> BayesSettings | SCDCSettings:
-    """The settings with ``answers=auto`` settled: what is of tasks needs them, BayesSCDC's placements in every step.
+    """The settings with SCDC's ``answers=auto`` settled: confusions need tasks.
 
     Raises
     ------
     UserError
-        Where placements or confusions are asked for and there are no tasks.
+        Where confusions are asked for and there are no tasks.
     """
-    if answers is None or settings.answers == "two_coin":
+    if answers is None or not isinstance(settings, SCDCSettings) or settings.answers == "two_coin":
         return settings
-    bayes = isinstance(settings, BayesSettings)
     if settings.answers == "auto":
-        tasks = answers.task is not None and (not bayes or settings.sampler in ("auto", "tasks"))
-        return replace(settings, answers="two_coin" if not tasks else "placements" if bayes else "confusions")
+        return replace(settings, answers="two_coin" if answers.task is None else "confusions")
     if answers.task is None:
-        raise UserError(
-            f"model.answers={settings.answers}: these answers do not come in tasks; use model.answers=two_coin"
-        )
-    if bayes and settings.sampler not in ("auto", "tasks"):
-        raise UserError(f"model.answers=placements: expected model.sampler=tasks, got {settings.sampler}")
+        raise UserError("model.answers=confusions: these answers do not come in tasks; use model.answers=two_coin")
     return settings
 
 

@@ -20,8 +20,10 @@ from semicrowd.expfam.shared_prior import Cells, common_dirichlet, log_likelihoo
 USUAL = ((27.0, 1.0), (3.0, 1.0))
 #: Annotators who speak for each type beforehand.
 _EACH = 1.0
-#: Turns of EM, and a count that is none.
-_TURNS, _NONE = 5, 1e-6
+#: Turns of EM.
+_TURNS = 5
+#: A count that is none.
+_NONE = 1e-6
 
 
 class Types(NamedTuple):

@@ -3,13 +3,12 @@
 The perceived kind y_ti of item i in task t of annotator m has p(y_ti = k | z_i = l) = C_m(l, k) over the K kinds and
 one more state, "alone", equal to no other item's; the task's answers follow the two-coin model on whether y_ti = y_tj.
 Who merges two kinds has one row for both, who misplaces an item now and then a little beside the diagonal. It is the
-model of Dawid & Skene (1979) on kinds that show only in pairs; :mod:`.placements` has one rate of slips in place of
-the rows.
+model of Dawid & Skene (1979) on kinds that show only in pairs.
 
-As there, q(z, y) has one factor for each item, q(z_i) Π_t q(y_ti | z_i), in which y given z is exact. C is at its
-posterior mean, α and β enter by E ln α and E ln β; the prior of C is fitted to the crowd (:mod:`.confusion_types`).
+q(z, y) is that of :mod:`.task_messages`. C is at its posterior mean, α and β enter by E ln α and E ln β; the prior of C
+is fitted to the crowd (:mod:`.confusion_types`).
 
-Axes: R restarts, n items, U placements, P answers, K kinds, M annotators.
+Axes: R restarts, n items, P answers, K kinds, M annotators.
 """
 
 from typing import NamedTuple
@@ -18,61 +17,22 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import pad
 
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import QUALITY_PRIOR, agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import pair_evidence, posterior_of_answers
 from semicrowd.expfam import beta, dirichlet
 from semicrowd.inference.confusion_types import Types
-from semicrowd.inference.message_passing import Found, infer_placed
-from semicrowd.inference.placements import RARE, first_belief, graph_of_tasks
+from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
+from semicrowd.settings.baselines import QUALITY_PRIOR
 
-#: Turns of who the items are, then what their annotators are like; and of each, sweeps and the change that ends them.
-_TURNS, _SWEEPS, _TOLERANCE = 10, 20, 1e-3
+#: Turns of who the items are, then what their annotators are like, at most.
+_TURNS = 10
+#: Sweeps over the items in each turn, at most.
+_SWEEPS = 20
+#: Change of a probability that ends sweeps, and turns.
+_TOLERANCE = 1e-3
 #: Change of ln of the pseudo-placements that ends the turns, too.
 _SETTLED = 0.05
-
-
-class Confusions(NamedTuple):
-    """What the annotator of each placement makes of the kinds.
-
-    Attributes
-    ----------
-    table : [R, M, K, K + 1], ln C_m(l, k), the last column for a kind of its own
-    worker : [U]
-    """
-
-    table: Tensor
-    worker: Tensor
-
-    def never(self) -> "Confusions":
-        """The same of annotators who hardly ever confuse."""
-        sure = torch.full_like(self.table, RARE)
-        sure.diagonal(dim1=-2, dim2=-1).zero_()
-        return self._replace(table=sure)
-
-    def hearing(self, heard: Float[Tensor, "R U K"]) -> "ConfusedHearing":
-        """q(y | z) and the message to z from h."""
-        joint = self.table[:, self.worker] + pad(heard, (0, 1))[:, :, None]
-        message = joint.logsumexp(-1)
-        return ConfusedHearing(message, (joint - message[..., None]).exp())
-
-
-class ConfusedHearing(NamedTuple):
-    """q(y | z) of every placement, given what the others of its task say.
-
-    Attributes
-    ----------
-    message : [R, U, K], λ(l), to z = l
-    conditional : [R, U, K, K + 1], q(y = k | z = l)
-    """
-
-    message: Tensor
-    conditional: Tensor
-
-    def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
-        """q(y = k), linear in q(z) of the placement's item; what is missing to 1 is "alone"."""
-        return (own[..., None, :] @ self.conditional)[..., 0, :-1]
 
 
 class Placed(NamedTuple):
@@ -118,19 +78,17 @@ def place(
     assert placements is not None
     types = (Types.usual(),) * R
     prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
-    every = agreement_by_annotator(unary.new_ones(1, len(answers.label)), answers.worker, answers.label, M)[0]
     counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
     quality: tuple[Tensor, ...] = ()
-    found: Found | None = None
+    found: Belief | None = None
     before, settled = unary.new_zeros(()), False
     for turn in range(_TURNS):
         confusions = torch.stack([one.mean(own) for one, own in zip(types, counts, strict=True)])
         alpha, beta_ = (one.to(unary) for one in expected)
         weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
         graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
-        found = infer_placed(unary, graph, found, _SWEEPS, _TOLERANCE)
-        assert found.heard is not None
-        z, heard = found.log_z.exp(), graph.statistics.hearing(found.heard)
+        found = infer_tasks(unary, graph, found, _SWEEPS, _TOLERANCE)
+        z, heard = found.z, graph.confusions.hearing(found.heard)
         if turn == _TURNS - 1 or (settled and (z - before).abs().max() < _TOLERANCE):
             break
         before, own = z, z[:, placements.item]
@@ -138,14 +96,11 @@ def place(
         earlier, types = types, tuple(one.fitted(own) for one, own in zip(types, counts, strict=True))
         pairs = zip(types, earlier, strict=True)
         settled = max(np.abs(np.log(new.rows / old.rows)).max() for new, old in pairs) < _SETTLED
-        agreement = graph.answers.agreement(heard.kind(own))
-        same = agreement_by_annotator(agreement, answers.worker, answers.label, M)
-        quality = quality_posterior(prior, prior, same, every)
+        same = graph.answers.agreement(heard.kind(own))
+        quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
     assert found is not None
-    assert found.heard is not None
-    now = first_belief(found.log_z, graph, found.heard)
-    evidence = (now.z * (unary.log_softmax(-1) - now.log_z)).sum(-1) + now.value
+    evidence = (found.z * (unary.log_softmax(-1) - found.log_z)).sum(-1) + found.value
     evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
     rows = torch.stack([one.evidence(own) for one, own in zip(types, counts, strict=True)])
     annotators = (rows - (counts * confusions.log()).sum((-1, -2))).sum(1)

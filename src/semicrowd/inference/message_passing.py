@@ -5,25 +5,14 @@ cannot-links (two nodes, w = −4), so each connected component takes a step of 
 η_z ← (1 − γ) η_z + γ η_z*, and halves it whenever the surrogate bound (eq. 10) would fall.
 """
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from semicrowd.expfam import gaussian
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.placements import (
-    Belief,
-    PlacementGraph,
-    belief_bound,
-    first_belief,
-    item_messages,
-    keep,
-    linked_messages,
-    proposal,
-)
 from semicrowd.inference.simplex import LEAST, log_softmax
 from semicrowd.inference.statistics import ExpectedGlobals
 
@@ -31,13 +20,6 @@ from semicrowd.inference.statistics import ExpectedGlobals
 _ROUNDING = 1e-6
 #: Change of a probability before the first sweep.
 _NEVER = torch.tensor(torch.inf)
-#: First sweeps over tasks, in which nobody slips: features that are sure of themselves would else explain away what
-#: several items of a task say together, and slips once believed stay so.
-_SURE = 2
-
-
-#: Answers each on its own, or those of tasks.
-Graph = PairGraph | PlacementGraph[Any]
 
 
 class LocalPosterior(NamedTuple):
@@ -49,19 +31,12 @@ class LocalPosterior(NamedTuple):
     t_x : [R, B, d + d²], E t(x_i)
     root : [R, B, d, d], upper triangular, root · rootᵀ is the covariance of q(x_i)
     log_z : [R, B, K], ln q(z_i = k)
-    heard : [R, U, K], h in q(s, y | z) of the placements, or None where there are none
     """
 
     eta_x: Tensor
     t_x: Tensor
     root: Tensor
     log_z: Tensor
-    heard: Tensor | None = None
-
-    @property
-    def found(self) -> "Found":
-        """What another inference may begin with."""
-        return Found(self.log_z, self.heard)
 
     @property
     def mean(self) -> Tensor:
@@ -74,25 +49,12 @@ class LocalPosterior(NamedTuple):
         return self.log_z.exp()
 
 
-class Found(NamedTuple):
-    """What a local inference has found, to go on from.
-
-    Attributes
-    ----------
-    log_z, heard : see :class:`LocalPosterior`
-    """
-
-    log_z: Tensor
-    heard: Tensor | None = None
-
-
 class _Sweep(NamedTuple):
     log_z: Tensor  # [R, B, K]
     z: Tensor  # its exponential
     messages: Tensor | None  # [R, n, K], Σ_j w_ij q(z_j) at log_z
     step: Tensor | None  # [R, C], γ of every connected component
     change: Tensor  # largest change of a probability
-    belief: Belief | None = None  # of the first n items, where they are placed in tasks
 
 
 def update_x(
@@ -116,10 +78,10 @@ def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) ->
 def infer_local(
     recognition: Float[Tensor, "R B S"],
     expected: ExpectedGlobals,
-    graph: Graph | None = None,
+    graph: PairGraph | None = None,
     max_sweeps: int = 20,
     tolerance: float = 1e-3,
-    start: Found | None = None,
+    start: Float[Tensor, "R B K"] | None = None,
 ) -> LocalPosterior:
     """The joint local optimum of the surrogate bound (eq. 15), with one pass left live for autograd.
 
@@ -132,12 +94,9 @@ def infer_local(
     recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
     expected : expected global statistics, in the dtype of ``recognition``
     graph : answers over the first ``graph.num_nodes`` of the B items
-    start : to start from; ln q(z) of :func:`initial_z` if not given. Where it has not heard what items of a task say of
-        each other, nobody slips in the first sweeps
+    start : ln q(z) to start from; that of :func:`initial_z` if not given
     """
     with torch.no_grad():
-        if isinstance(graph, PlacementGraph) and (start is None or start.heard is None):
-            start = _without_slips(recognition, expected, graph, start)
         state = _first(recognition, expected, graph, start)
         for _ in range(max_sweeps):
             state = _sweep(state, recognition, expected, graph)
@@ -148,61 +107,33 @@ def infer_local(
     t_x = gaussian.statistics(mean, root @ root.mT)
     target = unary_message(t_x, expected)
     if graph is not None:
-        messages = _messages(state, graph)
-        target = torch.cat([target[:, : graph.num_nodes] + messages, target[:, graph.num_nodes :]], 1)
-    log_z = (state.log_z + target - target.detach()).log_softmax(-1)
-    return LocalPosterior(eta_x, t_x, root, log_z, None if state.belief is None else state.belief.heard)
+        n = graph.num_nodes
+        target = torch.cat([target[:, :n] + graph.messages(state.z[:, :n]), target[:, n:]], 1)
+    return LocalPosterior(eta_x, t_x, root, (state.log_z + target - target.detach()).log_softmax(-1))
 
 
-def _without_slips(
-    recognition: Tensor, expected: ExpectedGlobals, graph: PlacementGraph[Any], start: Found | None
-) -> Found:
-    sure = replace(graph, statistics=graph.statistics.never())
-    state = _first(recognition, expected, sure, start)
-    for _ in range(_SURE):
-        state = _sweep(state, recognition, expected, sure)
-    assert state.belief is not None
-    return Found(state.log_z, state.belief.heard)
+def _first(recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None) -> _Sweep:
+    log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=LEAST)
+    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)
 
 
-def _messages(state: _Sweep, graph: Graph) -> Tensor:
-    """What the other items say to z, differentiable in the graph's weights."""
-    z = state.z[:, : graph.num_nodes]
-    if isinstance(graph, PairGraph):
-        return graph.messages(z)
-    assert state.belief is not None
-    kind = graph.statistics.hearing(state.belief.heard).kind(z[:, graph.item]).detach()
-    return item_messages(kind, graph) + linked_messages(z, graph)
-
-
-def _first(recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None, start: Found | None) -> _Sweep:
-    start = start or Found(initial_z(recognition, expected))
-    log_z = start.log_z.clamp(min=LEAST)
-    return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph, start.heard)
-
-
-def _with_graph(log_z: Tensor, graph: Graph, heard: Tensor | None = None) -> _Sweep:
-    if isinstance(graph, PlacementGraph):
-        step = log_z.new_ones(log_z.shape[0], graph.num_components)
-        return _Sweep(log_z, log_z.exp(), None, step, _NEVER, first_belief(log_z[:, : graph.num_nodes], graph, heard))
+def _with_graph(log_z: Tensor, graph: PairGraph) -> _Sweep:
     z, step = log_z.exp(), log_z.new_ones(log_z.shape[0], graph.num_components)
     return _Sweep(log_z, z, graph.messages(z[:, : graph.num_nodes]), step, _NEVER)
 
 
-def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: Graph | None) -> _Sweep:
+def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None) -> _Sweep:
     """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
     unary = unary_message(gaussian.expected_statistics(update_x(state.z, recognition, expected)), expected)
     return _update_z(state, unary, graph)
 
 
-def _update_z(state: _Sweep, unary: Tensor, graph: Graph | None) -> _Sweep:
+def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
     """z from the unary messages and the neighbours (eq. 14)."""
-    if isinstance(graph, PlacementGraph):
-        return _update_placed(state, unary, graph)
     if graph is None or state.messages is None or state.step is None:  # the last two: only for the type checker
         log_z = log_softmax(unary)
         z = log_z.exp()
-        return _Sweep(log_z, z, None, None, _largest_change(z, state.z))
+        return _Sweep(log_z, z, None, None, largest_change(z, state.z))
     n = graph.num_nodes
     old, old_z, unary_n = state.log_z[:, :n], state.z[:, :n], unary[:, :n]
     target = unary_n + state.messages
@@ -211,45 +142,36 @@ def _update_z(state: _Sweep, unary: Tensor, graph: Graph | None) -> _Sweep:
     messages = graph.messages(proposed_z)
     before = _relational_bound(old, old_z, unary_n, state.messages, graph)
     after = _relational_bound(proposed, proposed_z, unary_n, messages, graph)
-    fell = _fell(before, after)
-    stay = graph.per_node(fell)[..., None]
+    worse = fell(before, after)
+    stay = graph.per_node(worse)[..., None]
     rest = log_softmax(unary[:, n:])
     rest_z = rest.exp()
     log_z = torch.cat([torch.where(stay, old, proposed), rest], 1)
     z = torch.cat([torch.where(stay, old_z, proposed_z), rest_z], 1)
     # A rejected step is no sign of convergence: measure what was proposed.
-    change = torch.maximum(_largest_change(proposed_z, old_z), _largest_change(rest_z, state.z[:, n:]))
-    return _Sweep(log_z, z, torch.where(stay, state.messages, messages), _next_step(state.step, fell), change)
+    change = torch.maximum(largest_change(proposed_z, old_z), largest_change(rest_z, state.z[:, n:]))
+    return _Sweep(log_z, z, torch.where(stay, state.messages, messages), next_step(state.step, worse), change)
 
 
-def _update_placed(state: _Sweep, unary: Tensor, graph: PlacementGraph[Any]) -> _Sweep:
-    """z and what every placement perceived, from the unary messages and the rest of each task."""
-    assert state.belief is not None
-    assert state.step is not None
-    n, old = graph.num_nodes, state.belief
-    new = proposal(old, unary[:, :n], state.step, graph)
-    before, after = (belief_bound(one, unary[:, :n], graph) for one in (old, new))
-    fell = _fell(before, after)
-    rest = log_softmax(unary[:, n:])
-    rest_z = rest.exp()
-    change = torch.maximum(_largest_change(new.z, old.z), _largest_change(rest_z, state.z[:, n:]))
-    kept = keep(graph.per_node(fell), old, new, graph)
-    log_z, z = torch.cat([kept.log_z, rest], 1), torch.cat([kept.z, rest_z], 1)
-    return _Sweep(log_z, z, None, _next_step(state.step, fell), change, kept)
-
-
-def _fell(before: Tensor, after: Tensor) -> Tensor:
+def fell(before: Float[Tensor, "R C"], after: Float[Tensor, "R C"]) -> Bool[Tensor, "R C"]:
+    """Which components' bounds a step has lowered, by more than rounding."""
     return after < before - _ROUNDING * before.abs()
 
 
-def _next_step(step: Tensor, fell: Tensor) -> Tensor:
-    return torch.where(fell, step / 2, (1.25 * step).clamp(max=1))
+def next_step(step: Float[Tensor, "R C"], worse: Bool[Tensor, "R C"]) -> Float[Tensor, "R C"]:
+    """γ of each component: half of what lowered its bound, a little more of what did not."""
+    return torch.where(worse, step / 2, (1.25 * step).clamp(max=1))
+
+
+def largest_change(new: Tensor, old: Tensor) -> Float[Tensor, ""]:
+    """Of a probability; 0 where there is none."""
+    return (new - old).abs().max() if new.numel() else new.new_zeros(())
 
 
 @torch.no_grad()
 def infer_z(
     unary: Float[Tensor, "R n K"],
-    graph: Graph,
+    graph: PairGraph,
     max_sweeps: int = 200,
     tolerance: float = 1e-4,
     start: Float[Tensor, "R n K"] | None = None,
@@ -266,31 +188,6 @@ def infer_z(
         if state.change <= tolerance:
             break
     return state.log_z
-
-
-@torch.no_grad()
-def infer_placed(
-    unary: Float[Tensor, "R n K"],
-    graph: PlacementGraph[Any],
-    start: Found | None = None,
-    max_sweeps: int = 200,
-    tolerance: float = 1e-4,
-) -> Found:
-    """The same with what every placement has heard; without a ``start`` nobody slips in the first sweeps."""
-    first, found = replace(graph, statistics=graph.statistics.never()), start or Found(unary.log_softmax(-1))
-    for now, sweeps in ((graph, max_sweeps),) if start else ((first, _SURE), (graph, max_sweeps)):
-        state = _with_graph(found.log_z, now, found.heard)
-        for _ in range(sweeps):
-            state = _update_z(state, unary, now)
-            if state.change <= tolerance:
-                break
-        assert state.belief is not None
-        found = Found(state.log_z, state.belief.heard)
-    return found
-
-
-def _largest_change(new: Tensor, old: Tensor) -> Tensor:
-    return (new - old).abs().max() if new.numel() else new.new_zeros(())
 
 
 def _relational_bound(log_z: Tensor, z: Tensor, unary: Tensor, messages: Tensor, graph: PairGraph) -> Tensor:

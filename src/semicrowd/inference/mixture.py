@@ -11,8 +11,10 @@ from torch import Tensor
 
 from semicrowd.expfam import dirichlet, normal_inverse_wishart
 
-#: Of p(μ, Σ) = NIW(0, κ, (d + c) I, d + c) (App. B: S = (d + κ) I, ν = d + κ): κ and c.
-PRIOR_KAPPA, PRIOR_DEGREES = 0.5, 0.5
+#: κ of p(μ, Σ) = NIW(0, κ, (d + c) I, d + c) (App. B: S = (d + κ) I, ν = d + κ).
+PRIOR_KAPPA = 0.5
+#: c of the same.
+PRIOR_DEGREES = 0.5
 #: Readings of "α₀ = 0.05/K" (docs/DEVIATIONS.md). ``corrected``: it is the natural parameter, as in SVAE, which the
 #: paper follows; ``released``: of the authors' MNIST code; ``paper``: as printed, a sparse prior.
 CONCENTRATIONS = {"corrected": lambda K: 1 + 0.05 / K, "released": lambda _: 1.05, "paper": lambda K: 0.05 / K}

@@ -13,7 +13,12 @@ from semicrowd.inference.compiled import compiled
 
 #: Entries of Q in memory at once; they stay in a core's first cache.
 _PIECE = 2**11
-_LOG2E, _HIGH, _LOW = 1 / math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10
+#: 1 / ln 2, by which x is split into a power of two and a rest.
+_LOG2E = 1 / math.log(2)
+#: ln 2 in two parts, so that its product with a whole number is exact: the leading bits,
+_HIGH = 6.93147180369123816490e-01
+#: and what is left.
+_LOW = 1.90821492927058770002e-10
 #: Coefficients of eˣ, enough for |x| ≤ ½ ln 2.
 _C = tuple(1 / math.factorial(n) for n in range(13))
 #: Where eˣ is next to the least normal number.

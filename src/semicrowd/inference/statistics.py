@@ -5,7 +5,6 @@ function of s is its ordinary gradient with respect to s. Passing the incoming g
 ``eta.grad`` after ``backward()``.
 """
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -47,24 +46,17 @@ class ExpectedGlobals(NamedTuple):
     components : [R, K, F], E t(μ_k, Σ_k), F = d + d² + 2
     sensitivity : [R, M, 2], E [ln α_m, ln(1 − α_m)]
     specificity : [R, M, 2], E [ln β_m, ln(1 − β_m)]
-    slips : [R, M, 2], E [ln ε_m, ln(1 − ε_m)] of the annotators' slips, or None where they do not slip
-    slip_kinds : [R, K + 1], E ln ρ of the kinds that a slip leads to, the last one a kind of its own, or None
     """
 
     log_pi: Tensor
     components: Tensor
     sensitivity: Tensor
     specificity: Tensor
-    slips: Tensor | None = None
-    slip_kinds: Tensor | None = None
 
     def cast(self, dtype: torch.dtype) -> "ExpectedGlobals":
         """The same in another precision (the global posterior is kept in float64)."""
-        return self._each(lambda tensor: tensor.to(dtype))
+        return ExpectedGlobals(*(tensor.to(dtype) for tensor in self))
 
     def detach(self) -> "ExpectedGlobals":
         """The same without gradients."""
-        return self._each(torch.Tensor.detach)
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "ExpectedGlobals":
-        return self._replace(**{name: change(one) for name, one in self._asdict().items() if one is not None})
+        return ExpectedGlobals(*(tensor.detach() for tensor in self))

@@ -8,8 +8,10 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-#: Chains count as mixed up to this R-hat, and from this effective sample size on.
-MOST_R_HAT, LEAST_SAMPLES = 1.01, 400.0
+#: R-hat up to which chains count as mixed.
+MOST_R_HAT = 1.01
+#: Effective sample size from which on they do.
+LEAST_SAMPLES = 400.0
 #: What chains are judged by.
 TRACES = ("clusters", "log_likelihood")
 

@@ -10,25 +10,16 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, pair_evidence, quality_posterior
+from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph, graph_of
-from semicrowd.inference.message_passing import Found, Graph, LocalPosterior, infer_local, initial_z
+from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
-from semicrowd.inference.placements import (
-    PlacementGraph,
-    SlipStatistics,
-    graph_of_tasks,
-    perceived,
-    placement_term,
-    slip_counts,
-    slip_statistics,
-)
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel, StepBound
-from semicrowd.models.global_posterior import GlobalPosterior
+from semicrowd.models.global_posterior import ANNOTATORS, FAMILIES, GlobalPosterior
 from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
@@ -41,8 +32,6 @@ from semicrowd.settings.model import BayesSettings
 STEP_TOLERANCE = 0.01
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
-#: The annotators' variables, by their names in q(Θ).
-ANNOTATORS = ("sensitivity", "specificity")
 
 
 class BayesSCDC(GenerativeModel):
@@ -56,12 +45,7 @@ class BayesSCDC(GenerativeModel):
         """φ and γ, and q(Θ)."""
         networks = NetBuilder(self.settings, self.nets, self.num_features, self.image_shape, generators)
         self.recognition, self.decoder = networks.recognition(), networks.decoder()
-        self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators, self.places)
-
-    @property
-    def places(self) -> bool:
-        """Whether the annotators place items in tasks, and may misplace one."""
-        return self.settings.answers == "placements" and self.num_annotators > 0
+        self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators)
 
     # ---------------------------------------------------------------- the bound of a step (Algorithm 1)
 
@@ -81,7 +65,7 @@ class BayesSCDC(GenerativeModel):
         recognition = self.recognise(_with_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
-        local, graph = self._infer(part, recognition, messages, sweeps, Found(alone.detach()))
+        local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
         per_item = self.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
@@ -101,7 +85,7 @@ class BayesSCDC(GenerativeModel):
             return expected.detach().cast(dtype), {}
         leaves = {
             name: family.expected_statistics(self.globals.eta[name].detach()).requires_grad_()
-            for name, family in self.globals.families.items()
+            for name, family in FAMILIES.items()
         }
         by_parameter = {self.globals.eta[name]: leaf for name, leaf in leaves.items()}
         return ExpectedGlobals(*leaves.values()).cast(dtype), by_parameter
@@ -129,14 +113,11 @@ class BayesSCDC(GenerativeModel):
         recognition: Float[Tensor, "R b S"],
         expected: ExpectedGlobals,
         sweeps: tuple[int, float],
-        start: Found | None = None,
-    ) -> tuple[LocalPosterior, Graph | None]:
+        start: Float[Tensor, "R b K"] | None = None,
+    ) -> tuple[LocalPosterior, PairGraph | None]:
         """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
-        if self.places and part.answers is not None:
-            graph: Graph | None = placement_graph(part, expected)
-        else:
-            evidence, _ = self._evidence(part, expected)
-            graph = None if evidence is None else _graph(part, evidence)
+        evidence, _ = self._evidence(part, expected)
+        graph = None if evidence is None else _graph(part, evidence)
         return infer_local(recognition, expected, graph, *sweeps, start), graph
 
     def _evidence(
@@ -162,45 +143,21 @@ class BayesSCDC(GenerativeModel):
         self,
         part: Part,
         local: LocalPosterior,
-        graph: Graph,
+        graph: PairGraph,
         expected: ExpectedGlobals,
         weight: Tensor | None = None,
     ) -> Float[Tensor, "R"]:
         """Eq. 20 over a part's answers and its links to views, weighted, in float64."""
         expected = expected.cast(part.features.dtype)
-        if isinstance(graph, PlacementGraph):
-            return self._placed(part, local, graph, expected, weight)
         evidence, weights = self._evidence(part, expected, weight)
         assert evidence is not None
         return (weights * relational_term(local, graph, evidence)).double().sum(1)
 
-    def _placed(
-        self,
-        part: Part,
-        local: LocalPosterior,
-        graph: PlacementGraph[SlipStatistics],
-        expected: ExpectedGlobals,
-        weight: Tensor | None,
-    ) -> Float[Tensor, "R"]:
-        """The same where annotators place items, and what their slips cost."""
-        answers, z = part.answers, local.probabilities[:, : graph.num_nodes]
-        assert answers is not None
-        assert answers.placements is not None
-        assert local.heard is not None
-        evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
-        statistics = slip_statistics(expected, answers.placements)
-        total = answers.pair_weight * placement_term(z, local.heard, graph, evidence, statistics)
-        if part.views is None:
-            return total
-        links, weights = self._evidence(part._replace(answers=None), expected, weight)
-        assert links is not None
-        return total + (weights * relational_term(local, graph.links, links)).double().sum(1)
-
     @torch.no_grad()
     def infer(
-        self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Found | None = None
-    ) -> tuple[LocalPosterior, Graph | None]:
-        """Local inference to convergence, deterministic; ``start``: what to begin with."""
+        self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Float[Tensor, "R b K"] | None = None
+    ) -> tuple[LocalPosterior, PairGraph | None]:
+        """Local inference to convergence, deterministic; ``start``: ln q(z) to begin with."""
         expected = self.globals.expected().cast(part.features.dtype)
         return self._infer(part, self.recognise(_with_views(part)), expected, sweeps, start)
 
@@ -235,12 +192,12 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def elbo(
-        self, data: TrainingData, max_items: int | None = None, start: Sequence[Found] | None = None
+        self, data: TrainingData, max_items: int | None = None, start: Sequence[Tensor] | None = None
     ) -> dict[str, Float[Tensor, "R"]]:
         """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25.
 
         ``max_items``: an unbiased estimate from so many items, the same ones each time (:meth:`TrainingData.parts`).
-        ``start``: of every part, where a refit has left it, from which a few sweeps are enough.
+        ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
         """
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
@@ -263,44 +220,27 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
-        """q(α), q(β), q(ε), q(ρ) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
+        """q(α) and q(β) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
         part = next(data.parts(self.num_restarts))
         local, graph = self.infer(part, REFIT_SWEEPS)
-        self.update_annotators(part, local.found, graph)
-
-    @torch.no_grad()
-    def update_annotators(self, part: Part, found: Found, graph: Graph | None) -> None:
-        """The same from what is known of the items of a part."""
-        for name, eta in self.annotator_targets(part, found, graph).items():
+        for name, eta in self.annotator_targets(part, local, graph).items():
             self.globals.eta[name].copy_(eta)
         if self.settings.annotators == "empirical":
             self.globals.fit_annotator_priors()
 
-    def annotator_targets(self, part: Part, local: LocalPosterior | Found, graph: Graph | None) -> dict[str, Tensor]:
-        """η̂ of what is the annotators' (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
-        names = [name for name in self.globals.families if name not in ("pi", "components")]
-        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in names}
+    def annotator_targets(self, part: Part, local: LocalPosterior, graph: PairGraph | None) -> dict[str, Tensor]:
+        """η̂ of q(α) and q(β) (eqs. 28 and 29): the prior and the expected counts of a part with answers."""
+        targets = {name: self.globals.prior(name).expand_as(self.globals.eta[name]).clone() for name in ANNOTATORS}
         answers = part.answers
         if answers is None or graph is None:
             return targets
-        if isinstance(graph, PlacementGraph):
-            assert local.heard is not None
-            assert answers.placements is not None
-            seen = perceived(local.log_z.exp(), graph.statistics.hearing(local.heard), graph)
-            same = graph.answers.agreement(seen.kind)
-            slips, kinds = slip_counts(seen, answers.placements.worker, self.num_annotators)
-            targets["slips"] += slips
-            targets["slip_kinds"] += kinds
-        else:
-            same = graph.agreement(local.log_z[:, : graph.num_nodes].exp())[:, : len(answers.label)]
-        found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
-        every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
-        sensitivity, specificity = (targets[name] for name in ANNOTATORS)
-        quality = quality_posterior(sensitivity, specificity, found, every[0])
-        return targets | dict(zip(ANNOTATORS, quality, strict=True))
+        same = graph.agreement(local.log_z[:, : graph.num_nodes].exp())[:, : len(answers.label)]
+        priors = targets["sensitivity"], targets["specificity"]
+        quality = posterior_of_answers(*priors, same, answers.worker, answers.label, self.num_annotators)
+        return dict(zip(ANNOTATORS, quality, strict=True))
 
     def workers(self) -> WorkerPosterior | None:
-        """Beta posteriors of the annotators; where they slip, of what they perceive."""
+        """Beta posteriors of the annotators."""
         if not self.num_annotators:
             return None
         shapes = [beta.to_standard(self.globals.eta[name].detach()) for name in ANNOTATORS]
@@ -340,11 +280,9 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def set_mixture(self, posterior: Mixture) -> None:
-        """q(π) and q(μ, Σ) as the exact posterior of a partition, q(ρ) as at first."""
+        """q(π) and q(μ, Σ) as the exact posterior of a partition."""
         for name, eta in posterior._asdict().items():
             self.globals.eta[name].copy_(eta)
-        if self.places:  # the clusters are others now
-            self.globals.eta["slip_kinds"].copy_(dirichlet.to_natural(torch.ones_like(self.globals.eta["slip_kinds"])))
 
     @torch.no_grad()
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
@@ -376,19 +314,6 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
         return graph_with_views(len(part.features), evidence.weight, part.answers)
     assert part.answers is not None
     return graph_of(part.answers, evidence)
-
-
-def placement_graph(part: Part, expected: ExpectedGlobals) -> PlacementGraph[SlipStatistics]:
-    """The graph of a part's placements and of the links to its views."""
-    answers = part.answers
-    assert answers is not None
-    assert answers.placements is not None
-    evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
-    links = None
-    if part.views is not None:
-        weight = evidence.weight.new_full((len(evidence.weight), len(part.views)), WEIGHT)
-        links = graph_with_views(len(part.features), weight, answers)
-    return graph_of_tasks(answers, evidence.weight, slip_statistics(expected, answers.placements), links)
 
 
 def _posterior(found: list[LocalPosterior]) -> Posterior:

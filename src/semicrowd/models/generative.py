@@ -24,8 +24,12 @@ from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings, NetSettings
 
-#: Draws of every x in the ELBO of a whole data set, of few items and of many.
-ELBO_SAMPLES, ELBO_SAMPLES_OF_MANY, MANY = 10, 1, 10_000
+#: Draws of every x in the ELBO of a whole data set of few items.
+ELBO_SAMPLES = 10
+#: The same of many items, whose sum is exact enough with one.
+ELBO_SAMPLES_OF_MANY = 1
+#: Items from which on they are many.
+MANY = 10_000
 
 
 class StepBound(NamedTuple):

@@ -9,10 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from semicrowd.crowd.two_coin import FLAT_PRIOR
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
+from semicrowd.settings.baselines import QUALITY_PRIOR
 
 #: The global variables in the order of :class:`ExpectedGlobals`, with their families.
 FAMILIES: dict[str, ModuleType] = {
@@ -21,42 +23,32 @@ FAMILIES: dict[str, ModuleType] = {
     "sensitivity": beta,
     "specificity": beta,
 }
-#: And where annotators place items in tasks: the chance of a slip, and the kinds that slips lead to.
-SLIP_FAMILIES: dict[str, ModuleType] = {"slips": beta, "slip_kinds": dirichlet}
+#: The annotators' variables, by their names in q(Θ).
+ANNOTATORS = ("sensitivity", "specificity")
 
-#: The variational posterior at first (App. B): concentrations uniform between two values; NIW(m, κ, (d + c) I, d + c),
-#: m ~ N(0, 3²); Beta(10, 1) for both qualities of every annotator.
-INITIAL_CONCENTRATION, INITIAL_KAPPA, INITIAL_DEGREES = (1.0, 2.0), 1.0, 1.0
-INITIAL_LOCATION_SD, INITIAL_QUALITY = 3.0, (10.0, 1.0)
-#: Beta prior of sensitivity and of specificity.
-USUAL_QUALITY = (1.0, 1.0)
-#: Beta prior of an annotator's slips, from which q(ε) begins, and Jeffreys' prior of the kinds that slips lead to.
-USUAL_SLIPS, JEFFREYS = (1.0, 19.0), 0.5
-#: Usual Beta of everything that is one annotator's own.
-USUAL = {"sensitivity": USUAL_QUALITY, "specificity": USUAL_QUALITY, "slips": USUAL_SLIPS}
-#: Least shapes of a prior fitted to a crowd that slips: below 1 the expected logarithm of an error's chance is so low
-#: that no first one is seen.
-LEAST = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "slips": (1.0, 0.0)}
+# The variational posterior at first (App. B), beside QUALITY_PRIOR for both qualities of every annotator.
+#: Concentrations of q(π), drawn uniformly between these two.
+INITIAL_CONCENTRATION = (1.0, 2.0)
+#: κ, items that each component's location counts for.
+INITIAL_KAPPA = 1.0
+#: c of each component's d + c degrees of freedom, whose scale is (d + c) I.
+INITIAL_DEGREES = 1.0
+#: Standard deviation of the components' locations in the latent space (docs/DEVIATIONS.md, row 13).
+INITIAL_LOCATION_SD = 3.0
 
 
 class GlobalPosterior(nn.Module):
     """q(π), q(μ, Σ), q(α), q(β) as natural parameters with a leading restart axis, in float64, beside their priors.
-
-    Where annotators slip, q(ε) and q(ρ) too.
 
     Parameters
     ----------
     prior : of π, [1, K], and of (μ, Σ), [1, 1, F]
     num_annotators : M, 0 without annotations
     generators : one for each restart's random initial values
-    slips : whether annotators slip
     """
 
-    def __init__(
-        self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator], slips: bool = False
-    ) -> None:
+    def __init__(self, prior: Mixture, num_annotators: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__()
-        self.slips = slips
         R, M, K = len(generators), num_annotators, prior.pi.shape[-1]
         d = normal_inverse_wishart.to_standard(prior.components)[0].shape[-1]
         for name, eta in prior._asdict().items():
@@ -69,24 +61,11 @@ class GlobalPosterior(nn.Module):
             location = INITIAL_LOCATION_SD * torch.randn(K, d, generator=generator, dtype=torch.float64)
             components.append(niw_natural(location, INITIAL_KAPPA, INITIAL_DEGREES))
         self.eta = nn.ParameterDict({"pi": torch.stack(pi), "components": torch.stack(components)})
-        initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (INITIAL_QUALITY, USUAL_QUALITY))
-        for name in ("sensitivity", "specificity"):
+        initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (QUALITY_PRIOR, FLAT_PRIOR))
+        for name in ANNOTATORS:
             self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
             self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
-
-        if slips:
-            few = beta.to_natural(torch.tensor(USUAL_SLIPS, dtype=torch.float64))
-            self.eta["slips"] = nn.Parameter(few.expand(R, M, 2).clone())
-            self.register_buffer("prior_slips", few.expand(R, 1, 2).clone())
-            even = dirichlet.to_natural(torch.ones(R, K + 1, dtype=torch.float64))
-            self.eta["slip_kinds"] = nn.Parameter(even)
-            self.register_buffer("prior_slip_kinds", even[:1] + (JEFFREYS - 1), persistent=False)
-
-    @property
-    def families(self) -> dict[str, ModuleType]:
-        """Family of each variable, by name."""
-        return FAMILIES | (SLIP_FAMILIES if self.slips else {})
 
     def prior(self, name: str) -> Tensor:
         """Natural parameter of the prior, broadcast over restarts."""
@@ -95,7 +74,7 @@ class GlobalPosterior(nn.Module):
     @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """Give the items of ``gone`` to ``keep``, which gets the exact posterior of the union, ``gone`` the prior."""
-        for name in self.families.keys() & {"pi", "components", "slip_kinds"}:
+        for name in ("pi", "components"):
             eta, prior = self.eta[name], self.prior(name)
             prior = prior[0, 0] if name == "components" else prior[0, gone]
             eta[restart, keep] += eta[restart, gone] - prior
@@ -110,34 +89,28 @@ class GlobalPosterior(nn.Module):
         for k, statistics in ((cluster, kept), (free, gone)):
             self.eta["pi"][restart, k] = self.prior("pi")[0, k] + statistics[-1]
             self.eta["components"][restart, k] = self.prior("components")[0, 0] + statistics
-        if self.slips:  # slips that led to the cluster led to both
-            eta, prior = self.eta["slip_kinds"], self.prior("slip_kinds")[0, cluster]
-            half = (eta[restart, cluster] - prior) / 2
-            eta[restart, cluster] = eta[restart, free] = prior + half
 
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
-        for name in self.families.keys() & USUAL.keys():
+        for name in ANNOTATORS:
             eta, prior = self.eta[name].detach(), self.prior(name)
-            least = LEAST[name] if "slips" in self.families else (0.0, 0.0)
-            shapes = [common_beta(counts, USUAL[name], least) for counts in (eta - prior).cpu().numpy()]
+            shapes = [common_beta(counts, FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for :class:`semicrowd.inference.natural_gradient.NaturalGradient`."""
-        return [{"params": [self.eta[name]], "family": family} for name, family in self.families.items()]
+        return [{"params": [self.eta[name]], "family": family} for name, family in FAMILIES.items()]
 
     def expected(self) -> ExpectedGlobals:
         """E t(Θ), whose gradients are natural gradients."""
-        return ExpectedGlobals(*(natural_statistics(family, self.eta[name]) for name, family in self.families.items()))
+        return ExpectedGlobals(*(natural_statistics(family, self.eta[name]) for name, family in FAMILIES.items()))
 
     def kl_terms(self, expected: ExpectedGlobals) -> dict[str, Tensor]:
         """KL of each global variable, [R] (eqs. 23–25), by name."""
         terms = {}
-        for (name, family), statistics in zip(self.families.items(), expected, strict=False):
-            assert statistics is not None
+        for (name, family), statistics in zip(FAMILIES.items(), expected, strict=True):
             kl = natural_kl(family, self.eta[name], self.prior(name), statistics)
             terms[f"kl_{name}"] = kl.flatten(1).sum(1) if kl.dim() > 1 else kl
         return terms

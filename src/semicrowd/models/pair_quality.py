@@ -12,9 +12,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
-from semicrowd.models.global_posterior import JEFFREYS, USUAL_QUALITY
+
+#: Jeffreys' prior of a rate: both shapes of its Beta.
+JEFFREYS = 0.5
 
 
 def judged(
@@ -33,29 +36,14 @@ def judged(
         return believed
     shapes, rates, num_annotators = [], [], believed.sensitivity.shape[1]
     for z in probabilities.double():
-        of_sides = pair_counts((z[answers.i] * z[answers.j]).sum(-1), answers, num_annotators)
-        shapes.append([witnessed(counts, unit) for counts, unit in of_sides])
-        rates.append([usual_rate(counts / unit[:, None]) for counts, unit in of_sides])
+        same = (z[answers.i] * z[answers.j]).sum(-1)
+        unit = witness(same, answers, num_annotators).numpy()[:, None]
+        found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
+        shapes.append([witnessed(counts, unit) for counts in found])
+        rates.append([usual_rate(counts / unit) for counts in found])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
     return WorkerPosterior(sensitivity, specificity, point)
-
-
-def pair_counts(
-    same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Of pairs of one kind, then of two: every annotator's right and wrong answers [M, 2], and how many fail together.
-
-    Parameters
-    ----------
-    same : q(z_i = z_j) of every answered pair, float64
-    """
-    yes, each = answers.label.to(same), []
-    unit = witness(same, answers, num_annotators).numpy()
-    for chance, right in ((same, yes), (1 - same, 1 - yes)):
-        counts = torch.stack([chance * right, chance * (1 - right)], -1)
-        each.append((same.new_zeros(num_annotators, 2).index_add(0, answers.worker, counts).numpy(), unit))
-    return each
 
 
 def witness(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int) -> Float[Tensor, "M"]:
@@ -73,13 +61,13 @@ def witness(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: 
     return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
 
 
-def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M"]) -> Float[np.ndarray, "M 2"]:
+def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M 1"]) -> Float[np.ndarray, "M 2"]:
     """Beta shapes of a rate from right and wrong answers over their units, under Jeffreys' prior.
 
     Nothing is taken from the crowd: who is worse than the others is not known to be like them, and a misplacement that
     everybody else's items explain is not seen at all.
     """
-    return counts / unit[:, None] + JEFFREYS
+    return counts / unit + JEFFREYS
 
 
 def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
@@ -88,5 +76,5 @@ def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
     Witnesses are answers over their units: taken for independent, the answers of some tasks would make annotators who
     are all alike look different, and the prior as wide.
     """
-    shape = counts + common_beta(counts, USUAL_QUALITY)
+    shape = counts + common_beta(counts, FLAT_PRIOR)
     return shape[:, 0] / shape.sum(-1)

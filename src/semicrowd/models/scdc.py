@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid, softplus
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.crowd.two_coin import PairEvidence, agreement_by_annotator, quality_posterior
+from semicrowd.crowd.two_coin import PairEvidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import beta, normal_inverse_wishart
 from semicrowd.inference.confusions import place
@@ -126,11 +126,9 @@ class SCDC(GenerativeModel):
         assert answers is not None
         log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
-        same = graph.agreement(log_z.exp())
-        found = agreement_by_annotator(same, answers.worker, answers.label, self.num_annotators)
-        every = agreement_by_annotator(torch.ones_like(same[:1]), answers.worker, answers.label, self.num_annotators)
-        nothing = found.new_zeros(2)
-        for side, shape in enumerate(quality_posterior(nothing, nothing, found, every[0])):
+        same, nothing = graph.agreement(log_z.exp()), log_z.new_zeros(2)  # no prior: shapes are expected counts
+        shapes = posterior_of_answers(nothing, nothing, same, answers.worker, answers.label, self.num_annotators)
+        for side, shape in enumerate(shapes):
             total = shape.sum(-1)
             quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
             self.logits_quality[:, side] = quality.clamp(*QUALITY).logit().float()

@@ -11,8 +11,10 @@ from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamm
 
 #: A fit has converged where an iteration gains no more than this share of its bound.
 _TOLERANCE = 1e-6
-#: Most sweeps over new samples, and the largest change of γ, as a share of a sample's values, that ends them.
-_SWEEPS, _STILL = 100, 1e-4
+#: Sweeps over new samples, at most.
+_SWEEPS = 100
+#: Largest change of γ, as a share of a sample's values, that ends them.
+_STILL = 1e-4
 
 
 class Decomposition:

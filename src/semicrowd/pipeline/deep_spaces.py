@@ -32,9 +32,18 @@ from semicrowd.random import stream
 FOLDER = RESULTS / "deep_spaces"
 COLUMNS = ("which", "seed", "space", "method", "told", "clusters", "ari", "f1", "nmi")
 SPACES = ("autoencoder", "flow")
-#: Starts of k-means; most clusters of scikit-learn's mixture; items and epochs that t-SNE shows; samples of a cluster
-#: and their noise, in the cluster's standard deviations, of which the paper says nothing.
-STARTS, MOST, SHOWN, PANELS, SAMPLES, NOISE = 5, 25, 5000, 3, 25, 0.5
+#: Starts of k-means.
+STARTS = 5
+#: Most clusters of scikit-learn's mixture.
+MOST = 25
+#: Items that t-SNE shows.
+SHOWN = 5000
+#: Epochs that it shows: the first, a middle one and the last.
+PANELS = 3
+#: Samples of a cluster; of them the paper says nothing, nor of their noise.
+SAMPLES = 25
+#: Standard deviation of the samples, in the cluster's.
+NOISE = 0.5
 
 
 def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...]]:

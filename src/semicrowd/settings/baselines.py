@@ -24,6 +24,10 @@ from semicrowd.settings.fields import (
     whole,
 )
 
+#: Beta prior of sensitivity and specificity where annotators are trusted until their answers speak against it: right in
+#: ten of eleven answers. MCVC's (Chang et al. 2017).
+QUALITY_PRIOR = (10.0, 1.0)
+
 _WIDTHS = each(whole(1, 100_000), "[40, 40]")
 _STARTS = "starts; the one with the best objective is kept"
 _STANDARDIZE = "features to mean 0 and variance 1"
@@ -106,7 +110,7 @@ class MCVCParameters(CountedParameters):
     n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
     hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", _WIDTHS)
     quality_prior: tuple[float, float] = setting(
-        (10.0, 1.0), "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
+        QUALITY_PRIOR, "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
     )
     learning_rate: float = setting(0.1, "largest step of Adam", number(above=0))
     n_steps: int = setting(300, "of Adam", whole(1))

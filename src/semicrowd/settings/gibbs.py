@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from semicrowd.errors import UserError
-from semicrowd.settings.baselines import Parameters
+from semicrowd.settings.baselines import QUALITY_PRIOR, Parameters
 from semicrowd.settings.fields import choice, each, flag, number, setting, whole
 
 _GAMMA = each(number(above=0), "[1.0, 1.0]", length=2)
@@ -156,7 +156,7 @@ class DeepDPMParameters(_Partitions):
     batch_size: int = setting(128, "items of a step", whole(1))
     learning_rate: float = setting(1e-3, "of the flow, by Adam", number(above=0))
     quality_prior: tuple[float, float] = setting(
-        (10.0, 1.0), "Beta prior of the annotators' sensitivity and specificity",
+        QUALITY_PRIOR, "Beta prior of the annotators' sensitivity and specificity",
         each(number(above=0), "[10.0, 1.0]", length=2),
     )  # fmt: skip
     n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))

@@ -91,11 +91,6 @@ class BayesSettings(GenerativeSettings):
         "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
         choice("paper", "corrected", "released"),
     )
-    answers: str = setting(
-        "two_coin", "two_coin (the paper's: every answer on its own) | placements (an annotator may misplace an item "
-        "of a task) | auto (placements where answers come in tasks)",
-        choice("auto", "placements", "two_coin"),
-    )
     annotators: str = setting(
         "empirical", "their priors after training: empirical (fitted to the crowd) | fixed",
         choice("empirical", "fixed"),

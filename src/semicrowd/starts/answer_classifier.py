@@ -17,29 +17,35 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import one_hot
-from torch.nn.utils.rnn import pad_sequence
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
-from semicrowd.crowd.two_coin import QUALITY_PRIOR
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
+from semicrowd.settings.baselines import QUALITY_PRIOR
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Share of the steps in which the annotators are held at their prior, and in which spectral clusters are learned or
-#: even use is rewarded.
-HELD, TAUGHT = 0.15, 0.35
-#: Steps of Adam; how many of the networks learn spectral clusters first; noise on the features; the largest step.
-STEPS, SPECTRAL, NOISE, RATE = 300, 2, 0.3, 0.03
+#: Share of the steps in which the annotators are held at their prior.
+HELD = 0.15
+#: Share of the steps in which spectral clusters are learned, or even use is rewarded.
+TAUGHT = 0.35
+#: Steps of Adam.
+STEPS = 300
+#: Networks that learn spectral clusters first.
+SPECTRAL = 2
+#: Standard deviation of the noise on the features, whose variance is 1: by NMI on Face (docs/DEVIATIONS.md).
+NOISE = 0.3
+#: Adam's largest step.
+RATE = 0.03
 #: Items that networks learn from in a step, at most.
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.
@@ -126,35 +132,6 @@ def average_of_learners(
     One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
     """
     net = learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed)
-    return mean_of_learners(net, features, networks)
-
-
-def held_out(
-    features: Float[Tensor, "n D"],
-    target: Float[Tensor, "R n K"],
-    fold: Int[Tensor, "n"],
-    hidden: Sequence[int],
-    networks: int,
-    seed: int,
-) -> Float[Tensor, "R n K"]:
-    """Mean q(z | o) of each item by ``networks`` new networks that learned ``target`` of the other folds' items.
-
-    A network knows by heart what it has been told of an item, wrong or not; what it makes of an item that it has not
-    been told of is no echo.
-    """
-    told = fold != torch.arange(int(fold.max()) + 1)[:, None]
-    each = (target[:, None] * told[..., None]).flatten(0, 1)
-    net = learners(features, each.repeat_interleave(networks, 0), hidden, networks, seed)
-    # Each fold's networks are asked for its own items, all folds at once: the shorter ones ask for some item again.
-    rows = pad_sequence([torch.nonzero(~one)[:, 0] for one in told], batch_first=True)
-    own = features[rows].repeat_interleave(networks, 0).repeat(len(target), 1, 1)
-    asked = mean_of_learners(net, own, networks).unflatten(0, (len(target), -1))
-    place = (~told).long().cumsum(1).gather(0, fold[None])[0] - 1
-    return asked[:, fold, place]
-
-
-def mean_of_learners(net: Classifier, features: Float[Tensor, "*#C N D"], networks: int) -> Float[Tensor, "R N K"]:
-    """Mean q(z | o) of the ``networks`` networks of each restart."""
     with torch.no_grad():
         means = [net(o).exp().unflatten(0, (-1, networks)).mean(1) for o in features.split(_PIECE, -2)]
     return torch.cat(means, 1)

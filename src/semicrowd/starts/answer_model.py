@@ -16,19 +16,23 @@ import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answer_weights, hits_and_misses
 from semicrowd.expfam import beta
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.graph import FixedPairGraph
 from semicrowd.inference.message_passing import infer_z
-from semicrowd.models.global_posterior import USUAL_QUALITY
 from semicrowd.starts.answer_classifier import Annotators
 
-#: Prior of S_kl off the diagonal: its mean, and how many answers of a perfect annotator it is worth.
-_ALIKE, _ALIKE_COUNT = 0.05, 2.0
+#: Mean of the prior of S_kl off the diagonal.
+_ALIKE = 0.05
+#: How many answers of a perfect annotator that prior is worth.
+_ALIKE_COUNT = 2.0
 #: Turns in which S and the annotators' rates are fitted to each other.
 _TURNS = 3
-#: Sweeps of message passing at most, and the change of a probability that ends them.
-_SWEEPS, _TOLERANCE = 50, 1e-3
+#: Sweeps of message passing, at most.
+_SWEEPS = 50
+#: Change of a probability that ends them.
+_TOLERANCE = 1e-3
 #: Least probability of a cluster.
 _LEAST = 1e-30
 
@@ -61,8 +65,7 @@ class Rates:
         self, worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"]
     ) -> tuple[Float[np.ndarray, "P"], Float[np.ndarray, "P"]]:
         """p(answer | the items are of one kind), p(answer | of two)."""
-        alpha, specificity = (rate[worker] for rate in self.means)
-        return np.where(label == 1, alpha, 1 - alpha), np.where(label == 1, 1 - specificity, specificity)
+        return answer_chances(*self.means, worker, label)
 
 
 def fit_rates(
@@ -74,13 +77,8 @@ def fit_rates(
     ----------
     same : probability that the items of each answer are of one kind
     """
-
-    def counted(weight: np.ndarray) -> np.ndarray:
-        return np.bincount(worker, weight, minlength=num_annotators)
-
-    right = np.stack([counted(same * label), counted(same * (1 - label))], 1)
-    wrong = np.stack([counted((1 - same) * (1 - label)), counted((1 - same) * label)], 1)
-    return Rates(*(counts + common_beta(counts, USUAL_QUALITY) for counts in (right, wrong)))
+    both = hits_and_misses(same, worker, label, num_annotators)
+    return Rates(*(counts + common_beta(counts, FLAT_PRIOR) for counts in both))
 
 
 def fit_prevalence(
@@ -88,7 +86,7 @@ def fit_prevalence(
 ) -> Float[np.ndarray, "M"]:
     """The chance that an annotator says "same", whatever the items are: what answers are like without any clusters."""
     counts = np.stack([np.bincount(worker, weight, minlength=num_annotators) for weight in (label, 1 - label)], 1)
-    shape = counts + common_beta(counts, USUAL_QUALITY)
+    shape = counts + common_beta(counts, FLAT_PRIOR)
     found: np.ndarray = shape[:, 0] / shape.sum(1)
     return found
 
@@ -149,8 +147,7 @@ class Heard:
 
     def weights(self, rates: Rates) -> Float[np.ndarray, "P"]:
         """w_ij of eq. 14: what each answer says for its items being one kind, in nats."""
-        one, two = rates.of_answers(self.worker, self.label)
-        return np.log(one / two)
+        return answer_weights(*rates.means, self.worker, self.label)
 
     def placed(
         self,

@@ -1,6 +1,5 @@
 """The start from answers: what classifiers trained on them make of all items."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,15 +22,9 @@ from semicrowd.starts.answer_classifier import (
     Annotators,
     AnswerClassifiers,
     average_of_learners,
-    held_out,
     train_on_answers,
 )
 from semicrowd.starts.epochs import Say
-
-#: Folds of the annotated items, each of which some networks are not told, and the least probability that they give.
-FOLDS, _LEAST = 5, 1e-6
-#: Annotators and ln q(z | o) of the annotated items → q(z) with their answers.
-Place = Callable[[Annotators, Tensor], Tensor]
 
 
 class AnswerStart(NamedTuple):
@@ -54,26 +47,17 @@ def answer_start(
     settings: StartSettings,
     restarts: int,
     say: Say,
-    place: Place | None = None,
 ) -> AnswerStart:
     """Clusters of the annotated items by a classifier and messages, of the others by networks that learn those.
 
     The classifier has been pulled by every answer: where a hundred items have a hundred answers each, it fits them at
     any price. The networks for the others learn each annotated item's q(z) once, and their average decides.
-
-    Where annotators misplace items, ``place`` decides on the annotated ones, from what networks that have not been told
-    of an item make of it: the others would agree with every misplacement.
     """
     items = annotations.index.whole.items
     features, networks = data.features.cpu(), settings.networks
     reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
     trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, say)
     annotators, known = trained.annotators, joint_probabilities(trained, features, annotations)
-    if place is not None:
-        say("start: items and their placements")
-        fold = torch.from_numpy(stream(data.seed, "held_out/folds").permutation(len(items)) % FOLDS)
-        apart = held_out(features[items], known, fold, model.hidden, max(networks // FOLDS, 1), data.seed)
-        known = place(annotators, apart.clamp(min=_LEAST).log())
     if len(items) == data.num_items:
         return AnswerStart(annotators, known)
     probabilities = average_of_learners(features, items, known, model.hidden, networks, data.seed)

@@ -17,12 +17,15 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answer_model import Heard, fit_prevalence
-from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.spreading import Spread
 
-#: Turns at most, and the share of the items that still move from one cluster to another when they end.
-ROUNDS, _SETTLED = 8, 0.002
+#: Folds of the annotated items: what is said of an item comes from classifiers that learned the other folds.
+FOLDS = 5
+#: Turns, at most.
+ROUNDS = 8
+#: Share of the items that still move from one cluster to another when the turns end.
+_SETTLED = 0.002
 #: Turns of judging the annotators and placing the items within one turn.
 _PLACING_TURNS = 5
 #: Nats an item by which a bound has to be better: answers that share their mistakes make bounds differ by too much.

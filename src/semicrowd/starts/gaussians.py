@@ -6,8 +6,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import softmax
 
-#: Iterations, and the change of a probability at which they end.
-_ITERATIONS, _TOLERANCE = 10, 1e-2
+#: Iterations of EM, at most.
+_ITERATIONS = 10
+#: Change of a probability at which they end.
+_TOLERANCE = 1e-2
 #: Pseudo-items of a mean (Fraley & Raftery 2007).
 _KAPPA = 0.01
 

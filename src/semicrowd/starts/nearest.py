@@ -22,8 +22,12 @@ from semicrowd.random import stream
 
 #: Items that one is compared with.
 LOOKED_AT = 10_000
-#: Items of a cell; items for each cell that k-means sees, and its sweeps: rough cells are as good.
-_CELL, _SEEN, _SWEEPS = 250, 50, 5
+#: Items of a cell, in the mean.
+_CELL = 250
+#: Items for each cell that k-means sees.
+_SEEN = 50
+#: Sweeps of k-means: rough cells are as good.
+_SWEEPS = 5
 
 
 class Nearest:

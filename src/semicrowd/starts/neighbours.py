@@ -13,11 +13,15 @@ from semicrowd.starts.nearest import Nearest
 
 #: Neighbours of an item that communities look at.
 NUMBER = 15
-#: Starts of Louvain's method, and items up to which there are so many: of more items fewer in proportion, one at least.
-#: The modularities of ten digits differ by .003 from start to start, whatever the number of items.
-_TRIES, _MANY = 5, 60_000
-#: Factor of the resolution where there are too many communities, and its least value.
-_COARSER, _COARSEST = 0.7, 0.05
+#: Starts of Louvain's method. The modularities of ten digits differ by .003 from start to start, whatever the number of
+#: items.
+_TRIES = 5
+#: Items up to which there are so many starts: of more items fewer in proportion, one at least.
+_MANY = 60_000
+#: Factor of the resolution where there are too many communities.
+_COARSER = 0.7
+#: Least resolution that is tried.
+_COARSEST = 0.05
 
 
 def neighbour_graph(

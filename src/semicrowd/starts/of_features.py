@@ -17,10 +17,14 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.neighbours import communities
 
-#: Mean silhouette of a clustering that has found something, and items that it is measured on.
-_APART, _MEASURED = 0.5, 2000
-#: Starts of k-means, and items that it finds its centres on.
-_TRIES, _SEEN = 3, 5_000
+#: Mean silhouette of a clustering that has found something.
+_APART = 0.5
+#: Items that it is measured on: its cost is quadratic.
+_MEASURED = 2000
+#: Starts of k-means.
+_TRIES = 3
+#: Items that k-means finds its centres on.
+_SEEN = 5_000
 #: Numbers of clusters up to which each is tried; of larger ones every fifth part more: silhouettes change little there.
 _EACH = 16
 

@@ -17,14 +17,22 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d, unfold
 
-#: Means of k-means at most, parts of an image along each side, and patches that the means are found of.
-MEANS, PARTS, DRAWN = 400, 3, 50_000
-#: Patches along a side are about this many, however large an image is; the least distance of two, in pixels.
-ALONG, LEAST_STRIDE = 16, 2
+#: Mean patches that k-means finds, at most.
+MEANS = 400
+#: Parts of an image along each side.
+PARTS = 3
+#: Patches that the means are found of.
+DRAWN = 50_000
+#: Patches along a side are about this many, however large an image is.
+ALONG = 16
+#: Least distance of two patches, in pixels.
+LEAST_STRIDE = 2
 #: Pixels of an image's least side, at least.
 LEAST_SIDE = 12
-#: Share of the images' variance by which a patch without contrast is divided; of the whitened directions' variance.
-_CONTRAST, _WHITENING = 0.0025, 0.1
+#: Share of the images' variance by which a patch without contrast is divided.
+_CONTRAST = 0.0025
+#: What is added to the variance of each whitened direction, so that directions without any stay small.
+_WHITENING = 0.1
 #: Images that are looked at together.
 _PIECE = 32
 

@@ -37,8 +37,10 @@ from semicrowd.starts.two_way import TwoWaySpread
 
 #: k-means cells of a start, as shares of the most clusters.
 _CELLS = {"few": 0.5, "many": 1.5}
-#: Principal components that Gaussians with covariances of their own look at, and those with one for all.
-_FULL, _SHARED = 8, 50
+#: Principal components that Gaussians with covariances of their own look at.
+_FULL = 8
+#: Those that Gaussians with one covariance for all look at: it has fewer numbers to learn.
+_SHARED = 50
 #: Candidates that go on to all classifiers.
 _FINALISTS = 3
 #: Items beside the annotated ones that candidates are made of, at most.
@@ -54,8 +56,10 @@ _TINY = 1e-9
 _UNSEEN_FOLDS = 10
 #: Answers that can tell anything of the items, at least.
 FEWEST = 10
-#: What a name says of candidates that are not co-trained.
-FEATURES, COUNTED = "features alone", "features, number of clusters from the answers"
+#: What a name says of the candidate of the features, which is not co-trained.
+FEATURES = "features alone"
+#: The same of the one whose number of clusters is that of the answers.
+COUNTED = "features, number of clusters from the answers"
 #: Takes a line about what is being done.
 Say = Callable[[str], None]
 

@@ -17,8 +17,10 @@ from semicrowd.data.preparation import components
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
 
-#: Items that two preparations are compared on, and the correlation of their distances from which on they are one.
-_COMPARED, _THE_SAME = 300, 0.98
+#: Items that two preparations are compared on.
+_COMPARED = 300
+#: Correlation of their distances from which on two preparations are one.
+_THE_SAME = 0.98
 #: A spread of this many rounding errors of the rows' length is none.
 _ROUNDING = 100.0
 #: Images whose patches are in memory together.

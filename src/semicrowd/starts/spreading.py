@@ -32,8 +32,12 @@ _PIECE = 1 << 14
 _FLATTEST = 1e-6
 #: Known items that a Gaussian needs, of a cluster that is in use.
 _FEWEST = 0.5
-#: Neighbours of an item; share of an item's probabilities that comes from them; steps along the graph.
-_NEIGHBOURS, _FROM_NEIGHBOURS, _STEPS = 7, 0.8, 20
+#: Neighbours of an item.
+_NEIGHBOURS = 7
+#: Share of an item's probabilities that comes from them.
+_FROM_NEIGHBOURS = 0.8
+#: Steps along the graph.
+_STEPS = 20
 #: Columns that go along the graph at once: with a million items some 130 MB each time they are held.
 _COLUMNS = 32
 #: Items beside the annotated ones that Gaussians are fitted to, at most.

@@ -1,7 +1,6 @@
 """Where a model begins: some epochs as a plain VAE, clusters, then the mixture and the networks of these clusters."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import torch
@@ -11,12 +10,11 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.orientation import reversed_annotators
-from semicrowd.inference.message_passing import infer_placed
 from semicrowd.inference.mixture import partition_posterior
-from semicrowd.models.bayes import BayesSCDC, placement_graph
+from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
-from semicrowd.models.training_data import Part, TrainingData, pieces
+from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.agreement import learn_agreement
@@ -36,8 +34,6 @@ from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 Keep = Callable[[Verdict], None]
 #: Starts that need answers.
 FROM_ANSWERS = ("answers", "portfolio")
-#: Turns of who the items are, then what their annotators are like.
-PLACED = 10
 #: Probability of a cluster that co-training does not use.
 _LEAST = 1e-6
 
@@ -112,12 +108,8 @@ def _from_answers(
 ) -> Float[Tensor, "R N K"]:
     """q(z) of all items by one of :data:`FROM_ANSWERS`; the annotators of ``model`` are set."""
     given = data, annotations, model.settings, settings, model.num_restarts, say
-    if settings.kind == "portfolio":
-        found = cotrained(data, annotations, model, say, keep)
-    elif isinstance(model, BayesSCDC) and model.places:
-        return answer_start(*given, partial(placed, model, annotations)).probabilities
-    else:
-        found = answer_start(*given)
+    portfolio = settings.kind == "portfolio"
+    found = cotrained(data, annotations, model, say, keep) if portfolio else answer_start(*given)
     model.set_annotators(*found.annotators)
     return found.probabilities
 
@@ -153,21 +145,6 @@ def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[
         say(f"start: {said}")
         clusters.append(torch.from_numpy(found))
     return torch.stack(clusters)
-
-
-def placed(
-    model: BayesSCDC, annotations: PairAnnotations, annotators: Annotators, unary: Float[Tensor, "R n K"]
-) -> Float[Tensor, "R n K"]:
-    """q(z) of the annotated items and the annotators of ``model`` by coordinate ascent, given ln q(z | o)."""
-    model.set_annotators(*annotators)
-    unary, found = unary.to(model.device), None
-    part = Part(unary, None, annotations.index.whole.to(model.device), 1.0)
-    for _ in range(PLACED):
-        graph = placement_graph(part, model.globals.expected().cast(unary.dtype))
-        found = infer_placed(unary, graph, found)
-        model.update_annotators(part, found, graph)
-    assert found is not None
-    return found.log_z.exp().cpu()
 
 
 def _begin_with(

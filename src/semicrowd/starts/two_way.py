@@ -18,18 +18,30 @@ from semicrowd.random import stream
 from semicrowd.starts.gaussians import Gaussians
 from semicrowd.starts.spreading import GaussianSpread, Learned, Spread, in_pieces
 
-#: Other kinds that are tried: one, and so many; clusters × other kinds at most.
-_KINDS, _MOST_CELLS = (1, 6, 24), 256
-#: Items that it learns from: known ones at most, and others at most.
-_KNOWN, _SAMPLE = 1000, 1000
+#: Numbers of other kinds that are tried; one is a mixture without them.
+_KINDS = (1, 6, 24)
+#: Clusters × other kinds, at most.
+_MOST_CELLS = 256
+#: Known items that it learns from, at most.
+_KNOWN = 1000
+#: Other items that it learns from, at most.
+_SAMPLE = 1000
 #: Items for each other kind, at least.
 _ITEMS = 8
-#: Known items that a cluster needs to be in use; probability of one that is not, and of one that an item is not in.
-_FEWEST, _LEAST = 0.5, 1e-9
-#: Iterations, and the change of a probability at which they end.
-_ITERATIONS, _TOLERANCE = 5, 2e-2
-#: Pseudo-items of a cluster's mean, of another kind's, and of their interaction, which is small beside both.
-_CLUSTER, _OTHER, _CELL = 0.01, 0.1, 10.0
+#: Known items that a cluster needs to be in use.
+_FEWEST = 0.5
+#: Probability of a cluster that is not in use, and of one that an item is not in.
+_LEAST = 1e-9
+#: Iterations of EM, at most.
+_ITERATIONS = 5
+#: Change of a probability at which they end.
+_TOLERANCE = 2e-2
+#: Pseudo-items of a cluster's mean.
+_CLUSTER = 0.01
+#: Pseudo-items of another kind's mean.
+_OTHER = 0.1
+#: Pseudo-items of their interaction, which thus is small beside both.
+_CELL = 10.0
 #: Steps of k-means, which EM begins with.
 _FIRST = 10
 

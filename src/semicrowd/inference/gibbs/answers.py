@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
 from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 
 #: How sure an annotator can be.
@@ -73,15 +74,14 @@ class Answers:
 
     def weights(self, quality: Float[np.ndarray, "2 M"]) -> Float[np.ndarray, "P"]:
         """Of every answer under annotators of such sensitivity and specificity, in nats."""
-        alpha, beta = np.clip(quality, _ENDS, 1 - _ENDS)[:, self.pairs.worker]
-        return np.where(self.pairs.label == 1, np.log(alpha / (1 - beta)), np.log((1 - alpha) / beta))
+        sensitivity, specificity = np.clip(quality, _ENDS, 1 - _ENDS)
+        return answer_weights(sensitivity, specificity, self.pairs.worker, self.pairs.label)
 
     def shapes(self, z: Int[np.ndarray, "N"]) -> Float[np.ndarray, "2 M 2"]:
         """Of the Beta posteriors of sensitivity and specificity given the partition: hits, then misses."""
-        pairs, side = self.pairs, (z[self.pairs.i] != z[self.pairs.j]).astype(np.int64)
-        cell = (side * pairs.num_annotators + pairs.worker) * 2 + (pairs.label == side)
-        counts = np.bincount(cell, minlength=4 * pairs.num_annotators).reshape(2, pairs.num_annotators, 2)
-        return counts + np.asarray(self.prior)
+        pairs = self.pairs
+        same = (z[pairs.i] == z[pairs.j]).astype(np.float64)
+        return hits_and_misses(same, pairs.worker, pairs.label, pairs.num_annotators) + np.asarray(self.prior)
 
     def prior_of(self, alpha: np.ndarray, quality: Float[np.ndarray, "2 M"], slots: int) -> Answered:
         """The prior of partitions under these annotators."""

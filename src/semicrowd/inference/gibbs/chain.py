@@ -17,10 +17,16 @@ from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep
 
 #: Slots for clusters that a chain begins with; it gets twice as many when they are full.
 _SLOTS = 16
-#: Fewest and most hyperplanes that stand for those of all clusters without items; the most numbers that they look at.
-_FEWEST, _MOST, _NUMBERS = 3, 64, 100_000
-#: Steps from one of them to another that is taken for a draw of its own, and to the first of them from the prior.
-_STEPS, _FIRST_STEPS = 20, 100
+#: Fewest hyperplanes that stand for those of all clusters without items.
+_FEWEST = 3
+#: The most of them.
+_MOST = 64
+#: Numbers that they look at, at most: of large tables there are fewer hyperplanes.
+_NUMBERS = 100_000
+#: Steps from one of them to another that is taken for a draw of its own.
+_STEPS = 20
+#: Steps to the first of them from the prior.
+_FIRST_STEPS = 100
 
 
 @dataclass(frozen=True)

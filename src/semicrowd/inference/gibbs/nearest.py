@@ -15,8 +15,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
 
-#: Most steps, and the change of any item's f at which they end.
-_STEPS, _TOLERANCE = 50, 0.05
+#: Steps, at most.
+_STEPS = 50
+#: Change of any item's f at which the steps end.
+_TOLERANCE = 0.05
 
 
 def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:

@@ -36,8 +36,10 @@ from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
-#: Of a mixture: principal components at most, and starts (baselines.BOUNDS says so to the reader).
-_COMPONENTS, _STARTS = 50, 3
+#: Principal components of a mixture, at most (baselines.BOUNDS says so to the reader).
+_COMPONENTS = 50
+#: Its starts (likewise).
+_STARTS = 3
 #: Answers of an annotator whose rates can be told.
 _TOLD = 30
 #: Values that a fit's code takes its defaults from, beside what it imports.

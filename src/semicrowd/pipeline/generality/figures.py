@@ -11,8 +11,10 @@ import pandas as pd
 
 from semicrowd.pipeline.generality.regimes import UNINFORMED
 
-#: How far below a method may be and still count as level with it: with answers, and without.
-NEAR, NEAR_ALONE = 0.02, 0.05
+#: NMI that a method may be below another and still count as level with it, with answers.
+NEAR = 0.02
+#: The same without answers.
+NEAR_ALONE = 0.05
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from semicrowd.settings.realistic import EFFECTS
 
 #: Fewest items with answers, in tables that are small.
 _FEWEST = 20
-#: Placements of an annotated item in tasks; annotators who are asked about pairs.
-_PLACEMENTS, _ASKED = 3, 10
+#: Placements of an annotated item in tasks, in the mean.
+_PLACEMENTS = 3
+#: Annotators who are asked about pairs.
+_ASKED = 10
 _TASK_SIZE = (12, 20)
 
 
