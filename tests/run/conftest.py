@@ -11,6 +11,7 @@ from subprocess import CompletedProcess, Popen
 from typing import Any
 from unittest.mock import patch
 
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -40,6 +41,7 @@ def _called(main: Callable[[list[str]], int], folder: Path, given: list[str], va
     with (
         patch.dict(os.environ, environment(folder) | variables, clear=True),
         patch.object(sys, "argv", ["train.py"]),
+        patch.object(jaxtyping.config, "jaxtyping_disable", True),  # a whole run is many calls
         contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
