@@ -14,7 +14,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
 from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
@@ -94,11 +94,11 @@ class _Fit(Method):
 
     def __init__(self, model: CoTraining, features: np.ndarray, answers: PairAnnotations | None) -> None:
         self.model, self.features, self.answers = model, features, answers
-        self.say: Say = lambda _: None
+        self.progress: ProgressCallback = lambda _: None
 
-    def start(self, say: Say) -> None:
+    def start(self, progress: ProgressCallback) -> None:
         """Remembers whom to tell what is being done."""
-        self.say = say
+        self.progress = progress
 
     def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
         self._result = self._of_features() if self.answers is None else self._of_both(self.answers)
@@ -111,9 +111,9 @@ class _Fit(Method):
     def _of_features(self) -> Result:
         model = self.model
         found = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.say, model.max_clusters, model.image_shape
+            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
         )
-        model.candidates_, model.winner_ = None, found.said
+        model.candidates_, model.winner_ = None, found.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(found.preparations, 1.0)
         model._keep(found.preparations, shares, found.memberships)
@@ -123,7 +123,7 @@ class _Fit(Method):
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
         portfolio = Portfolio(
-            self.features, answers, model.seed_, self.say, model.max_clusters, image_shape=model.image_shape
+            self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape
         )
         winner, verdict = portfolio.winner()
         workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))

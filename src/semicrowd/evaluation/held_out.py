@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.answers import FOLDS
 from semicrowd.starts.cotraining import folds_of_answers
-from semicrowd.starts.portfolio import FEWEST, lead
+from semicrowd.starts.portfolio import MIN_ANSWERS, mean_difference
 
 #: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
 SHARE = 0.1
@@ -46,10 +46,10 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
     """The answers to fit and those held out, a tenth: whole tasks, or all answers about a pair.
 
     Always the same ones, so that methods can be compared. Nobody loses all answers, or a method would have an annotator
-    whom it knows nothing of. None where fewer than :data:`FEWEST` answers would be held out.
+    whom it knows nothing of. None where fewer than :data:`MIN_ANSWERS` answers would be held out.
     """
     asked = _held_out(answers)
-    if asked.sum() < FEWEST:
+    if asked.sum() < MIN_ANSWERS:
         return None
     return answers.some(~asked), answers.some(asked)
 
@@ -79,7 +79,7 @@ def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Ga
     for one in range(FOLDS):
         new = fold == one
         scores[new] = differences[differences[:, ~new].sum(1).argmax(), new]
-    return Gain(*lead(scores, np.zeros_like(scores), asked))
+    return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
 
 
 def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:

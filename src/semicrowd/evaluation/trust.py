@@ -13,7 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
-from semicrowd.starts.portfolio import FEWEST, Verdict
+from semicrowd.starts.portfolio import MIN_ANSWERS, Verdict
 
 #: A cluster with more of the items than this has almost all.
 _ALMOST_ALL = 0.95
@@ -62,7 +62,7 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
 
 def _too_few(answers: PairAnnotations) -> str | None:
     number = answers.num_pairs
-    return f"fewer than {FEWEST} are no evidence, and there are {number}" if number < FEWEST else None
+    return f"fewer than {MIN_ANSWERS} are no evidence, and there are {number}" if number < MIN_ANSWERS else None
 
 
 def _no_gain(gain: Gain) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 from semicrowd.fitting.result import Result
 
 #: Takes a line about what is being done.
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 class Method(ABC):
@@ -24,7 +24,7 @@ class Method(ABC):
 
     iterations: int = 1
 
-    def start(self, say: Say) -> None:  # noqa: B027 - most methods have nothing to do
+    def start(self, progress: ProgressCallback) -> None:  # noqa: B027 - most methods have nothing to do
         """What is done once, before the first iteration."""
 
     @abstractmethod

@@ -47,7 +47,7 @@ class ClusteringModule(pl.LightningModule):
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
         self.metrics: dict[str, float] = {}  # of the last epoch
         self.verdicts: list[Verdict] = []  # of each restart whose start has chosen among candidates
-        self.say: Callable[[str], None] = lambda _: None
+        self.progress: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
         self._largest = torch.zeros(model.num_restarts)
@@ -99,7 +99,7 @@ class ClusteringModule(pl.LightningModule):
                 group.setdefault("base_lr", group["lr"])
         if self.begin:
             if is_first():
-                start(self.model, self.data, self.recipe.start, self.say, self.verdicts.append)
+                start(self.model, self.data, self.recipe.start, self.progress, self.verdicts.append)
             share(self.model)
 
     def on_train_epoch_start(self) -> None:

@@ -38,7 +38,7 @@ class Progress:
     ) -> None:
         self._progress.stop()
 
-    def say(self, text: str) -> None:
+    def progress(self, text: str) -> None:
         """Show what is being done before the iterations."""
         self._progress.update(self._task, description=text)
 

@@ -59,7 +59,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
         module.begin = False
     snapshots = [SnapshotRecorder(monitor, epochs)] if monitor.snapshots else []
     with monitor.bar(epochs) as bar:
-        module.say = bar.say
+        module.progress = bar.progress
         # Lightning calls a Checkpoint last, when the work of the others at the end of an epoch is done.
         trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)

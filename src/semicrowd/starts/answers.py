@@ -1,4 +1,4 @@
-"""The start from answers: what classifiers trained on them make of all items."""
+"""The start from answers: q(z) of all items by classifiers that are trained on the answers."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,16 +26,18 @@ from semicrowd.starts.answer_classifier import (
     held_out,
     train_on_answers,
 )
-from semicrowd.starts.epochs import Say
+from semicrowd.starts.epochs import ProgressCallback
 
-#: Folds of the annotated items, each of which some networks are not told, and the least probability that they give.
-FOLDS, _LEAST = 5, 1e-6
-#: Annotators and ln q(z | o) of the annotated items → q(z) with their answers.
+#: Folds of cross-validation.
+FOLDS = 5
+#: Lower bound of a cross-validated probability, so that logarithms are finite.
+_LEAST = 1e-6
+#: Annotators and ln q(z | o) of the annotated items → q(z) given their answers.
 Place = Callable[[Annotators, Tensor], Tensor]
 
 
 class AnswerStart(NamedTuple):
-    """What the answers say before the generative model is looked at.
+    """Initial posteriors from the answers, before the generative model is trained.
 
     Attributes
     ----------
@@ -53,24 +55,24 @@ def answer_start(
     model: GenerativeSettings,
     settings: StartSettings,
     restarts: int,
-    say: Say,
+    progress: ProgressCallback,
     place: Place | None = None,
 ) -> AnswerStart:
-    """Clusters of the annotated items by a classifier and messages, of the others by networks that learn those.
+    """q(z) of the annotated items by a classifier and message passing; of the others by networks that learn these.
 
-    The classifier has been pulled by every answer: where a hundred items have a hundred answers each, it fits them at
-    any price. The networks for the others learn each annotated item's q(z) once, and their average decides.
+    New networks are trained for the others since the classifier is fitted to every single answer, and overfits where a
+    hundred items have a hundred answers each. The new networks see each annotated item's q(z) once, and are averaged.
 
-    Where annotators misplace items, ``place`` decides on the annotated ones, from what networks that have not been told
-    of an item make of it: the others would agree with every misplacement.
+    If annotators misplace items, ``place`` infers q(z) of the annotated items from cross-validated predictions:
+    networks trained on an item reproduce its misplacement.
     """
     items = annotations.index.whole.items
     features, networks = data.features.cpu(), settings.networks
     reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
-    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, say)
+    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, progress)
     annotators, known = trained.annotators, joint_probabilities(trained, features, annotations)
     if place is not None:
-        say("start: items and their placements")
+        progress("start: items and their placements")
         fold = torch.from_numpy(stream(data.seed, "held_out/folds").permutation(len(items)) % FOLDS)
         apart = held_out(features[items], known, fold, model.hidden, max(networks // FOLDS, 1), data.seed)
         known = place(annotators, apart.clamp(min=_LEAST).log())
@@ -93,7 +95,7 @@ def joint_probabilities(
 
 
 def _reversed(data: TrainingData, annotations: PairAnnotations, num_clusters: int) -> np.ndarray:
-    """Annotators who say the opposite of what k-means clusters of the features say, [M]."""
+    """Whether each annotator's answers contradict the k-means clusters of the features, [M]."""
     with threadpool_limits(1):
         random_state = int(stream(data.seed, "answers/reversed").integers(2**31))
         kmeans = KMeans(num_clusters, n_init=1, random_state=random_state)
