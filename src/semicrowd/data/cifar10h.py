@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
 
-_FILE, _NUM_CLASSES = "cifar10h-counts.npy", 10
+_FILE = "cifar10h-counts.npy"
+_NUM_CLASSES = 10
 
 
 def confusions(root: Path, test_labels: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "10 10"]:

@@ -18,18 +18,27 @@ from semicrowd.files import write_json
 
 #: Where a run keeps it.
 FILE = "columns.json"
-#: Words that stand for an empty cell where the other cells are numbers, and those for yes and no.
+#: Words that count as an empty cell in a column of numbers.
 _EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
-_YES, _NO = frozenset({"true", "yes", "y", "t"}), frozenset({"false", "no", "n", "f"})
+#: Words for yes.
+_YES = frozenset({"true", "yes", "y", "t"})
+#: Words for no.
+_NO = frozenset({"false", "no", "n", "f"})
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
 #: Names of a column that holds the items' ids; a first column of text, all different, does so too.
 _IDS = frozenset({"", "id", "item", "index", "key", "uuid"})
 #: Text of more different values is no category.
 _MOST_CATEGORIES = 30
-#: Cells that are looked at to tell dates from other text, and how many of them have to be dates.
-_SAMPLE, _DATES = 200, 0.9
+#: Cells of a text column that are checked for dates, at most.
+_SAMPLE = 200
+#: Share of these that have to be dates in a column of dates.
+_DATES = 0.9
 
-NUMBER, YES_NO, CATEGORY, DATE, TEXT = "number", "yes or no", "category", "date", "text"
+NUMBER = "number"
+YES_NO = "yes or no"
+CATEGORY = "category"
+DATE = "date"
+TEXT = "text"
 
 
 @dataclass(frozen=True)

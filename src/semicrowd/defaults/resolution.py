@@ -1,4 +1,4 @@
-"""All settings of a fit: what is given, else what the protocol's rule says of the facts, else the default.
+"""All settings of a fit: given values, else those of the protocol's rule, else defaults.
 
 ``src/train.py`` and the estimators of SCDC and BayesSCDC both ask here. The other estimators are told nothing but their
 parameters, which on the command line are from here, too.

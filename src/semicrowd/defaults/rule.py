@@ -21,8 +21,10 @@ PROTOCOLS = ("semicrowd", "paper")
 PAPER_DATA = ("pinwheel", "face", "mnist")
 #: Of more items in a table fewer passes do, in proportion.
 MANY_ITEMS = 10_000
-#: Images that the passes over grey images are stated of; their batch.
-MNIST_ITEMS, IMAGE_BATCH = 60_000, 128
+#: Number of images for which the epochs on grey images are stated.
+MNIST_ITEMS = 60_000
+#: Batch size for images.
+IMAGE_BATCH = 128
 #: Steps in which q(z | o) learns the start.
 TAUGHT = 1000
 #: Classifiers of the answers look at all of them in each of their steps.

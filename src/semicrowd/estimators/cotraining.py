@@ -23,37 +23,39 @@ from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
-#: Nearest items of the fit that speak for a new one, and new items that are looked up at once.
-_NEIGHBOURS, _PIECE = 5, 4096
+#: Training items whose probabilities are averaged for a new item.
+_NEIGHBOURS = 5
+#: New items whose neighbours are searched at once.
+_PIECE = 4096
 
 
 class CoTraining(CoTrainingParameters, CrowdClusterer):
     """Clusters that several classifiers of the features and the answers of the crowd agree on.
 
-    Several first clusters, each co-trained (Blum & Mitchell 1998) by a stack of classifiers (Wolpert 1992) and message
-    passing among the answers (SCDC paper, eq. 14); held-out answers judge the results
-    (:mod:`semicrowd.starts.portfolio`). Without answers the features alone speak
-    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network: SCDC and BayesSCDC may begin
-    with what this has found.
+    Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
+    passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
+    (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network; the result may initialise SCDC
+    and BayesSCDC.
 
     Attributes
     ----------
     candidates_ : data frame of what was tried, the likeliest first: ``candidate``, ``clusters``, ``score`` (ln p of a
         held-out answer, in nats), ``behind`` and ``standard_error``, ``answer_power``, ``agreement`` (adjusted Rand
-        index of its clusters and the winner's), ``unseen`` (the score where it was made anew without these answers: of
-        two of which one wins, which need not be the first of the table); None without answers
-    winner_ : name of the one that was kept
+        index of its clusters and the winner's), ``unseen`` (score of the two candidates that were fitted again without
+        each fold of the answers; one of them wins, not always the first row); None without answers
+    winner_ : name of the selected candidate
     held_out_gain_, held_out_gain_error_ : nats by which a held-out answer is likelier than without any clusters, and
         the standard error; NaN without answers
-    preparations_ : preparation → pipeline and prepared items of the fit, or of the sample that was learned from
-    memberships_ : [n, K] probabilities of these items from their features alone
+    preparations_ : preparation → pipeline and prepared training items, or the sample of them that was used
+    memberships_ : [n, K] cluster probabilities of the training items from their features alone
     shares_ : weight of each preparation
     """
 
     requires_answers = False
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Cluster probabilities [N, K] of new items: the mean of the nearest items of the fit, in each preparation."""
+        """Cluster probabilities [N, K] of new items: means over the nearest training items in each preparation."""
         features = self._new_items(X)
         alone = self.memberships_
         found = np.zeros((len(features), alone.shape[1]))
@@ -97,7 +99,7 @@ class _Fit(Method):
         self.progress: ProgressCallback = lambda _: None
 
     def start(self, progress: ProgressCallback) -> None:
-        """Remembers whom to tell what is being done."""
+        """Remember the progress callback."""
         self.progress = progress
 
     def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
@@ -105,7 +107,7 @@ class _Fit(Method):
         return {}
 
     def result(self) -> Result:
-        """What was found."""
+        """The result of the only iteration."""
         return self._result
 
     def _of_features(self) -> Result:
@@ -132,7 +134,7 @@ class _Fit(Method):
             shares = portfolio.shares_of_preparations(winner)
             model._keep(portfolio.preparations, shares, alone[portfolio.rows])
             found = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
-        else:  # as if there were none: classifiers that learned from the annotated items alone would know less
+        else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             found = replace(self._of_features(), workers=workers)
         model.candidates_, model.winner_ = verdict.table, verdict.winner
         model.held_out_gain_, model.held_out_gain_error_ = verdict.gain, verdict.gain_error

@@ -26,8 +26,10 @@ from semicrowd.random import torch_stream
 from semicrowd.settings.baselines import DeepMCVCParameters, MCVCParameters
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Steps between two looks for views that nobody uses, and between two points of the curves.
-_PRUNE_EVERY, _SHOW_EVERY = 50, 10
+#: Steps between two removals of views without annotators.
+_PRUNE_EVERY = 50
+#: Steps between two points of the curves.
+_SHOW_EVERY = 10
 
 
 class MCVC(MCVCParameters, CrowdClusterer):

@@ -18,10 +18,14 @@ from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import SemiCrowdParameters
 
-#: Penalty and over-relaxation of the alternating directions. They change the speed, not the minimum.
-PENALTY, RELAXATION = 0.1, 1.6
-#: So many matrices of all items against all are there at once, and of annotated items in the completion (measured).
-MATRICES, COMPLETION = 4, 11
+#: Penalty of ADMM; it changes the speed, not the minimum.
+PENALTY = 0.1
+#: Over-relaxation of ADMM; it changes the speed, not the minimum.
+RELAXATION = 1.6
+#: Matrices of all items × all items in memory at once (measured).
+MATRICES = 4
+#: Matrices of annotated × annotated items in memory at once during the completion (measured).
+COMPLETION = 11
 
 
 class SemiCrowd(SemiCrowdParameters, OneShotClusterer):

@@ -10,8 +10,10 @@ from semicrowd.fitting.result import Assignment
 from semicrowd.metrics import USED_SHARE
 
 FILE = "likeliest.npz"
-#: Images of a cluster, and clusters at most.
-_IMAGES, _MOST = 10, 25
+#: Images of a cluster.
+_IMAGES = 10
+#: Clusters, at most.
+_MOST = 25
 
 
 @dataclass(frozen=True)

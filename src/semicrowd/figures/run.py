@@ -18,8 +18,10 @@ from semicrowd.figures.training_samples import training_samples
 from semicrowd.figures.workers import workers
 from semicrowd.fitting.snapshots import Snapshots
 
-#: Samples a cluster that a figure can show: columns of images, or points.
-SAMPLES_IMAGE, SAMPLES_POINTS = 10, 60
+#: Samples of a cluster in a figure of images.
+SAMPLES_IMAGE = 10
+#: Samples of a cluster in a figure of points.
+SAMPLES_POINTS = 60
 
 
 def run_figures(

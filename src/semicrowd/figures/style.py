@@ -15,7 +15,9 @@ from semicrowd.files import write_atomic
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#b8a800")
 #: With more groups than colours, the colours come again with another marker.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-MAIN, ACCENT, MUTED = COLOURS[0], COLOURS[3], "#8a8a8a"
+MAIN = COLOURS[0]
+ACCENT = COLOURS[3]
+MUTED = "#8a8a8a"
 DPI = 120
 
 

@@ -11,8 +11,10 @@ from semicrowd.inference.message_passing import Found
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 
-#: Coordinate updates of q(Θ) before the comparison, and unannotated items that it looks at.
-REFITS, MOST_ITEMS = 3, 5000
+#: Coordinate updates of q(Θ) before the ELBOs are compared.
+REFITS = 3
+#: Unannotated items that these updates and ELBOs use, at most.
+MOST_ITEMS = 5000
 
 
 class BayesClimber(Climber):

@@ -1,4 +1,4 @@
-"""What happens between epochs: merges, annotators refitted; each by one process for all."""
+"""Callbacks between epochs, run by one process for all: merges and splits of clusters, refits of the annotators."""
 
 from abc import abstractmethod
 

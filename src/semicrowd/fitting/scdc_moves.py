@@ -13,9 +13,12 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 
-#: Steps of the head's quasi-Newton method; weight of its squared change, without which a few items that can be told
-#: apart would get weights without end; the logit of a cluster that has nothing any more.
-HEAD_STEPS, NEAR, NOTHING = 100, 1e-5, -10.0
+#: Iterations of L-BFGS for the head.
+HEAD_STEPS = 100
+#: Penalty of the squared change of the head's weights: on linearly separable items they would diverge.
+NEAR = 1e-5
+#: Logit of a cluster that has become empty.
+NOTHING = -10.0
 
 
 class SCDCClimber(Climber):

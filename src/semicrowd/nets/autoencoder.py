@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from semicrowd.nets.mlp import MLP, RestartLayer
 
-#: Widths of the encoder's hidden layers, and of the code.
-HIDDEN, CODE = (500, 500, 2000), 10
+#: Widths of the encoder's hidden layers.
+HIDDEN = (500, 500, 2000)
+#: Dimension of the code.
+CODE = 10
 
 
 class Autoencoder(nn.Module):

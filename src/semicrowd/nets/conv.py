@@ -11,8 +11,10 @@ from torch.nn.functional import conv2d
 
 from semicrowd.nets.mlp import MLP, RestartLayer, RestartLinear
 
-#: Kernel of the layer that sees the pixels, and of all others.
-FIRST_KERNEL, KERNEL = 5, 3
+#: Kernel size of the first layer, in pixels.
+FIRST_KERNEL = 5
+#: Kernel size of all other layers.
+KERNEL = 3
 
 
 class RestartConv(RestartLayer):

@@ -16,7 +16,8 @@ from semicrowd.pipeline.run_files import read_clusters
 from semicrowd.run.commandline.arguments import folder_name
 
 FOLDER = Path("demo")
-MODELS, ANSWERS = ("scdc", "bayes"), ("none", "two_coin")
+MODELS = ("scdc", "bayes")
+ANSWERS = ("none", "two_coin")
 NAMES = {"scdc": "SCDC", "bayes": "BayesSCDC", "none": "no answers", "two_coin": "980 noisy answers"}
 COMMAND = (
     "src/train.py",

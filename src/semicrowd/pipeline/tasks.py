@@ -9,8 +9,10 @@ from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import RESULTS, Experiment, Plan
 from semicrowd.settings.sources import EncodedSettings
 
-#: Seconds of a core that each task took on the machine of docs/BENCHMARKS.md, and here.
-KNOWN, HERE = Path("recorded/seconds.json"), RESULTS / "seconds.json"
+#: CPU seconds of each task on the machine of docs/BENCHMARKS.md.
+KNOWN = Path("recorded/seconds.json")
+#: CPU seconds of each task on this machine.
+HERE = RESULTS / "seconds.json"
 #: What a task is taken to need that has never run.
 _UNKNOWN = 60.0
 LOGS = RESULTS / "logs"

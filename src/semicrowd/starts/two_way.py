@@ -96,7 +96,7 @@ class TwoWays:
         N, K, L = joint.shape
         d = self.x.shape[1]
         size, sums = joint.sum(0), (joint.reshape(N, -1).T @ self.x).reshape(K, L, d)
-        # Interactions are integrated out: however large a cell, it counts as _PSEUDO_ITEMS_INTERACTION items at most.
+        # Interactions are integrated out: a cell's effective sample size for a_k + b_l is at most the prior's.
         share = _PSEUDO_ITEMS_INTERACTION / (_PSEUDO_ITEMS_INTERACTION + size)
         seen = share * size
         of_clusters, of_levels = seen.sum(1) + _PSEUDO_ITEMS_CLUSTER, seen.sum(0) + _PSEUDO_ITEMS_LEVEL

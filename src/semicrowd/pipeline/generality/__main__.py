@@ -27,7 +27,8 @@ from semicrowd.pipeline.generality.summary import summary
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, missing_file
 from semicrowd.run.files.provenance import revision
 
-_CELLS, _REPORTS = Path("results/generality"), Path("reports/generality")
+_CELLS = Path("results/generality")
+_REPORTS = Path("reports/generality")
 
 
 @without_traceback

@@ -36,8 +36,10 @@ from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
-#: Of a mixture: principal components at most, and starts (baselines.BOUNDS says so to the reader).
-_COMPONENTS, _STARTS = 50, 3
+#: Principal components that Gaussian mixtures are fitted to, at most; stated in baselines.BOUNDS.
+_COMPONENTS = 50
+#: Initialisations of Gaussian mixtures; stated in baselines.BOUNDS.
+_STARTS = 3
 #: Answers of an annotator whose rates can be told.
 _TOLD = 30
 #: Values that a fit's code takes its defaults from, beside what it imports.

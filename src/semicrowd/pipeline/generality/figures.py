@@ -11,8 +11,10 @@ import pandas as pd
 
 from semicrowd.pipeline.generality.regimes import UNINFORMED
 
-#: How far below a method may be and still count as level with it: with answers, and without.
-NEAR, NEAR_ALONE = 0.02, 0.05
+#: NMI by which a method may be below another and still count as equal, in cells with answers.
+NEAR = 0.02
+#: The same in cells without answers.
+NEAR_ALONE = 0.05
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from semicrowd.settings.realistic import EFFECTS
 
 #: Fewest items with answers, in tables that are small.
 _FEWEST = 20
-#: Placements of an annotated item in tasks; annotators who are asked about pairs.
-_PLACEMENTS, _ASKED = 3, 10
+#: Tasks that each annotated item is in.
+_PLACEMENTS = 3
+#: Annotators who answer about pairs.
+_ASKED = 10
 _TASK_SIZE = (12, 20)
 
 

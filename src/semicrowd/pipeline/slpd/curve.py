@@ -23,7 +23,10 @@ COLUMNS = ("labels", "clusters", "run", "log_likelihood", "error")
 CLUSTERS = range(2, 9)
 #: Degree of supervision → classes whose training items are labelled.
 LABELLED: dict[str, tuple[int, ...]] = {"none": (), "one class": (0,), "all": (0, 1, 2)}
-_HELD_OUT, _RESTARTS = 28, 3
+#: Held-out items.
+_HELD_OUT = 28
+#: Restarts of each fit.
+_RESTARTS = 3
 
 
 def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | float]]:
