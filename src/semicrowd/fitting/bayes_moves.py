@@ -34,16 +34,16 @@ class BayesClimber(Climber):
         return self.model.elbo(self.data, MOST_ITEMS)["total"]
 
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """The same after :data:`REFITS` updates, from what these found."""
+        """The ELBO after :data:`REFITS` updates of q(Θ), with the q(z) that these ended with."""
         self._found = refit(self.model, self.data, REFITS, MOST_ITEMS)
         return self.model.elbo(self.data, MOST_ITEMS, self._found)["total"]
 
     def counts(self, restart: int) -> Float[Tensor, "K"]:
-        """By q(π)."""
+        """Expected number of items of each cluster, by q(π)."""
         return self.model.globals.eta["pi"].detach()[restart] - self.model.globals.prior("pi")[0]
 
     def components(self, restart: int) -> Float[Tensor, "K F"]:
-        """Of q(μ, Σ)."""
+        """Natural parameters of q(μ, Σ)."""
         return self.model.globals.eta["components"].detach()[restart]
 
     def items(self) -> Items:
@@ -82,8 +82,8 @@ class BayesClimber(Climber):
 def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Found]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
-    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns what it
-    found of every part that was looked at.
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration starts at the q(z) of the last one; returns the local
+    posteriors of all parts.
     """
     found: list[Found] = []
     for _ in range(iterations):

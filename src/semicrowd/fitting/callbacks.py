@@ -70,7 +70,7 @@ class AnnotatorRefits(Move):
 
 
 def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
-    """What moves need of this model."""
+    """The moves of this model."""
     if isinstance(model, BayesSCDC):
         return BayesClimber(model, data)
     assert isinstance(model, SCDC)

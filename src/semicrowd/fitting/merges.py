@@ -1,4 +1,4 @@
-"""Merge moves: two clusters become one where the ELBO, after a refit of the mixture, says so.
+"""Merge moves: two clusters become one if the ELBO, after a refit of the mixture, is higher.
 
 Gradient steps alone do not merge a class that the start has split into two clusters.
 """

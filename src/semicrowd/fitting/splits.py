@@ -1,4 +1,4 @@
-"""Split moves: a cluster becomes two where the ELBO, after a refit of the mixture, says so.
+"""Split moves: a cluster becomes two if the ELBO, after a refit of the mixture, is higher.
 
 Coordinate ascent and gradient steps cannot separate two classes that the start has put into one cluster. A cut of the
 cluster's

@@ -13,7 +13,7 @@ from semicrowd.settings.sources import EncodedSettings
 KNOWN = Path("recorded/seconds.json")
 #: CPU seconds of each task on this machine.
 HERE = RESULTS / "seconds.json"
-#: What a task is taken to need that has never run.
+#: Assumed CPU seconds of a task that has never run.
 _UNKNOWN = 60.0
 LOGS = RESULTS / "logs"
 
@@ -38,7 +38,7 @@ class Task:
 
     @property
     def command(self) -> dict[str, object]:
-        """What a worker is told."""
+        """The line of JSON for a worker."""
         file = f"{self.name.replace(' ', '_').replace('--', '')}.txt"
         log = str(LOGS / file)
         return {"module": f"semicrowd.pipeline.{self.module}", "arguments": list(self.arguments), "log": log}

@@ -127,7 +127,7 @@ class IndexedAnswers:
     num_annotators: int
 
     @classmethod
-    def of(cls, answers: PairAnnotations, rows: np.ndarray | slice = slice(None)) -> "Heard":
+    def of(cls, answers: PairAnnotations, rows: np.ndarray | slice = slice(None)) -> "IndexedAnswers":
         """The answers in ``rows``."""
         index = answers.index
         return cls(

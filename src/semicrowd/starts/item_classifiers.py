@@ -170,9 +170,10 @@ class LabelPropagation(_BatchedClassifier):
         if last is None or not (np.array_equal(items, last[0]) and np.array_equal(known_by_fold, last[1])):
             rows, (folds, n, K) = self.training_rows(items), known_by_fold.shape
             probabilities = self._along_graph(items, known_by_fold.transpose(1, 0, 2).reshape(n, folds * K), rows)
-            self._last = items, known_by_fold, probabilities.reshape(len(rows), folds, K).transpose(1, 0, 2)
+            last = items, known_by_fold, probabilities.reshape(len(rows), folds, K).transpose(1, 0, 2)
+            self._last = last
         everywhere = known_by_fold.sum(1) / (known_by_fold.sum(2) > 0).sum(1)[:, None]
-        return np.stack([_normalised(one, mean) for one, mean in zip(self._last[2], everywhere, strict=True)])
+        return np.stack([_normalised(one, mean) for one, mean in zip(last[2], everywhere, strict=True)])
 
     def _along_graph(
         self, items: np.ndarray, known: Float[np.ndarray, "n C"], rows: Int[np.ndarray, "m"] | None = None

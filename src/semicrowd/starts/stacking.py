@@ -55,7 +55,7 @@ class StackedClassifier(ItemClassifier):
         probabilities = [share for one, share in zip(self.classifiers, self.shares, strict=True) if one is classifier]
         return float(sum(probabilities)) if sum(probabilities) >= min(_MIN_SHARE, self.shares.max()) else 0.0
 
-    def of(self, before: Sequence[ItemClassifier], after: Sequence[ItemClassifier]) -> "StackedSpread":
+    def of(self, before: Sequence[ItemClassifier], after: Sequence[ItemClassifier]) -> "StackedClassifier":
         """The same mixture with each classifier of ``before`` replaced by that of ``after``, e.g. for other items."""
         place = {id(one): number for number, one in enumerate(before)}
         made = StackedClassifier([after[place[id(one)]] for one in self.classifiers])

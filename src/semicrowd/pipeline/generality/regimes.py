@@ -88,5 +88,5 @@ REGIMES: dict[str, Regime] = {
 }  # fmt: skip
 #: Regimes of the tables that name them.
 OWN = ("hard", "crowd")
-#: Regimes whose answers say nothing.
+#: Regimes whose answers carry no information.
 UNINFORMED = ("none", "chance")
