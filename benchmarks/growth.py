@@ -16,10 +16,10 @@ from curves import LINEAR, Curve
 from process import measured_apart
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.random import stream
+from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.nearest import Nearest
-from semicrowd.starts.neighbours import NUMBER, communities
+from semicrowd.starts.neighbours import NUM_NEIGHBOURS, communities
 from semicrowd.starts.of_features import round_clusters
-from semicrowd.starts.spreading import GaussianSpread, LogisticSpread, NeighbourSpread, Spread
 from table import at_most, print_table
 
 _KINDS, _COLUMNS, _MOST_ANNOTATED, _FOLDS, _WRONG = 15, 50, 100_000, 5, 0.1
@@ -82,22 +82,23 @@ def _pieces(
     def of_annotated(found: np.ndarray) -> float:
         return float(normalized_mutual_info_score(labels[rows], found.argmax(1)))
 
-    yield "search of 15 neighbours", lambda: Nearest(features).others(NUMBER), lambda found: _recall(features, found)
+    search = Nearest(features)
+    yield "search of 15 neighbours", lambda: search.others(NUM_NEIGHBOURS), lambda near: _recall(features, near)
     yield "communities, search included", lambda: communities(features, _KINDS, stream(0, "bench")), everywhere
     yield "k-means by silhouette", lambda: round_clusters(features, _KINDS, stream(0, "bench"))[1], everywhere
-    made: list[NeighbourSpread] = []
+    made: list[LabelPropagation] = []
 
     def graph() -> np.ndarray:
-        made.append(NeighbourSpread(features))
+        made.append(LabelPropagation(features))
         return labels
 
     yield "graph of neighbours", graph, lambda _: float("nan")
     (neighbours,) = made
-    spreads: dict[str, Spread] = {
-        "logistic": LogisticSpread(features),
+    spreads: dict[str, ItemClassifier] = {
+        "logistic": LogisticClassifier(features),
         "neighbours": neighbours,
-        "Gaussians, 8 columns": GaussianSpread(features, neighbours, _FULL, shared=False),
-        "Gaussians, one covariance": GaussianSpread(features, neighbours, _SHARED, shared=True),
+        "Gaussians, 8 columns": GaussianClassifier(features, neighbours, _FULL, shared=False),
+        "Gaussians, one covariance": GaussianClassifier(features, neighbours, _SHARED, shared=True),
     }
     for name, spread in spreads.items():
         yield f"{name}, all items", lambda spread=spread: spread(rows, known), everywhere  # type: ignore[misc]
@@ -111,7 +112,7 @@ def _recall(features: np.ndarray, found: np.ndarray) -> float:
     for row in rows:
         apart = squares - 2 * features @ features[row]
         apart[row] = np.inf
-        shares.append(np.isin(found[row], np.argpartition(apart, NUMBER)[:NUMBER]).mean())
+        shares.append(np.isin(found[row], np.argpartition(apart, NUM_NEIGHBOURS)[:NUM_NEIGHBOURS]).mean())
     return float(np.mean(shares))
 
 

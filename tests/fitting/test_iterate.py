@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info
 from semicrowd.errors import UserError
 from semicrowd.fitting import iterate as driver
 from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import CHECKPOINT, CURVES, Monitor, interrupted_by_sigterm
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.fitting.threads import threads_of_a_fit
@@ -26,8 +26,8 @@ class Counting(Method):
     def __init__(self, iterations: int = 6) -> None:
         self.iterations, self.total, self.started = iterations, torch.zeros(2), 0
 
-    def start(self, say: Say) -> None:
-        say("counting")
+    def start(self, progress: ProgressCallback) -> None:
+        progress("counting")
         self.started += 1
 
     def step(self, iteration: int) -> Mapping[str, float]:

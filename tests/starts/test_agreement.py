@@ -11,7 +11,7 @@ from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.agreement import disagreement, learn_agreement, surprise
+from semicrowd.starts.agreement import answer_cross_entropy, disagreement, learn_agreement
 from semicrowd.starts.teaching import teach_classifier
 
 OF_START: dict[str, Any] = {"kind": "cells", "epochs": 0, "teach_epochs": 15, "learning_rate": 0.003}
@@ -72,18 +72,19 @@ def test_answers_bring_back_what_views_alone_do_not() -> None:
     fit, labels, clusters = misplaced_bars(0.5, answers=False)
     _, alone = accuracy_before_and_after(fit, labels, torch.from_numpy(clusters)[None])
     fit, labels, clusters = misplaced_bars(0.5, answers=True)
-    _, told = accuracy_before_and_after(fit, labels, torch.from_numpy(clusters)[None])
+    _, posterior = accuracy_before_and_after(fit, labels, torch.from_numpy(clusters)[None])
     assert alone < 0.9
-    assert told > alone + 0.05
+    assert posterior > alone + 0.05
 
 
 def test_surprise_is_a_cross_entropy_of_the_items_that_have_answers() -> None:
     rng = np.random.default_rng(0)
-    q, told = rng.dirichlet(np.ones(4), (2, 6)), rng.dirichlet(np.ones(4), (2, 3))
-    told[:, 1] = 0  # no answers
-    found = surprise(torch.from_numpy(q).log(), torch.from_numpy(told))
+    q, posterior = rng.dirichlet(np.ones(4), (2, 6)), rng.dirichlet(np.ones(4), (2, 3))
+    posterior[:, 1] = 0  # no answers
+    found = answer_cross_entropy(torch.from_numpy(q).log(), torch.from_numpy(posterior))
     for r in range(2):
-        of_items = [entropy(told[r, i]) + entropy(told[r, i], q[r, i + 3 * view]) for i in (0, 2) for view in (0, 1)]
+        p = posterior[r]
+        of_items = [entropy(p[i]) + entropy(p[i], q[r, i + 3 * view]) for i in (0, 2) for view in (0, 1)]
         assert found[r].item() == pytest.approx(sum(of_items) / 2 / 3)
 
 

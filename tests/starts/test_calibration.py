@@ -35,7 +35,7 @@ def test_power_and_doubt_of_a_classifier_score_as_the_optimum_of_scipy(power: fl
     def loss(parameters: np.ndarray) -> float:
         doubt = expit(parameters[1])
         p = (1 - doubt) * softmax(np.exp(parameters[0]) * np.log(found), axis=1) + doubt * base
-        return -float((known * np.log(p)).sum() + calibration._PRIOR * np.log(doubt))
+        return -float((known * np.log(p)).sum() + calibration._DOUBT_PRIOR * np.log(doubt))
 
     best = min((minimize(loss, start, method="Nelder-Mead") for start in ([0, -3], [-1, -1])), key=lambda one: one.fun)
     made = Calibration.of_classifier(found, known)
@@ -73,7 +73,7 @@ def test_calibrated_probabilities_come_true_as_often_as_they_say(power: float) -
     assert _calibration_error(made(np.log(found[4000:])), known[4000:]) <= 0.03
 
 
-def _heard(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _evidence(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features' words and answers' words about items of three kinds, and the kinds; each witness counts ``echo`` times.
 
     A witness names the kind of an item, right seven times in ten; the features are a witness of their own.
@@ -87,32 +87,32 @@ def _heard(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.n
 
 
 def test_power_and_doubt_of_answers_score_as_the_optimum_of_scipy() -> None:
-    features, heard, _ = _heard(2, 3000, echo=3)
+    features, log_answers, _ = _evidence(2, 3000, echo=3)
     base = np.full(3, 1 / 3)
 
     def loss(parameters: np.ndarray) -> float:
         power, doubt = expit(parameters)
-        p = (1 - doubt) * softmax(power * heard + np.log(base), axis=1) + doubt * base
-        return -float(np.log((features * p / base).sum(1)).sum() + calibration._PRIOR * np.log(doubt))
+        p = (1 - doubt) * softmax(power * log_answers + np.log(base), axis=1) + doubt * base
+        return -float(np.log((features * p / base).sum(1)).sum() + calibration._DOUBT_PRIOR * np.log(doubt))
 
     best = min((minimize(loss, one, method="Nelder-Mead") for one in ([0, -3], [-1, -1])), key=lambda one: one.fun)
-    made = Calibration.of_answers(heard, features, base)
+    made = Calibration.of_answers(log_answers, features, base)
     assert best.fun - 1e-3 <= loss(logit([made.power, made.doubt])) < best.fun + 1
     assert made.power == pytest.approx(expit(best.x[0]), rel=0.4)
 
 
 def test_answers_that_were_heard_three_times_count_once() -> None:
     base = np.full(3, 1 / 3)
-    once, thrice = (Calibration.of_answers(*_heard(2, 4000, echo)[1::-1], base) for echo in (1, 3))
+    once, thrice = (Calibration.of_answers(*_evidence(2, 4000, echo)[1::-1], base) for echo in (1, 3))
     assert once.power >= 0.7
     assert thrice.power == pytest.approx(1 / 3, abs=0.1)
-    features, heard, kind = _heard(2, 4000, 3)
-    assert _calibration_error(thrice.with_answers(heard, features), np.eye(3)[kind]) <= 0.03
+    features, log_answers, kind = _evidence(2, 4000, 3)
+    assert _calibration_error(thrice.with_answers(log_answers, features), np.eye(3)[kind]) <= 0.03
 
 
 def test_answers_that_have_nothing_to_do_with_the_features_are_not_believed() -> None:
-    features, heard, _ = _heard(4, 2000)
-    elsewhere = heard[np.random.default_rng(0).permutation(2000)]
+    features, log_answers, _ = _evidence(4, 2000)
+    elsewhere = log_answers[np.random.default_rng(0).permutation(2000)]
     made = Calibration.of_answers(elsewhere, features, np.full(3, 1 / 3))
     joint = made.with_answers(elsewhere, features)
     assert np.abs(joint - features).max() < 0.1
@@ -123,14 +123,14 @@ def test_with_answers_is_the_rule_of_bayes_by_enumeration() -> None:
     rng = np.random.default_rng(5)
     base = np.array([0.5, 0.3, 0.2])
     made = Calibration(0.4, 0.15, base)
-    features, heard = rng.dirichlet(np.ones(3), 6), 3 * rng.normal(size=(6, 3))
-    found = made.with_answers(heard, features)
+    features, log_answers = rng.dirichlet(np.ones(3), 6), 3 * rng.normal(size=(6, 3))
+    found = made.with_answers(log_answers, features)
     for item, k in product(range(6), range(3)):
-        likelihood = np.exp(made.power * heard[item])
+        likelihood = np.exp(made.power * log_answers[item])
         said = base * likelihood / sum(base * likelihood)
         joint = [features[item, c] / base[c] * ((1 - made.doubt) * said[c] + made.doubt * base[c]) for c in range(3)]
         assert found[item, k] == pytest.approx(joint[k] / sum(joint))
-    np.testing.assert_allclose(Calibration(0.4, 1.0, base).with_answers(heard, features), features)
+    np.testing.assert_allclose(Calibration(0.4, 1.0, base).with_answers(log_answers, features), features)
 
 
 @pytest.mark.parametrize("each", [0.0, 5.0])
@@ -150,8 +150,8 @@ def test_shares_of_a_mixture_are_the_most_probable(each: float) -> None:
 def test_many_items_are_calibrated_by_some_that_lie_evenly_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
     found, known = _classified(2.0, 6000)
     whole = Calibration.of_classifier(found, known)
-    monkeypatch.setattr(calibration, "_MOST", 500)
-    some = calibration._some(6000)
+    monkeypatch.setattr(calibration, "_MAX_ITEMS", 500)
+    some = calibration._subset(6000)
     assert len(some) == 500
     assert set(np.diff(some)) <= {12, 13}
     part = Calibration.of_classifier(found, known)

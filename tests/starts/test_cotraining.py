@@ -17,8 +17,8 @@ from semicrowd.starts.cotraining import (
     held_out_scores,
     scores_without_clusters,
 )
-from semicrowd.starts.spreading import LogisticSpread, NeighbourSpread, Spread
-from semicrowd.starts.stacking import StackedSpread
+from semicrowd.starts.item_classifiers import ItemClassifier, LabelPropagation, LogisticClassifier
+from semicrowd.starts.stacking import StackedClassifier
 
 FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 
@@ -71,12 +71,12 @@ def test_a_held_out_answer_has_no_part_in_its_own_probability(kind: str) -> None
     rng = np.random.default_rng(3)
     size = len(answers.annotated)
     known, features = rng.dirichlet(np.ones(4), size), rng.dirichlet(np.ones(4), size)
-    believed = Calibration(0.5, 0.1, known.mean(0))
-    scores, without = held_out_scores(answers, known, features, believed), scores_without_clusters(answers)
+    calibration = Calibration(0.5, 0.1, known.mean(0))
+    scores, without = held_out_scores(answers, known, features, calibration), scores_without_clusters(answers)
     others = np.zeros(len(scores))
     for row in (0, 7, 100, answers.num_pairs - 1):
         turned = _flipped(answers, row)
-        again = held_out_scores(turned, known, features, believed)
+        again = held_out_scores(turned, known, features, calibration)
         assert np.exp(scores[row]) + np.exp(again[row]) == pytest.approx(1)
         assert np.exp(without[row]) + np.exp(scores_without_clusters(turned)[row]) == pytest.approx(1)
         fold = folds_of_answers(answers)
@@ -102,7 +102,7 @@ def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
     rng = np.random.default_rng(2)
     clusters = LABELS[ITEMS] * 2 + rng.integers(2, size=len(ITEMS))  # every cluster in two pieces
     clusters[rng.random(len(ITEMS)) < 0.1] = 0
-    found = cotrain(ANSWERS, clusters, StackedSpread([LogisticSpread(FEATURES)]), np.random.default_rng(0))
+    found = cotrain(ANSWERS, clusters, StackedClassifier([LogisticClassifier(FEATURES)]), np.random.default_rng(0))
     assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > 0.9
     assert adjusted_rand_score(LABELS[ITEMS], found.clusters) > adjusted_rand_score(LABELS[ITEMS], clusters) + 0.2
     assert len(np.unique(found.clusters)) == 4
@@ -116,7 +116,8 @@ def test_a_candidate_mends_wrong_first_clusters_and_joins_pieces() -> None:
 
 def test_more_clusters_than_are_asked_for_are_joined() -> None:
     clusters = np.arange(len(ITEMS)) % 12
-    found = cotrain(ANSWERS, clusters, StackedSpread([NeighbourSpread(FEATURES)]), np.random.default_rng(0), most=3)
+    classifier = StackedClassifier([LabelPropagation(FEATURES)])
+    found = cotrain(ANSWERS, clusters, classifier, np.random.default_rng(0), max_clusters=3)
     assert found.known.shape[1] <= 3
 
 
@@ -124,13 +125,13 @@ def test_clusters_that_do_not_move_are_joined_with_the_answers_item_by_item() ->
     """Without turns classifiers learn the first clusters alone, whatever the answers say."""
     told: list[np.ndarray] = []
 
-    class Told(NeighbourSpread):
+    class Told(LabelPropagation):
         def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
             told.append(known)
             return super().out_of_sample(items, known, fold)
 
     clusters = LABELS[ITEMS] // 2
-    found = cotrain(ANSWERS, clusters, StackedSpread([Told(FEATURES)]), np.random.default_rng(0), 0)
+    found = cotrain(ANSWERS, clusters, StackedClassifier([Told(FEATURES)]), np.random.default_rng(0), 0)
     assert len(told) == 1
     np.testing.assert_allclose(told[0], np.eye(2)[clusters], atol=1e-6)
     assert found.known.shape[1] == 2
@@ -139,12 +140,12 @@ def test_clusters_that_do_not_move_are_joined_with_the_answers_item_by_item() ->
 def test_a_cluster_of_one_item_is_left_out() -> None:
     clusters = LABELS[ITEMS].copy()
     clusters[0] = 4
-    found = cotrain(ANSWERS, clusters, StackedSpread([NeighbourSpread(FEATURES)]), np.random.default_rng(0), 0)
+    found = cotrain(ANSWERS, clusters, StackedClassifier([LabelPropagation(FEATURES)]), np.random.default_rng(0), 0)
     assert found.known.shape[1] == 4
     assert found.clusters[0] == LABELS[ITEMS[0]]
 
 
-class Forgetful(Spread):
+class Forgetful(ItemClassifier):
     """Knows nothing of an item that it is not told of."""
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -159,7 +160,7 @@ def test_what_learns_by_heart_is_not_believed() -> None:
     few = simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=30, num_annotated=80)
     clusters = LABELS[few.annotated]
     by_heart, by_features = (
-        cotrain(few, clusters, spread, np.random.default_rng(0)) for spread in (Forgetful(), NeighbourSpread(FEATURES))
+        cotrain(few, clusters, one, np.random.default_rng(0)) for one in (Forgetful(), LabelPropagation(FEATURES))
     )
     assert by_features.scores.mean() > by_heart.scores.mean() + 0.05
 
@@ -167,7 +168,7 @@ def test_what_learns_by_heart_is_not_believed() -> None:
 def test_right_clusters_predict_held_out_answers_and_wrong_ones_do_not() -> None:
     rng = np.random.default_rng(0)
     right, wrong = (
-        cotrain(ANSWERS, clusters, StackedSpread([LogisticSpread(FEATURES)]), np.random.default_rng(0), 0)
+        cotrain(ANSWERS, clusters, StackedClassifier([LogisticClassifier(FEATURES)]), np.random.default_rng(0), 0)
         for clusters in (LABELS[ITEMS], rng.permutation(LABELS[ITEMS]))
     )
     chance = scores_without_clusters(ANSWERS).mean()

@@ -15,8 +15,8 @@ FEATURES, _ = make_blobs(1500, 6, centers=5, cluster_std=3.0, random_state=0)
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is measured for tens of thousands of items, for hundreds."""
-    monkeypatch.setattr(nearest, "LOOKED_AT", 600)
-    monkeypatch.setattr(nearest, "_CELL", 15)
+    monkeypatch.setattr(nearest, "MAX_COMPARED", 600)
+    monkeypatch.setattr(nearest, "_ITEMS_PER_CELL", 15)
 
 
 def _true(features: np.ndarray, number: int) -> np.ndarray:

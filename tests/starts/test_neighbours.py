@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.random import stream
-from semicrowd.starts.neighbours import NUMBER, communities, neighbour_graph
+from semicrowd.starts.neighbours import NUM_NEIGHBOURS, communities, neighbour_graph
 
 
 @pytest.mark.parametrize("with_views", [False, True])
@@ -30,7 +30,7 @@ def test_the_graph_counts_who_is_near_whom(with_views: bool) -> None:
 
 def test_communities_have_the_modularity_that_networkx_finds_too() -> None:
     features, _ = make_blobs(300, 4, centers=6, cluster_std=2.5, random_state=1)
-    graph = networkx.from_scipy_sparse_array(neighbour_graph(features, NUMBER))
+    graph = networkx.from_scipy_sparse_array(neighbour_graph(features, NUM_NEIGHBOURS))
     found = communities(features, 50, stream(0, "test"))
     ours = networkx.community.modularity(graph, [set(np.flatnonzero(found == k)) for k in np.unique(found)])
     theirs = max(

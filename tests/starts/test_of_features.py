@@ -20,7 +20,7 @@ def test_round_clusters_are_found_with_their_number() -> None:
 
 
 def test_a_sample_finds_round_clusters_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_features, "_SEEN", 80)
+    monkeypatch.setattr(of_features, "_KMEANS_ITEMS", 80)
     test_round_clusters_are_found_with_their_number()
 
 

@@ -14,12 +14,12 @@ from tests.small_fits import SmallFit
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts import portfolio
-from semicrowd.starts.answer_model import Heard
+from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
-from semicrowd.starts.portfolio import FEATURES, Portfolio, confirmed, judge, lead, most_clusters
-from semicrowd.starts.spreading import Spread
-from semicrowd.starts.stacking import StackedSpread
+from semicrowd.starts.item_classifiers import ItemClassifier
+from semicrowd.starts.portfolio import FEATURES_ALONE, Portfolio, confirm, default_max_clusters, judge, mean_difference
+from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.start import cotrained
 
 TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
@@ -37,7 +37,7 @@ OF_KINDS = {kind: _answers(kind) for kind in ("two_coin", "tasks")}
 ANSWERS = OF_KINDS["two_coin"]
 
 
-class Nothing(Spread):
+class Nothing(ItemClassifier):
     """Says nothing of any item."""
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:  # noqa: ARG002
@@ -46,8 +46,8 @@ class Nothing(Spread):
 
 def _candidate(num_clusters: int, scores: np.ndarray, answers: PairAnnotations = ANSWERS) -> Candidate:
     known = np.full((len(answers.annotated), num_clusters), 1 / num_clusters)
-    believed, rates = Calibration(1.0, 0.1, known.mean(0)), Heard.of(answers).rates(known)
-    return Candidate(known, known, believed, rates.annotators, scores, StackedSpread([Nothing()]))
+    calibration, rates = Calibration(1.0, 0.1, known.mean(0)), IndexedAnswers.of(answers).rates(known)
+    return Candidate(known, known, calibration, rates.annotators, scores, StackedClassifier([Nothing()]))
 
 
 @pytest.mark.parametrize("kind", OF_KINDS)
@@ -63,7 +63,8 @@ def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_cl
     assert verdict.table["candidate"].tolist() == ["best", "close", "far"]
     assert verdict.table["clusters"].tolist() == [5, 3, 2]
     assert verdict.table["behind"].to_numpy() == pytest.approx([0, 1e-4, 0.1])
-    assert verdict.table["standard_error"].to_numpy()[1] == pytest.approx(lead(scores, close.scores, answers)[1])
+    error = mean_difference(scores, close.scores, answers)[1]
+    assert verdict.table["standard_error"].to_numpy()[1] == pytest.approx(error)
     assert verdict.gain == pytest.approx(0.3 - 1e-4)
 
 
@@ -72,8 +73,8 @@ def test_of_candidates_with_as_many_clusters_a_co_trained_one_wins_then_the_like
     noise = 0.05 * np.random.default_rng(0).normal(size=len(scores))
     one, other = _candidate(3, scores), _candidate(3, scores - 1e-4 + noise - noise.mean())
     assert judge({"other": other, "one": one}, ANSWERS)[0] == "one"
-    unmoved = replace(one, cotrained=False)
-    assert judge({"other": other, "one": unmoved}, ANSWERS)[0] == "other", "of these a co-trained one"
+    without_answers = replace(one, cotrained=False)
+    assert judge({"other": other, "one": without_answers}, ANSWERS)[0] == "other", "of these a co-trained one"
 
 
 @pytest.mark.parametrize("kind", OF_KINDS)
@@ -83,11 +84,11 @@ def test_where_answers_say_nothing_of_the_items_the_features_alone_win(kind: str
     noise = 0.1 * rng.normal(size=len(without))
     noise -= noise.mean()
     alone = _candidate(4, without - 0.1, answers)
-    found = {"co-trained": _candidate(2, without + 1e-4 + noise, answers), FEATURES: alone}
-    assert judge(found, answers)[0] == FEATURES
+    found = {"co-trained": _candidate(2, without + 1e-4 + noise, answers), FEATURES_ALONE: alone}
+    assert judge(found, answers)[0] == FEATURES_ALONE
     found["co-trained"] = _candidate(2, without + 0.1 + noise, answers)
     assert judge(found, answers)[0] == "co-trained"
-    del found[FEATURES]
+    del found[FEATURES_ALONE]
     found["co-trained"] = _candidate(2, without, answers)
     assert judge(found, answers)[0] == "co-trained"
 
@@ -110,7 +111,7 @@ def test_the_standard_error_of_a_lead_is_the_spread_of_leads_over_other_items(
         item = of_item * rng.normal(size=80)
         difference = item[i] + item[j] + of_pair * rng.normal(size=len(pairs))[of.ravel()]
         difference += own * rng.normal(size=len(i))
-        found, error = lead(difference, np.zeros(len(i)), answers)
+        found, error = mean_difference(difference, np.zeros(len(i)), answers)
         assert found == pytest.approx(difference.mean())
         leads.append(found)
         errors.append(error)
@@ -118,12 +119,12 @@ def test_the_standard_error_of_a_lead_is_the_spread_of_leads_over_other_items(
 
 
 def test_nobody_leads_himself() -> None:
-    assert lead(ANSWERS.label + 0.5, ANSWERS.label + 0.5, ANSWERS) == (0.0, 0.0)
+    assert mean_difference(ANSWERS.label + 0.5, ANSWERS.label + 0.5, ANSWERS) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("number", "most"), [(1, 4), (7, 4), (100, 15), (400, 30), (100_000, 50)])
 def test_more_items_show_more_kinds(number: int, most: int) -> None:
-    assert most_clusters(number) == most
+    assert default_max_clusters(number) == most
 
 
 def _found(answers: PairAnnotations, features: np.ndarray = TABLE) -> tuple[Portfolio, Candidate, Any]:
@@ -152,23 +153,24 @@ def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str)
     assert start in Portfolio(TABLE, answers, 0, lambda _: None).first_clusters()
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
     both = (Portfolio(TABLE, each, 0, lambda _: None) for each in (answers, turned))
-    one, other = (made._unseen_scores(start, None)[row] for made in both)
+    one, other = (made._refitted_scores(start, None)[row] for made in both)
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
 def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alone() -> None:
     without = scores_without_clusters(ANSWERS)
     alone, trained = _candidate(4, without + 0.1), _candidate(2, without + 0.3)
-    found = {"co-trained": trained, FEATURES: alone}
+    found = {"co-trained": trained, FEATURES_ALONE: alone}
     verdict = judge(found, ANSWERS)[1]
     noise = 0.3 * np.random.default_rng(0).normal(size=len(without))
     noise -= noise.mean()
     for unseen, winner, informative in (
         (alone.scores + 0.1 + noise, "co-trained", True),
         (alone.scores + 1e-4 + noise, "co-trained", True),
-        (alone.scores - 1e-4 + noise, FEATURES, True),
+        (alone.scores - 1e-4 + noise, FEATURES_ALONE, True),
     ):
-        best, said = confirmed("co-trained", {"co-trained": unseen, FEATURES: alone.scores}, found, verdict, ANSWERS)
+        scores = {"co-trained": unseen, FEATURES_ALONE: alone.scores}
+        best, said = confirm("co-trained", scores, found, verdict, ANSWERS)
         assert said.table.set_index("candidate")["unseen"]["co-trained"] == pytest.approx(unseen.mean())
         assert (best, said.winner, said.informative) == (winner, winner, informative)
         assert said.table["agreement"].tolist()[said.table["candidate"].tolist().index(winner)] == 1.0
@@ -176,7 +178,7 @@ def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alon
 
 @pytest.mark.parametrize(
     ("found_by", "unseen_by", "winner"),
-    [(1.0, 1.5, FEATURES), (1.0, -1.0, FEATURES), (2.5, 0.2, FEATURES), (2.5, 1.5, "co-trained"),
+    [(1.0, 1.5, FEATURES_ALONE), (1.0, -1.0, FEATURES_ALONE), (2.5, 0.2, FEATURES_ALONE), (2.5, 1.5, "co-trained"),
      (1.0, 2.5, "co-trained")],
 )  # fmt: skip
 def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float, winner: str) -> None:
@@ -184,13 +186,13 @@ def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float
     without = scores_without_clusters(ANSWERS)
     noise = 0.3 * np.random.default_rng(0).normal(size=len(without))
     noise -= noise.mean()
-    error = lead(without + noise, without, ANSWERS)[1]
+    error = mean_difference(without + noise, without, ANSWERS)[1]
     alone = _candidate(4, without - 0.05)
-    found = {"co-trained": _candidate(2, alone.scores + found_by * error + noise), FEATURES: alone}
-    unseen = {"co-trained": without + unseen_by * error + noise, FEATURES: alone.scores}
-    best, said = confirmed("co-trained", unseen, found, judge(found, ANSWERS)[1], ANSWERS)
+    found = {"co-trained": _candidate(2, alone.scores + found_by * error + noise), FEATURES_ALONE: alone}
+    unseen = {"co-trained": without + unseen_by * error + noise, FEATURES_ALONE: alone.scores}
+    best, said = confirm("co-trained", unseen, found, judge(found, ANSWERS)[1], ANSWERS)
     assert best == said.winner == winner
-    assert said.informative == (winner != FEATURES)
+    assert said.informative == (winner != FEATURES_ALONE)
 
 
 def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
@@ -204,12 +206,12 @@ def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     )
     made, winner, verdict = _found(answers, table)
     assert adjusted_rand_score(labels, made.probabilities(winner)[0].argmax(1)) > 0.9
-    assert verdict.winner != FEATURES
+    assert verdict.winner != FEATURES_ALONE
 
 
 def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million: candidates are made of the annotated items and some others."""
-    monkeypatch.setattr(portfolio, "_SEEN", 100)
+    monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
     made, winner, _ = _found(ANSWERS)
     assert 100 <= len(made.rows) < 140
     assert set(ANSWERS.annotated) <= set(made.rows)
@@ -219,7 +221,7 @@ def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portfolio, "_SEEN", 100)
+    monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
     made, winner, _ = _found(ANSWERS, np.ones((200, 2)))
     assert made.preparations == {}
     alone, final = made.probabilities(winner)
@@ -287,4 +289,4 @@ def test_a_handful_of_answers_tells_nothing() -> None:
         i, j = np.stack([rng.permutation(40)[:2] for _ in range(5)], 1)
         answers = PairAnnotations.from_arrays(i, j, np.zeros(5, int), rng.integers(0, 2, 5), num_items=40)
         verdict = _found(answers, features)[-1]
-        assert (verdict.winner, verdict.informative) == (FEATURES, False)
+        assert (verdict.winner, verdict.informative) == (FEATURES_ALONE, False)

@@ -6,8 +6,8 @@ from scipy.special import log_softmax, softmax
 from sklearn.metrics import log_loss
 
 from semicrowd.starts.calibration import Calibration, log_probability, mixed
-from semicrowd.starts.spreading import Spread
-from semicrowd.starts.stacking import StackedSpread
+from semicrowd.starts.item_classifiers import ItemClassifier
+from semicrowd.starts.stacking import StackedClassifier
 
 ITEMS = np.arange(0, 900, 3)
 FOLD = np.arange(len(ITEMS)) % 5
@@ -16,7 +16,7 @@ LABELS = (np.random.default_rng(1).random((900, 1)) > np.exp(LOG_P).cumsum(1)).s
 KNOWN = np.eye(3)[LABELS[ITEMS]]
 
 
-class Fixed(Spread):
+class Fixed(ItemClassifier):
     """Says of every item what it has been given, whatever is known; counts how often it is asked."""
 
     def __init__(self, log_p: np.ndarray) -> None:
@@ -33,7 +33,7 @@ def _noise() -> Fixed:
 
 def test_a_classifier_that_is_too_sure_is_mended_and_one_that_knows_nothing_hardly_counts() -> None:
     overconfident, noise = Fixed(4 * LOG_P), _noise()
-    stack = StackedSpread([overconfident, noise])
+    stack = StackedClassifier([overconfident, noise])
     out = stack.out_of_sample(ITEMS, KNOWN, FOLD)
     assert stack.each is not None
     assert stack.each[0].power == 0.25
@@ -50,7 +50,7 @@ def test_a_classifier_that_is_too_sure_is_mended_and_one_that_knows_nothing_hard
 
 def test_what_has_hardly_a_share_is_not_asked() -> None:
     one, other = Fixed(LOG_P), _noise()
-    stack = StackedSpread([one, other])
+    stack = StackedClassifier([one, other])
     stack.shares = np.array([0.99, 0.01])
     np.testing.assert_array_equal(stack(ITEMS, KNOWN), one.found)
     assert other.asked == 0
@@ -60,7 +60,7 @@ def test_what_has_hardly_a_share_is_not_asked() -> None:
 def test_two_that_each_know_a_part_are_better_together() -> None:
     even = (np.arange(900) // 3 % 2 == 0)[:, None]
     halves = [Fixed(np.where(seen, LOG_P, 0.0)) for seen in (even, ~even)]
-    stack = StackedSpread(halves)
+    stack = StackedClassifier(halves)
     stack.out_of_sample(ITEMS, KNOWN, FOLD)
     assert stack.shares == pytest.approx([0.5, 0.5], abs=0.15)
     found = stack(ITEMS, KNOWN)
@@ -70,7 +70,7 @@ def test_two_that_each_know_a_part_are_better_together() -> None:
 
 def test_it_is_the_calibrated_mixture_of_calibrated_parts() -> None:
     parts = [Fixed(2 * LOG_P), Fixed(0.3 * LOG_P + 0.2), _noise()]
-    stack = StackedSpread(parts)
+    stack = StackedClassifier(parts)
     found = stack.out_of_sample(ITEMS, KNOWN, FOLD)
     said = [part.found[ITEMS] for part in parts]
     each = np.stack([Calibration.of_classifier(one, KNOWN)(log_probability(one)) for one in said])
@@ -80,15 +80,15 @@ def test_it_is_the_calibrated_mixture_of_calibrated_parts() -> None:
 
 def test_before_anything_is_known_of_them_all_count_alike() -> None:
     parts = [Fixed(LOG_P), _noise()]
-    np.testing.assert_allclose(StackedSpread(parts)(ITEMS, KNOWN), (parts[0].found + parts[1].found) / 2)
+    np.testing.assert_allclose(StackedClassifier(parts)(ITEMS, KNOWN), (parts[0].found + parts[1].found) / 2)
 
 
 def test_the_same_mixture_of_other_classifiers() -> None:
     parts, others = [Fixed(2 * LOG_P), _noise()], [Fixed(LOG_P), _noise()]
-    stack = StackedSpread(parts)
+    stack = StackedClassifier(parts)
     stack.out_of_sample(ITEMS, KNOWN, FOLD)
     turned = stack.of(parts[::-1], others[::-1])
-    assert turned.spreads == others
+    assert turned.classifiers == others
     assert turned.share(others[0]) == stack.share(parts[0])
     assert turned.share(parts[0]) == 0.0
     assert turned.whole is stack.whole

@@ -10,24 +10,24 @@ from sklearn.linear_model import LogisticRegression
 
 from semicrowd.starts import two_way
 from semicrowd.starts.gaussians import Gaussians
+from semicrowd.starts.item_classifiers import GaussianClassifier, LabelPropagation
 from semicrowd.starts.neighbours import neighbour_graph
-from semicrowd.starts.spreading import GaussianSpread, NeighbourSpread
-from semicrowd.starts.two_way import TwoWays, TwoWaySpread
+from semicrowd.starts.two_way import TwoWayClassifier, TwoWays
 
 #: Pseudo-items of the priors.
 CLUSTER, OTHER, CELL = 0.01, 0.1, 10.0
 
 
-def _two_ways(number: int, dims: int = 6, kinds: int = 8, far: float = 5.0) -> tuple[np.ndarray, ...]:
+def _two_ways(number: int, dims: int = 6, levels: int = 8, far: float = 5.0) -> tuple[np.ndarray, ...]:
     """Items of three clusters, a few standard deviations apart, each also of one of the other kinds, far apart."""
     rng = np.random.default_rng(1)
-    z, w = rng.integers(3, size=number), rng.integers(kinds, size=number)
-    a, b = 1.8 * rng.normal(size=(3, dims)), far * rng.normal(size=(kinds, dims))
+    z, w = rng.integers(3, size=number), rng.integers(levels, size=number)
+    a, b = 1.8 * rng.normal(size=(3, dims)), far * rng.normal(size=(levels, dims))
     return a[z] + b[w] + rng.normal(size=(number, dims)), z, w
 
 
-def _spread(x: np.ndarray, dims: int = 50) -> TwoWaySpread:
-    return TwoWaySpread(x, GaussianSpread(x, NeighbourSpread(x), dims, shared=True))
+def _classifier(x: np.ndarray, dims: int = 50) -> TwoWayClassifier:
+    return TwoWayClassifier(x, GaussianClassifier(x, LabelPropagation(x), dims, shared=True))
 
 
 def test_means_and_their_doubt_are_those_of_a_regression_on_all_factors() -> None:
@@ -90,25 +90,25 @@ def test_what_else_shows_is_told_from_the_clusters_where_others_do_not() -> None
     """Few items are known: by logistic regression, neighbours and Gaussians most of what shows is the other kind."""
     x, z, w = _two_ways(500)
     items = np.arange(40)
-    known, spread = np.eye(3)[z[:40]], _spread(x)
-    right = (spread(items, known).argmax(1) == z)[40:].mean()
+    known, classifier = np.eye(3)[z[:40]], _classifier(x)
+    right = (classifier(items, known).argmax(1) == z)[40:].mean()
     logistic = LogisticRegression(max_iter=500).fit(x[:40], z[:40]).score(x[40:], z[40:])
-    plain = (spread.plain(items, known).argmax(1) == z)[40:].mean()
+    one_level = (classifier.one_level(items, known).argmax(1) == z)[40:].mean()
     nearest = (neighbour_graph(x, 7) @ np.eye(8)[w]).argmax(1)
     assert (nearest == w).mean() > 0.95, "else there would be nothing in the way"
     assert right > 0.9
-    assert right > max(logistic, plain) + 0.1
-    assert spread.kinds[3] > 1
+    assert right > max(logistic, one_level) + 0.1
+    assert classifier.levels[3] > 1
 
 
 def test_where_nothing_else_shows_it_is_the_plain_mixture() -> None:
     x, z, _ = _two_ways(400, far=0.0)
-    items, known, spread = np.arange(0, 400, 5), np.eye(3)[z[::5]], _spread(x)
+    items, known, classifier = np.arange(0, 400, 5), np.eye(3)[z[::5]], _classifier(x)
     fold = np.random.default_rng(0).permutation(80) % 5
-    np.testing.assert_array_equal(spread(items, known), spread.plain(items, known))
-    assert spread.kinds == {3: 1}
-    found = spread.out_of_sample(items, known, fold)
-    np.testing.assert_array_equal(found, spread.plain.out_of_sample(items, known, fold))
+    np.testing.assert_array_equal(classifier(items, known), classifier.one_level(items, known))
+    assert classifier.levels == {3: 1}
+    found = classifier.out_of_sample(items, known, fold)
+    np.testing.assert_array_equal(found, classifier.one_level.out_of_sample(items, known, fold))
 
 
 def test_with_one_other_kind_the_mixture_is_that_of_gaussians() -> None:
@@ -123,21 +123,21 @@ def test_with_one_other_kind_the_mixture_is_that_of_gaussians() -> None:
 def test_out_of_sample_an_item_is_not_seen_with_its_cluster() -> None:
     x, z, _ = _two_ways(300)
     items, known, fold = np.arange(60), np.eye(3)[z[:60]], np.arange(60) % 5
-    spread = _spread(x)
-    found = spread.out_of_sample(items, known, fold)
+    classifier = _classifier(x)
+    found = classifier.out_of_sample(items, known, fold)
     for one in range(5):
         rest = fold != one
-        np.testing.assert_allclose(found[~rest], spread(items[rest], known[rest])[items[~rest]], atol=1e-9)
+        np.testing.assert_allclose(found[~rest], classifier(items[rest], known[rest])[items[~rest]], atol=1e-9)
     assert (found.argmax(1) == z[:60]).mean() > 0.8
 
 
 def test_some_items_are_enough_and_clusters_that_nobody_has_get_next_to_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("_SAMPLE", "_KNOWN"):
+    for name in ("_MAX_UNANNOTATED", "_MAX_KNOWN"):
         monkeypatch.setattr(two_way, name, 250)
     x, z, _ = _two_ways(3000)
-    found = _spread(x)(np.arange(400), np.eye(5)[z[:400]])
+    found = _classifier(x)(np.arange(400), np.eye(5)[z[:400]])
     assert (found.argmax(1) == z).mean() > 0.9
     np.testing.assert_allclose(found.sum(1), 1, rtol=1e-6)
     assert found[:, 3:].max() < 1e-6

@@ -17,7 +17,7 @@ def test_round_clusters_in_any_units() -> None:
     found = clusters_of_preparations(features * [1e-3, 1, 1e5], stream(0, "test"), lambda _: None)
     assert adjusted_rand_score(labels, found.memberships.argmax(1)) == 1.0
     assert found.memberships.shape == (200, 4)
-    assert "its 4 clusters of standardised features" in found.said
+    assert "its 4 clusters of standardised features" in found.description
     assert list(found.preparations) == ["standardised"]
 
 

@@ -8,11 +8,11 @@ from semicrowd.random import stream
 _LINKS = 5
 #: Items of a link.
 _ITEMS = 30
-#: Distance of neighbouring links, in the plane's units.
+#: Distance of neighbouring links of a chain.
 _STEP = 2.0
-#: Distance of the two chains: more than that of links, so that links tell chains apart.
+#: Distance of the chains.
 _APART = 3.0
-#: Standard deviation of a link's items along either axis.
+#: Standard deviation of a link.
 _SD = 0.5
 
 

@@ -12,9 +12,7 @@ from jaxtyping import Float, Int
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
 
-#: Counts of people's answers to each test image, [10,000, 10].
 _FILE = "cifar10h-counts.npy"
-#: Kinds of CIFAR-10.
 _NUM_CLASSES = 10
 
 

@@ -18,33 +18,26 @@ from semicrowd.files import write_json
 
 #: Where a run keeps it.
 FILE = "columns.json"
-#: Words that stand for an empty cell where the other cells are numbers.
+#: Words that count as an empty cell in a column of numbers.
 _EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
 #: Words for yes.
 _YES = frozenset({"true", "yes", "y", "t"})
 #: Words for no.
 _NO = frozenset({"false", "no", "n", "f"})
-#: Words for numbers without end: no bad cells, though no features are made of them.
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
 #: Names of a column that holds the items' ids; a first column of text, all different, does so too.
 _IDS = frozenset({"", "id", "item", "index", "key", "uuid"})
 #: Text of more different values is no category.
 _MOST_CATEGORIES = 30
-#: Cells that are looked at to tell dates from other text: some are enough.
+#: Cells of a text column that are checked for dates, at most.
 _SAMPLE = 200
-#: Share of them that have to be dates.
+#: Share of these that have to be dates in a column of dates.
 _DATES = 0.9
 
-# What a column can be; the words are those of columns.json.
-#: It is taken as it is.
 NUMBER = "number"
-#: Of words for yes and no: 1 and 0.
 YES_NO = "yes or no"
-#: Of few different words.
 CATEGORY = "category"
-#: Of times.
 DATE = "date"
-#: Of other words.
 TEXT = "text"
 
 

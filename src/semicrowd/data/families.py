@@ -4,17 +4,14 @@ import numpy as np
 
 from semicrowd.random import stream
 
-#: Items of the table.
 _ITEMS = 4500
-#: Columns.
 _FEATURES = 166
-#: Columns of a source that all features are maps of.
 _SOURCES = 20
 #: Kinds of each family.
 _FAMILIES = (4, 3, 4, 3)
 #: Distance of families, in standard deviations of an item in one of the sources.
 _BETWEEN = 0.7
-#: Distance of the kinds of a family in the same unit: less, since they look alike.
+#: Distance of classes within a family, in the same unit.
 _WITHIN = 0.5
 
 

@@ -13,9 +13,9 @@ import pandas as pd
 
 Table = tuple[np.ndarray, np.ndarray]
 
-#: How the WiFi table writes an access point that was not heard.
+#: Value of the WiFi table for an access point that was not received.
 _NOT_HEARD = 100
-#: What stands for it here, in dBm: weaker than the weakest.
+#: Signal strength that replaces it, in dBm: weaker than the weakest received.
 SILENCE = -105
 _WORDS = 2000
 

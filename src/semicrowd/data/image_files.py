@@ -23,13 +23,13 @@ from semicrowd.errors import UserError
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 EXPECTED = "a folder of images, or of a folder of images for each class"
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
-#: Number of EXIF's tag that says how a camera was held.
+#: EXIF tag of the orientation.
 _ORIENTATION = 0x0112
-#: Its value where the camera was upright.
+#: Its value for an upright image.
 _UPRIGHT = 1
-#: Pillow's names of pictures without colours.
+#: Pillow's modes of grey images.
 _GREY = ("1", "L", "LA", "La")
-#: Largest value of 16 bits.
+#: Largest value of a pixel of 16 bits.
 _SIXTEEN_BITS = 65_535
 #: Files that a message names.
 _NAMED = 3

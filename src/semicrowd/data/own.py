@@ -22,9 +22,9 @@ WANTED = {
     "reuters10k": "rcv1-v2.topics.qrels and one or more lyrl2004_tokens_*.dat of RCV1-v2 (Lewis et al. 2004, online "
                   "appendices 8 and 12), packed by gzip or not",
 }  # fmt: skip
-#: Pixels of a side of STL-10's images.
+#: Height and width of STL-10's images, in pixels.
 _STL_SIDE = 96
-#: Pixels of a side of the blocks whose means are taken: 32 × 32 of them are left.
+#: Pixels of a side that are averaged to one.
 _STL_BLOCK = 3
 _STL_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
 _ROOTS = ("CCAT", "ECAT", "GCAT", "MCAT")

@@ -9,13 +9,9 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.random import stream
 from semicrowd.settings.sources import PinwheelSettings
 
-#: Standard deviation along the radius, before scaling; this and the next three are SVAE's.
 _RADIAL_SD = 0.3
-#: Standard deviation across it.
 _TANGENTIAL_SD = 0.05
-#: Radians that a point is turned by, times exp(radius).
 _TWIST = 0.25
-#: Factor of all points at the end.
 _SCALE = 10.0
 
 

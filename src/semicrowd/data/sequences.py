@@ -13,15 +13,15 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.sources import SequenceSettings
 
-#: Rooms of the generated walk.
+#: Rooms of the generated walks.
 _ROOMS = 6
 #: Access points.
 _POINTS = 40
 #: Walks.
 _WALKS = 3
-#: Scans of each walk.
+#: Scans of a walk.
 _SCANS = 200
-#: Chance that a scan is made in the room of the one before.
+#: Probability of staying in the room until the next scan.
 _STAY = 0.95
 #: Mean number of signals in a scan.
 _SIGNALS = 12

@@ -10,13 +10,13 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.random import stream
 from semicrowd.settings.sources import ShapesSettings
 
-#: Centres of the Gaussians, the angles of their long axes, standard deviations along and across.
+#: Centres of the Gaussians.
 _CENTRES = np.array([[0.0, 0.0], [3.0, 3.0], [3.5, -3.0]])
-#: Radians that each Gaussian's long axis is turned by.
+#: Angles of their long axes, in radians.
 _ANGLES = np.array([0.3, 2.2, 1.2])
-#: Standard deviation of each along its long axis.
+#: Standard deviations along the long axes.
 _ALONG = np.array([1.6, 1.6, 1.4])
-#: And across it.
+#: Standard deviations across.
 _ACROSS = np.array([0.35, 0.35, 0.4])
 #: Standard deviation of the moons' points, whose radius is 1.
 _NOISE = 0.07

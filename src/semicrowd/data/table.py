@@ -17,9 +17,7 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import TableSettings
 
-#: The column that holds classes, which no features are made of.
 _LABEL = "label"
-#: The column that says which sequence an item is of.
 _SEQUENCE = "sequence"
 _EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or a .npy array [items, features]"
 _SEPARATORS = (",", ";", "\t")

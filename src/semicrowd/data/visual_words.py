@@ -10,9 +10,9 @@ from sklearn.cluster import MiniBatchKMeans
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 
-#: Longest side, in pixels, to which a larger image is brought.
+#: Larger images are scaled down to this length of their longer side, in pixels.
 LONGEST = 320
-#: Most descriptors of an image that make the words.
+#: Descriptors of an image that k-means of the visual words is fitted to, at most.
 _DESCRIPTORS = 100
 
 

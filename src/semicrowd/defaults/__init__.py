@@ -1,1 +1,1 @@
-"""What nobody has set: rules from what is in front of the program, with their reasons."""
+"""Rules that derive settings which the user has not given from facts of the data, with reasons."""

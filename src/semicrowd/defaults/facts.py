@@ -1,4 +1,4 @@
-"""What is in front of the program: all that a rule may look at."""
+"""Facts of data and answers that the rules of the defaults may depend on."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self

@@ -1,7 +1,7 @@
-"""All settings of a fit: what is given, else what the protocol's rule says of the facts, else the default.
+"""All settings of a fit: given values, else those of the protocol's rule, else defaults.
 
-``src/train.py`` and the estimators of SCDC and BayesSCDC both ask here. The other estimators are told nothing but their
-parameters, which on the command line are from here, too.
+``src/train.py`` and the estimators of SCDC and BayesSCDC both call this. Other estimators take their parameters as
+given; ``src/train.py`` gets these from here, too.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ def fit_settings(method: str, given: Mapping[str, Any], facts: Facts, protocol: 
 
     Parameters
     ----------
-    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None is not given, but of a setting
-        of which it is a value
+    given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None means "not given", unless None
+        is a valid value of the setting
     protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
 
     Raises
     ------
     UserError
-        For a setting that there is not, a value that does not fit, and where the method needs what nobody has said.
+        For an unknown setting, an invalid value, or if a setting that the method needs is neither given nor derivable.
     """
     known = described_by_name(METHODS[method].groups)
     optional = {name for name, one in known.items() if one.optional}

@@ -1,7 +1,7 @@
-"""The rules of both protocols: what a fit takes where nobody has set it.
+"""The rules of both protocols: settings of a fit that the user has not given.
 
-Each statement sets some values and says why in one line; of two that set the same, the later one counts. What no
-statement sets is the default of its dataclass (:mod:`semicrowd.defaults.resolution`).
+Each statement sets some values and gives a reason in one line; later statements override earlier ones. A setting
+without a statement has the default of its dataclass (:mod:`semicrowd.defaults.resolution`).
 """
 
 import math
@@ -21,9 +21,9 @@ PROTOCOLS = ("semicrowd", "paper")
 PAPER_DATA = ("pinwheel", "face", "mnist")
 #: Of more items in a table fewer passes do, in proportion.
 MANY_ITEMS = 10_000
-#: Images that the passes over grey images are stated of: as many as MNIST has.
+#: Number of images for which the epochs on grey images are stated.
 MNIST_ITEMS = 60_000
-#: Their batch.
+#: Batch size for images.
 IMAGE_BATCH = 128
 #: Steps in which q(z | o) learns the start.
 TAUGHT = 1000
@@ -32,9 +32,10 @@ FEW_ANSWERS = 20_000
 
 
 def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> list[Statement]:
-    """All that a protocol's rule says of these facts, in its order.
+    """The statements of a protocol's rule for these facts, in order.
 
-    Of SCDC and BayesSCDC ``semicrowd`` is not told what data they are. Both protocols have the same for other methods.
+    For SCDC and BayesSCDC the protocol ``semicrowd`` does not use the name of the data set. For other methods the
+    protocols are the same.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:
-    """What the SCDC paper states (section 5, App. B), and nothing that it does not have."""
+    """The settings of the SCDC paper (section 5, App. B), without additions of this project."""
     yield {"epochs": 200, "batch_size": 128}, "SCDC paper, App. B, MNIST"
     if facts.data == "pinwheel":
         yield {"epochs": 20, "batch_size": 50}, "SCDC paper, App. B, pinwheel"
@@ -184,7 +185,7 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
 
 
 def _number_of_clusters(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """Of a method that is told it: as many as the data have classes."""
+    """The number of clusters of a method that has to be given one: the number of classes."""
     if "model.K" not in described_by_name(METHODS[method].groups):
         return
     if facts.num_classes is not None:

@@ -14,9 +14,9 @@ from semicrowd.settings.baselines import AffinityPropagationParameters
 
 #: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
 _TRIALS = 15
-#: Share of the rounds without a new exemplar after which the messages have settled: the authors' own.
+#: The messages have converged after this share of the iterations without a new exemplar (the authors' value).
 _SETTLED = 0.1
-#: The fewest such rounds.
+#: Iterations without a new exemplar, at least.
 _FEWEST = 15
 
 

@@ -30,18 +30,17 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     Attributes
     ----------
-    result_ : all that the fit has found
+    result_ : the result of the fit
     labels_ : [N] clusters of the items of ``fit``, answers included
     n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
-        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of right ones
-        among the answers that there are (observed_…), going by ``labels_``; None of a method that does
-        not judge them
+        of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
+        answers if ``labels_`` were the truth (observed_…); None for a method that estimates no annotators
     seed_ : the seed that ``random_state`` is or gave
     n_features_in_, feature_names_in_ : of X, the names where it is a data frame
     """
 
-    #: Whether it can do nothing without answers.
+    #: Whether it needs answers.
     requires_answers: ClassVar[bool] = True
     #: Whether NaN is a value that is missing; else it is an error.
     takes_missing: ClassVar[bool] = False
@@ -150,7 +149,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
 
 class OneShotClusterer(CrowdClusterer):
-    """A method that finds all at once."""
+    """A method that is not iterative."""
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         return iterate(_OneShot(self, features, answers), monitor)

@@ -14,7 +14,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
 from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
@@ -23,39 +23,39 @@ from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
-#: Nearest items of the fit that speak for a new one.
+#: Training items whose probabilities are averaged for a new item.
 _NEIGHBOURS = 5
-#: New items that are looked up at once, which bounds the memory.
+#: New items whose neighbours are searched at once.
 _PIECE = 4096
 
 
 class CoTraining(CoTrainingParameters, CrowdClusterer):
     """Clusters that several classifiers of the features and the answers of the crowd agree on.
 
-    Several first clusters, each co-trained (Blum & Mitchell 1998) by a stack of classifiers (Wolpert 1992) and message
-    passing among the answers (SCDC paper, eq. 14); held-out answers judge the results
-    (:mod:`semicrowd.starts.portfolio`). Without answers the features alone speak
-    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network: SCDC and BayesSCDC may begin
-    with what this has found.
+    Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
+    passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
+    (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network; the result may initialise SCDC
+    and BayesSCDC.
 
     Attributes
     ----------
     candidates_ : data frame of what was tried, the likeliest first: ``candidate``, ``clusters``, ``score`` (ln p of a
         held-out answer, in nats), ``behind`` and ``standard_error``, ``answer_power``, ``agreement`` (adjusted Rand
-        index of its clusters and the winner's), ``unseen`` (the score where it was made anew without these answers: of
-        two of which one wins, which need not be the first of the table); None without answers
-    winner_ : name of the one that was kept
+        index of its clusters and the winner's), ``unseen`` (score of the two candidates that were fitted again without
+        each fold of the answers; one of them wins, not always the first row); None without answers
+    winner_ : name of the selected candidate
     held_out_gain_, held_out_gain_error_ : nats by which a held-out answer is likelier than without any clusters, and
         the standard error; NaN without answers
-    preparations_ : preparation → pipeline and prepared items of the fit, or of the sample that was learned from
-    memberships_ : [n, K] probabilities of these items from their features alone
+    preparations_ : preparation → pipeline and prepared training items, or the sample of them that was used
+    memberships_ : [n, K] cluster probabilities of the training items from their features alone
     shares_ : weight of each preparation
     """
 
     requires_answers = False
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Cluster probabilities [N, K] of new items: the mean of the nearest items of the fit, in each preparation."""
+        """Cluster probabilities [N, K] of new items: means over the nearest training items in each preparation."""
         features = self._new_items(X)
         alone = self.memberships_
         found = np.zeros((len(features), alone.shape[1]))
@@ -96,26 +96,26 @@ class _Fit(Method):
 
     def __init__(self, model: CoTraining, features: np.ndarray, answers: PairAnnotations | None) -> None:
         self.model, self.features, self.answers = model, features, answers
-        self.say: Say = lambda _: None
+        self.progress: ProgressCallback = lambda _: None
 
-    def start(self, say: Say) -> None:
-        """Remembers whom to tell what is being done."""
-        self.say = say
+    def start(self, progress: ProgressCallback) -> None:
+        """Remember the progress callback."""
+        self.progress = progress
 
     def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
         self._result = self._of_features() if self.answers is None else self._of_both(self.answers)
         return {}
 
     def result(self) -> Result:
-        """What was found."""
+        """The result of the only iteration."""
         return self._result
 
     def _of_features(self) -> Result:
         model = self.model
         found = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.say, model.max_clusters, model.image_shape
+            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
         )
-        model.candidates_, model.winner_ = None, found.said
+        model.candidates_, model.winner_ = None, found.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(found.preparations, 1.0)
         model._keep(found.preparations, shares, found.memberships)
@@ -125,7 +125,7 @@ class _Fit(Method):
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
         portfolio = Portfolio(
-            self.features, answers, model.seed_, self.say, model.max_clusters, image_shape=model.image_shape
+            self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape
         )
         winner, verdict = portfolio.winner()
         workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))
@@ -134,7 +134,7 @@ class _Fit(Method):
             shares = portfolio.shares_of_preparations(winner)
             model._keep(portfolio.preparations, shares, alone[portfolio.rows])
             found = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
-        else:  # as if there were none: classifiers that learned from the annotated items alone would know less
+        else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             found = replace(self._of_features(), workers=workers)
         model.candidates_, model.winner_ = verdict.table, verdict.winner
         model.held_out_gain_, model.held_out_gain_error_ = verdict.gain, verdict.gain_error

@@ -28,10 +28,10 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
 
     An answer "same" is an edge of weight +1, "different" of −1. The bottom of the spectrum of the normalised signed
     Laplacian I − D^(−½) A D^(−½), D = Σ|A| (Kunegis et al. 2010), embeds the items (:func:`signed_embedding`); k-means
-    clusters them. Then every annotator is judged by the clusters, the answers are weighted by their log odds, and the
-    same is done again. Of these rounds the one is kept whose partition gives the answers the highest probability,
-    sensitivities and specificities integrated out under Beta(10, 1); no label is involved, and where there are few
-    answers that is mostly the first round.
+    clusters them. Then the annotators' rates are estimated from the clusters, the answers are weighted by their log
+    odds, and the embedding is repeated. The round whose partition gives the answers the highest probability is kept,
+    with sensitivities and specificities integrated out under Beta(10, 1); labels are not used. With few answers it is
+    mostly the first round.
 
     Attributes
     ----------

@@ -38,15 +38,15 @@ class CSPA(CSPAParameters, OneShotClusterer):
     balance (:func:`semicrowd.crowd.links.neighbourhoods`).
     ``constrained_kmeans``: all items, by constrained k-means with the annotator's answers alone.
 
-    An item that is in nobody's clustering gets the cluster of the item nearest in feature space among those that are.
+    An unassigned item, which is in no annotator's clustering, gets the cluster of the nearest assigned item.
 
     Attributes
     ----------
-    items_, parts_ : [n, D] features of the items in somebody's clustering, and their clusters [n]
+    items_, parts_ : [n, D] features of the assigned items, and their clusters [n]
     """
 
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items, [N]: that of the nearest item that was in somebody's clustering."""
+        """Cluster of new items, [N]: that of the nearest assigned item."""
         return self._nearest(self._new_items(X))
 
     def _nearest(self, features: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ class _Sampled(CrowdClusterer):
         return None
 
     def _families(self, features: np.ndarray) -> Callable[[int], Any]:
-        """What makes families of clusters of these items; its parameters are kept for new ones."""
+        """Conjugate families of the clusters for these items; their parameters are kept for new items."""
         # Imported here, as all of the sampler: numba takes a third of a second.
         if self.family == "multinomial":
             from semicrowd.inference.gibbs.multinomial import multinomial
@@ -82,7 +82,7 @@ class _Sampled(CrowdClusterer):
         return gaussian(features, features.mean(0), self.mean_strength, features.shape[1] + 2, np.diag(scatter))
 
     def _seen(self, features: np.ndarray) -> np.ndarray:
-        """What hyperplanes see of items, [N, D] or [N, D + 1]; a fit has set how."""
+        """Inputs of the hyperplanes, [N, D] or [N, D + 1], as set up by the fit."""
         seen = (features - self.plane_center_) / self.plane_scale_
         return np.column_stack([seen, np.ones(len(seen))]) if self.bias else seen
 
@@ -127,7 +127,7 @@ class _Sampled(CrowdClusterer):
         return log_ratio(score, self.loss_of_planes)
 
     def _take(self, features: np.ndarray, samples: Samples, planes: list[np.ndarray]) -> Result:
-        """The point estimate, and what new items are compared with."""
+        """Set the point estimate and the attributes that prediction needs."""
         self.chains_ = samples.chains
         found = mixing(samples.chains)
         self.mixed_ = bool(found.pop("mixed"))

@@ -17,7 +17,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
 from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
@@ -26,7 +26,7 @@ from semicrowd.random import torch_stream
 from semicrowd.settings.baselines import DeepMCVCParameters, MCVCParameters
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Steps between two looks for views that nobody uses.
+#: Steps between two removals of views without annotators.
 _PRUNE_EVERY = 50
 #: Steps between two points of the curves.
 _SHOW_EVERY = 10
@@ -108,7 +108,7 @@ class _Fit(Method):
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
         self.prior = Prior(beta.to_natural(quality), beta.to_natural(torch.ones(2, dtype=torch.float64)))
 
-    def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
+    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - nothing worth a word
         """Random networks and random views."""
         seed, views = self.model.seed_, min(self.model.n_views, self.annotators)
         streams = [torch_stream(seed, "mcvc", r, g) for r in range(self.restarts) for g in range(views)]

@@ -18,13 +18,13 @@ from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.baselines import SemiCrowdParameters
 
-#: Penalty of the alternating directions; it changes the speed, not the minimum.
+#: Penalty of ADMM; it changes the speed, not the minimum.
 PENALTY = 0.1
-#: Over-relaxation of them; likewise.
+#: Over-relaxation of ADMM; it changes the speed, not the minimum.
 RELAXATION = 1.6
-#: Matrices of all items against all that are there at once (measured).
+#: Matrices of all items × all items in memory at once (measured).
 MATRICES = 4
-#: Matrices of annotated items against annotated ones in the completion (measured).
+#: Matrices of annotated × annotated items in memory at once during the completion (measured).
 COMPLETION = 11
 
 

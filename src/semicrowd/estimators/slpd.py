@@ -15,7 +15,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.ckm import block_means
 from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, Say
+from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.held_out import log_likelihood
@@ -137,7 +137,7 @@ class _Fit(Method):
     def _fits(self, mean: Tensor, first: Tensor) -> Decomposition:
         return Decomposition(self.samples, torch.zeros(len(mean), dtype=torch.long), mean, first, prior_of(self.model))
 
-    def start(self, say: Say) -> None:  # noqa: ARG002 - nothing worth a word
+    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - nothing worth a word
         """CKM's clusters."""
         model = self.model
         self.fits = self._fits(

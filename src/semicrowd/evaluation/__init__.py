@@ -1,1 +1,1 @@
-"""What a fitted method has found, as scores."""
+"""Scores of a fitted method, and reasons not to trust its result."""

@@ -1,9 +1,9 @@
-"""A score of clusters that needs no labels: how well do they predict answers that the fit has not seen?
+"""A score of clusters that needs no labels: how well do they predict held-out answers?
 
-It is the same for every method, since it looks at the clusters alone: some answers are held out, the method is fitted
-to the others, and two items are one kind with the probability that its clusters give them. A held-out answer then
-follows the two-coin model (SCDC paper, eq. 1). Its probability is compared with that under no clusters at all, where an
-annotator says "same" as often as ever, whatever the items are.
+It uses the clusters only, so it compares any methods: the method is fitted to nine tenths of the answers, and its
+clusters give the probability that two items are in one cluster. A held-out answer then follows the two-coin model (SCDC
+paper, eq. 1). Its probability is compared with that in the model without clusters, where each annotator answers "same"
+at a constant rate, whatever the items are.
 """
 
 from dataclasses import replace
@@ -14,22 +14,23 @@ from jaxtyping import Bool, Float
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
-from semicrowd.starts.cotraining import FOLDS, folds_of_answers
-from semicrowd.starts.portfolio import FEWEST, lead
+from semicrowd.starts.cotraining import FOLDS
+from semicrowd.starts.cotraining import folds_of_answers
+from semicrowd.starts.portfolio import MIN_ANSWERS, mean_difference
 
 #: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
 SHARE = 0.1
-#: Shares of the prediction by clusters that are tried.
+#: Grid of the weight of the prediction by clusters in its mixture with the prediction without.
 _SHARES = np.linspace(0, 1, 21)
 
 
 class Gain(NamedTuple):
-    """By how much an answer that was held out is likelier with the clusters than without any.
+    """Log-likelihood ratio of a held-out answer, with clusters to without.
 
     Attributes
     ----------
     nats : mean over the answers
-    error : its standard error, over items
+    error : standard error of the mean, clustered by item
     """
 
     nats: float
@@ -37,33 +38,33 @@ class Gain(NamedTuple):
 
     @property
     def real(self) -> bool:
-        """Whether it is more than noise."""
+        """Whether the gain exceeds its standard error."""
         return self.nats > self.error
 
 
 def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] | None:
     """The answers to fit and those held out, a tenth: whole tasks, or all answers about a pair.
 
-    Always the same ones, so that methods can be compared. Nobody loses all answers, or a method would have an annotator
-    whom it knows nothing of. None where fewer than :data:`FEWEST` answers would be held out.
+    The split is always the same, so that methods can be compared. Every annotator keeps some answers for the fit. None
+    if fewer than :data:`MIN_ANSWERS` answers would be held out.
     """
     asked = _held_out(answers)
-    if asked.sum() < FEWEST:
+    if asked.sum() < MIN_ANSWERS:
         return None
     return answers.some(~asked), answers.some(asked)
 
 
 def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
-    """What clusters are worth for answers that they were not made from.
+    """How much better the clusters predict held-out answers than no clusters do.
 
-    The annotators are judged by the answers told, which agree with clusters made from them more than new ones do. So
-    the prediction by clusters is mixed with that without, in the share that is best for four fifths of the held-out
-    answers when the last fifth is scored: clusters that have nothing to do with the items gain nothing.
+    The annotators' rates are estimated from the training answers, with which the clusters agree better than with new
+    ones. To correct for that, the prediction by clusters is mixed with the prediction without; the weight is chosen by
+    cross-validation over five folds of the held-out answers. Clusters unrelated to the items get a gain of about 0.
 
     Parameters
     ----------
     kinds : clusters [N], or their probabilities [N, K]
-    told, asked : the parts of :func:`split`
+    told, asked : training answers and held-out answers, from :func:`split`
     """
     known = told.worker, told.label, told.num_annotators
     same = _same(kinds, asked)
@@ -72,17 +73,17 @@ def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Ga
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
     differences = np.log(mixed) - np.log(without)
-    # Too few tasks to choose by the others: then by other pairs.
+    # With too few tasks for folds by task, folds are by pair.
     fold = folds_of_answers(asked if asked.num_tasks >= FOLDS else replace(asked, task=None))
     scores = np.empty(asked.num_pairs)
     for one in range(FOLDS):
         new = fold == one
         scores[new] = differences[differences[:, ~new].sum(1).argmax(), new]
-    return Gain(*lead(scores, np.zeros_like(scores), asked))
+    return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
 
 
 def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
-    """Probability that the items of each answer are of one kind."""
+    """Probability that the items of each answer are in one cluster."""
     one, other = kinds[answers.i], kinds[answers.j]
     if kinds.ndim == 1:
         return (one == other).astype(np.float64)

@@ -10,9 +10,9 @@ from semicrowd.fitting.result import Assignment
 from semicrowd.metrics import USED_SHARE
 
 FILE = "likeliest.npz"
-#: Images that are shown of a cluster.
+#: Images of a cluster.
 _IMAGES = 10
-#: Clusters that are shown, at most.
+#: Clusters, at most.
 _MOST = 25
 
 

@@ -1,4 +1,4 @@
-"""What a fitted method says about its data: every number of metrics.json and every row of the result tables."""
+"""Scores of a fitted method: every number of metrics.json and every row of workers.csv and restarts.csv."""
 
 from dataclasses import dataclass
 
@@ -24,16 +24,16 @@ _QUALITY = ("sensitivity", "specificity")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a method has found, and how that compares with the truth.
+    """The result of a method and its scores.
 
     Attributes
     ----------
     found : the result of the fit
-    test : items of the test split; None without one, and of a method that takes no new items
-    workers : workers.csv, truth NaN where it is not known, and no observed_… where neither labels nor true rates are;
-        None of a method that does not judge the annotators
-    scores : metrics.json, but for times
-    restart_scores : columns of restarts.csv, [R] each; none of a method that keeps no scores of its restarts
+    test : items of the test split; None without one, or for a method without ``predict``
+    workers : workers.csv; true rates are NaN where unknown; without labels and true rates it has no columns observed_…;
+        None for a method that estimates no annotators
+    scores : metrics.json, times excepted
+    restart_scores : columns of restarts.csv, [R] each; empty for a method that keeps no scores of its restarts
     """
 
     found: Result
@@ -46,13 +46,13 @@ class Evaluation:
 def score(
     found: Result, data: Dataset, answers: PairAnnotations | None, test: Assignment | None = None
 ) -> Evaluation:
-    """Compare what a method has found with the labels and the annotators' true quality, as far as they are known.
+    """Compare a result with labels and the annotators' true rates, as far as they are known.
 
-    Labels are used for scores only, never to choose.
+    Labels are used for scores only, never to select a result.
 
     Parameters
     ----------
-    test : what the method says of the items of the test split
+    test : the method's clusters of the test split
     """
     counts = cluster_counts(found.features.cluster, found.num_clusters)
     scores: dict[str, float | int] = {
@@ -94,10 +94,10 @@ def score(
             if data.labels is not None:
                 for name, in_truth in zip(_QUALITY, answers.empirical_quality(data.labels), strict=True):
                     observed = workers[f"observed_{name}"].to_numpy()
-                    # Nobody's answers are about pairs of a kind that the clusters have no pair of.
+                    # NaN where no answered pair is within one cluster (sensitivity) or across two (specificity).
                     scores |= _recovery(f"observed_{name}", observed, np.where(np.isnan(observed), np.nan, in_truth))
             elif answers.true_sensitivity is None and answers.true_specificity is None:
-                # With nothing to compare them with, they would read as a second finding beside the estimates.
+                # Without a truth to compare with, these columns would look like second estimates.
                 workers = workers.drop(columns=[f"observed_{name}" for name in _QUALITY])
     return Evaluation(found, test, workers, scores, restart_scores)
 
@@ -115,7 +115,7 @@ def _calibration(
 
 
 def _finite(name: str, value: float) -> dict[str, float]:
-    """Nothing of what is not defined: JSON has no such number."""
+    """The score, or nothing if it is not finite: JSON has no such number."""
     return {name: value} if np.isfinite(value) else {}
 
 
@@ -139,7 +139,7 @@ def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, flo
         values = [one[name] for one in each]
         key = f"samples/{name.removeprefix('/')}"
         found |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
-    # R-hat is infinite where each chain keeps a number of its own: JSON has no such number.
+    # R-hat is infinite if every chain is constant at a different value: JSON has no such number.
     chains = {f"chains/{name}": value for name, value in mixing(samples.chains).items() if np.isfinite(value)}
     return found | chains
 

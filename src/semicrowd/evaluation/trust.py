@@ -1,7 +1,4 @@
-"""When a result is not to be trusted: what is wrong, in a line each, and what to do about it.
-
-No label is needed, so that whoever clusters data of their own is told as well.
-"""
+"""Warnings: reasons not to trust a result, one line each, with what to do about it. True labels are not needed."""
 
 from collections.abc import Iterator
 
@@ -13,28 +10,28 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
-from semicrowd.starts.portfolio import FEWEST, Verdict
+from semicrowd.starts.portfolio import MIN_ANSWERS, Verdict
 
-#: A cluster with more of the items than this has almost all.
+#: A cluster with a larger share of the items leads to a warning.
 _ALMOST_ALL = 0.95
-#: Adjusted Rand index under which two partitions agree hardly better than by chance.
+#: Adjusted Rand index below which two partitions agree hardly better than by chance.
 _CHANCE = 0.1
-#: Adjusted Rand index from which they are alike.
+#: Adjusted Rand index from which on two partitions count as similar.
 _ALIKE = 0.8
-#: Standard errors within which the crowd's mean weight may be 0.
+#: The crowd's mean weight may be 0 if it is within this many standard errors of 0.
 _NOISE = 2.0
 _ROWS = "check that i and j of the answers are rows of this table, counted from 0"
 
 
 def doubts(found: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
-    """Reasons not to trust a result, none of a healthy one.
+    """Reasons not to trust a result; empty if there are none.
 
     Parameters
     ----------
-    answers : that the method was fitted to
-    held_out : the score by held-out answers, where it is known. Whether the answers say something is told by the gain
-        of the verdict, which has seen all of them, else by this, else by the annotators' weights: a method that bends
-        its clusters to the answers finds weights in random ones, too
+    answers : the answers that the method was fitted to
+    held_out : the score by held-out answers, where it is known. Whether the answers are informative is decided by the
+        gain of the verdict, which uses all of them; without a verdict by ``held_out``; without both by the annotators'
+        weights, which overfitting can make large even for random answers
     """
     lines = list(_one_cluster(found.final.cluster))
     if answers is None:
@@ -44,7 +41,7 @@ def doubts(found: Result, answers: PairAnnotations | None, held_out: Gain | None
     silent = _too_few(answers) if verdict is not None else None
     silent = silent or (_no_gain(gain) if gain is not None else _no_weight(found.workers, found.best, answers))
     if silent:
-        # Whether features agree with such answers, and which candidate they prefer, is chance.
+        # Comparisons with the features and among candidates would be meaningless for such answers.
         said = "take the clusters for those of the features alone, and do not rely on workers.csv"
         return [*lines, f"the answers say nothing about these clusters: {silent}; {_ROWS}; {said}"]
     lines += _contradiction(found, answers)
@@ -64,7 +61,7 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
 
 def _too_few(answers: PairAnnotations) -> str | None:
     number = answers.num_pairs
-    return f"fewer than {FEWEST} are no evidence, and there are {number}" if number < FEWEST else None
+    return f"fewer than {MIN_ANSWERS} are no evidence, and there are {number}" if number < MIN_ANSWERS else None
 
 
 def _no_gain(gain: Gain) -> str | None:
@@ -77,7 +74,7 @@ def _no_gain(gain: Gain) -> str | None:
 
 
 def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotations) -> str | None:
-    """What the mean weight of an answer is, where it may be 0; None of a method that does not judge annotators."""
+    """A message if the mean weight of an answer may be 0; None for a method that estimates no annotators."""
     if workers is None:
         return None
     number = np.bincount(answers.worker, minlength=answers.num_annotators)
@@ -87,7 +84,7 @@ def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotati
         weight += np.log(rate / (1 - rate))
         variance += polygamma(1, shapes[best]).sum(-1)  # of the logit of a Beta variable
     mean = float(np.average(weight, weights=number))
-    if not np.isfinite(variance).all():  # nothing is known of single annotators: how much do they differ?
+    if not np.isfinite(variance).all():  # no variances for single annotators: use that between annotators
         variance = np.full(len(number), np.var(weight, ddof=1) if len(number) > 1 else 0.0)
     error = float(np.sqrt((number**2 * variance).sum()) / number.sum())
     if abs(mean) > _NOISE * error:
@@ -108,9 +105,10 @@ def _contradiction(found: Result, answers: PairAnnotations) -> Iterator[str]:
 
 
 def _close(verdict: Verdict) -> Iterator[str]:
-    """The likeliest of the other candidates that are within one standard error and differ from the winner.
+    """The best of the candidates that are within one standard error of the winner, but differ from it.
 
-    None where one was refused: its score, and those of its like, are too good.
+    Nothing if the winner replaced a candidate with a higher score: the scores of co-trained candidates are then known
+    to be optimistic.
     """
     rows = verdict.table.set_index("candidate")
     if rows.loc[verdict.winner, "unseen"] < rows["unseen"].max():

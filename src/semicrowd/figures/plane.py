@@ -1,4 +1,4 @@
-"""Items as points in the plane: clusters found, and true classes beside them."""
+"""Items as points in the plane, coloured by cluster, and by true class if labels are known."""
 
 import warnings
 

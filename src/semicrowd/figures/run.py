@@ -18,9 +18,9 @@ from semicrowd.figures.training_samples import training_samples
 from semicrowd.figures.workers import workers
 from semicrowd.fitting.snapshots import Snapshots
 
-#: Samples a cluster that a figure of images can show: its columns.
+#: Samples of a cluster in a figure of images.
 SAMPLES_IMAGE = 10
-#: Samples a cluster that a figure of points can show.
+#: Samples of a cluster in a figure of points.
 SAMPLES_POINTS = 60
 
 

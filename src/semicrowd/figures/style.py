@@ -15,11 +15,8 @@ from semicrowd.files import write_atomic
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#b8a800")
 #: With more groups than colours, the colours come again with another marker.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-#: Colour of what a figure is about.
 MAIN = COLOURS[0]
-#: Colour of what stands out against it.
 ACCENT = COLOURS[3]
-#: Colour of what is only there for comparison.
 MUTED = "#8a8a8a"
 DPI = 120
 

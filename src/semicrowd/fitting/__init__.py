@@ -1,1 +1,1 @@
-"""Who turns the crank: drivers, Lightning modules and their callbacks."""
+"""Fitting: drivers, Lightning modules and their callbacks."""

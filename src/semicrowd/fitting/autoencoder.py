@@ -1,7 +1,7 @@
 """Training of a stacked autoencoder: layer by layer as denoising autoencoders, then as a whole.
 
-Vincent et al. 2010, as Xie et al. 2016 and Jiang et al. 2017 have it, whom Li et al. 2022 follow. Labels have no part
-in it: the reconstruction's error on items that it is not trained on says how far it has come.
+Vincent et al. 2010, with the settings of Xie et al. 2016 and Jiang et al. 2017, which Li et al. 2022 use. No labels are
+used: progress is measured by the reconstruction error on held-out items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,21 +14,21 @@ from torch import Tensor
 from semicrowd.nets.autoencoder import Autoencoder
 from semicrowd.random import torch_stream
 
-#: Items of a step.
+#: Items of a minibatch.
 BATCH = 128
-#: Share of the values set to zero while a layer is trained by itself.
+#: Share of the inputs that are set to 0 while a layer is pretrained (dropout rate).
 DROPPED = 0.2
-#: Adam's first step size, which falls to 0 along a cosine within each phase.
+#: First learning rate of Adam; it falls to 0 along a cosine within each phase.
 LEARNING_RATE = 1e-3
-#: Share of the items that only measure the error.
+#: Share of the items that are held out to measure the error.
 HELD_OUT = 0.1
-#: Items that do so, at most.
+#: Held-out items, at most.
 MOST_HELD_OUT = 2000
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """How far a training has come.
+    """The state of a training.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Snapshot:
 def train(
     net: Autoencoder, features: Float[Tensor, "N D"], pretraining: int, steps: int, stops: int, seed: int
 ) -> Iterator[Snapshot]:
-    """Train ``net`` on ``features``; it rests after every ``stops``-th part of the steps.
+    """Train ``net`` on ``features``; yields a snapshot after each of ``stops`` equal parts of the steps.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 
-#: Coordinate updates of q(Θ) before the comparison.
+#: Coordinate updates of q(Θ) before the ELBOs are compared.
 REFITS = 3
-#: Unannotated items that the comparison looks at, at most.
+#: Unannotated items that these updates and ELBOs use, at most.
 MOST_ITEMS = 5000
 
 
@@ -33,16 +33,16 @@ class BayesClimber(Climber):
         return self.model.elbo(self.data, MOST_ITEMS)["total"]
 
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """The same after :data:`REFITS` updates, from what these found."""
+        """The ELBO after :data:`REFITS` updates of q(Θ), with the q(z) that these ended with."""
         self._found = refit(self.model, self.data, REFITS, MOST_ITEMS)
         return self.model.elbo(self.data, MOST_ITEMS, self._found)["total"]
 
     def counts(self, restart: int) -> Float[Tensor, "K"]:
-        """By q(π)."""
+        """Expected number of items of each cluster, by q(π)."""
         return self.model.globals.eta["pi"].detach()[restart] - self.model.globals.prior("pi")[0]
 
     def components(self, restart: int) -> Float[Tensor, "K F"]:
-        """Of q(μ, Σ)."""
+        """Natural parameters of q(μ, Σ)."""
         return self.model.globals.eta["components"].detach()[restart]
 
     def items(self) -> Items:
@@ -81,8 +81,8 @@ class BayesClimber(Climber):
 def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Tensor]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
-    ``max_items``: see :meth:`TrainingData.parts`. Each iteration goes on from the last one's q(z); returns ln q(z)
-    of every part that was looked at.
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration starts at the q(z) of the last one; returns ln q(z)
+    of every part that was visited.
     """
     found: list[Tensor] = []
     for _ in range(iterations):

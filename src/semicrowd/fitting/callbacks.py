@@ -1,4 +1,4 @@
-"""What happens between epochs: merges, annotators refitted; each by one process for all."""
+"""Callbacks between epochs, run by one process for all: merges and splits of clusters, refits of the annotators."""
 
 from abc import abstractmethod
 
@@ -70,7 +70,7 @@ class AnnotatorRefits(Move):
 
 
 def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
-    """What moves need of this model."""
+    """The moves of this model."""
     if isinstance(model, BayesSCDC):
         return BayesClimber(model, data)
     assert isinstance(model, SCDC)

@@ -29,7 +29,7 @@ Proposals = Callable[["Climber"], list[Iterator[Move]]]
 
 
 class Climber(ABC):
-    """What moves need of a model and its training data."""
+    """The interface of a model and its training data to the moves."""
 
     model: GenerativeModel
     data: TrainingData
@@ -41,7 +41,7 @@ class Climber(ABC):
 
     @abstractmethod
     def tensors(self) -> list[Tensor]:
-        """What moves and refits change; restarts on the first axis."""
+        """The parameters that moves and refits change; restarts on the first axis."""
 
     @abstractmethod
     def bound(self) -> Float[Tensor, "R"]:
@@ -76,8 +76,8 @@ class Climber(ABC):
 def climb(climber: Climber, propose: Proposals) -> Tensor:
     """Try moves in each restart until :data:`REJECTIONS` in a row fail; returns how many each accepted, [R].
 
-    A restart that accepts none keeps its parameters as they were before the refits. So does one whose bound its moves
-    do not bring above where it was then: a refit climbs no more than a part of the ELBO, or its surrogate.
+    A restart that accepts no move gets back its parameters from before the refits. So does one whose ELBO the moves do
+    not raise above its value then, which may happen since a refit raises only a part of the ELBO, or a surrogate.
     """
     accepted = torch.zeros(climber.model.num_restarts, dtype=torch.long)
     rejected = accepted.clone()

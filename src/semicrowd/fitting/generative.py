@@ -1,4 +1,4 @@
-"""A generative model fitted: its module trained, then what it says of the items it was fitted to."""
+"""Fit of a generative model: training, then the posteriors of the training items."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def fit_generative(
     name : of the model
     features : [N, D] float32
     recipe : all settings of the fit
-    original : the features before their preparation, of which a start may make others
+    original : the features before their preparation; a start may prepare them differently
 
     Returns
     -------

@@ -32,7 +32,7 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
     with interrupted_by_sigterm(), threads_of_a_fit(), monitor.bar(method.iterations) as bar:
         path, done = monitor.resume_point, 0
         if path is None:
-            method.start(bar.say)
+            method.start(bar.progress)
         else:
             content = read_state(path)
             method.load_state(content["state"])

@@ -1,6 +1,6 @@
-"""Merge moves: two clusters become one where the ELBO, after a refit of the mixture, says so.
+"""Merge moves: two clusters become one if the ELBO, after a refit of the mixture, is higher.
 
-Gradient steps alone keep a cluster that was cut in two by its start.
+Gradient steps alone do not merge a class that the start has split into two clusters.
 """
 
 from collections.abc import Iterator

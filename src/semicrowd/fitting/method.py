@@ -1,4 +1,4 @@
-"""What a driver asks of the method it fits."""
+"""The interface between a driver and the method that it fits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -6,16 +6,16 @@ from typing import Any
 
 from semicrowd.fitting.result import Result
 
-#: Takes a line about what is being done.
-Say = Callable[[str], None]
+#: Is called with a line about the current step.
+ProgressCallback = Callable[[str], None]
 
 
 class Method(ABC):
-    """A method with its settings, its data and its answers, to be fitted by iterations.
+    """A method with its settings, data and answers, fitted by iterations.
 
-    An iteration is what is worth a point of a curve: an epoch of gradient steps, a sweep of EM or of a Gibbs sampler.
-    A method of one shot has one. All that later iterations depend on is in :meth:`state`, so that a fit that is stopped
-    between two of them goes on as if it had not been.
+    An iteration is an epoch of gradient steps, or a sweep of EM or of a Gibbs sampler; methods that are not iterative
+    have one. :meth:`state` has everything that later iterations depend on, so that a resumed fit equals an
+    uninterrupted one.
 
     Attributes
     ----------
@@ -24,20 +24,20 @@ class Method(ABC):
 
     iterations: int = 1
 
-    def start(self, say: Say) -> None:  # noqa: B027 - most methods have nothing to do
-        """What is done once, before the first iteration."""
+    def start(self, progress: ProgressCallback) -> None:  # noqa: B027 - most methods have nothing to do
+        """Initialise, once, before the first iteration."""
 
     @abstractmethod
     def step(self, iteration: int) -> Mapping[str, float]:
-        """One iteration, counted from 0; diagnostics of it for the curves, none between two points of a curve."""
+        """Run an iteration, counted from 0; return its metrics for the curves, empty if it is no point of them."""
 
     def state(self) -> dict[str, Any]:
-        """Tensors and plain values that the iterations to come depend on."""
+        """Tensors and plain values that later iterations depend on."""
         return {}
 
     def load_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - a method of one shot has none
-        """Go on where :meth:`state` was taken; ``UserError`` for the state of another method."""
+        """Restore what :meth:`state` returned; ``UserError`` for the state of another method."""
 
     @abstractmethod
     def result(self) -> Result:
-        """What has been found, after the last iteration."""
+        """The result, after the last iteration."""

@@ -47,7 +47,7 @@ class ClusteringModule(pl.LightningModule):
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
         self.metrics: dict[str, float] = {}  # of the last epoch
         self.verdicts: list[Verdict] = []  # of each restart whose start has chosen among candidates
-        self.say: Callable[[str], None] = lambda _: None
+        self.progress: Callable[[str], None] = lambda _: None
         self._bound = torch.zeros(model.num_restarts)
         self._diagnostics: dict[str, Tensor] = {}
         self._largest = torch.zeros(model.num_restarts)
@@ -59,7 +59,7 @@ class ClusteringModule(pl.LightningModule):
         return self.model.settings
 
     def train_dataloader(self) -> TrainingBatches:
-        """The batches of an epoch on this process, by its number, which is known within a fit alone."""
+        """This process's batches of an epoch; the rank is known during a fit only."""
         world_size = self._trainer.world_size if self._trainer is not None else 1
         return TrainingBatches(self.data, self.settings, lambda: self.current_epoch, self.global_rank, world_size)
 
@@ -81,11 +81,11 @@ class ClusteringModule(pl.LightningModule):
         return [of_networks, NaturalGradient(groups, settings.first_step(self.data.num_items), scale)]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """What the start has chosen, as plain values: a fit that goes on has no start."""
+        """The verdicts of the start, as plain values: a resumed fit has no start."""
         checkpoint["verdicts"] = [vars(one) | {"table": one.table.to_dict("list")} for one in self.verdicts]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """The same again."""
+        """Restore the verdicts."""
         known = checkpoint.get("verdicts", [])
         self.verdicts = [Verdict(**(one | {"table": pd.DataFrame(one["table"])})) for one in known]
 
@@ -99,7 +99,7 @@ class ClusteringModule(pl.LightningModule):
                 group.setdefault("base_lr", group["lr"])
         if self.begin:
             if is_first():
-                start(self.model, self.data, self.recipe.start, self.say, self.verdicts.append)
+                start(self.model, self.data, self.recipe.start, self.progress, self.verdicts.append)
             share(self.model)
 
     def on_train_epoch_start(self) -> None:

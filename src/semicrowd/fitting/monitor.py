@@ -18,22 +18,22 @@ CURVES = "curves.csv"
 
 
 def _nothing(iteration: int, metrics: Mapping[str, float]) -> None:
-    """Take a point of the curves and leave it."""
+    """Ignore a point of the curves."""
 
 
 @dataclass
 class Monitor:
-    """Where a driver keeps what happens and whom it tells.
+    """Records the course of a fit: curves, checkpoint, time, progress bar and tracker.
 
     Attributes
     ----------
-    folder : for curves.csv and the checkpoint; None: nothing is kept
-    log : takes a finished iteration, counted from 1, and its metrics
-    resume : go on from the folder's checkpoint, if there is one
-    progress : a bar where the output is a terminal
-    snapshots : iterations after which a sample of every cluster is kept, by methods that generate images
-    kept : those that have been taken
-    rows : of curves.csv
+    folder : for curves.csv and the checkpoint; None: neither is written
+    log : is called with the number of a finished iteration, from 1, and its metrics
+    resume : continue from the folder's checkpoint, if there is one
+    progress : show a progress bar if the output is a terminal
+    snapshots : iterations after which a sample of every cluster is stored, by methods that generate images
+    kept : the stored snapshots
+    rows : rows of curves.csv
     """
 
     folder: Path | None = None
@@ -49,39 +49,39 @@ class Monitor:
 
     @property
     def seconds(self) -> float:
-        """Time spent on this fit, until its end."""
+        """Seconds spent on this fit so far, those before a resume included."""
         return self._before + (self._end or time.perf_counter()) - self._start
 
     @property
     def checkpoint(self) -> Path | None:
-        """Where the last finished iteration is kept."""
+        """Path of the checkpoint, which has the last finished iteration."""
         return None if self.folder is None else self.folder / CHECKPOINT
 
     @property
     def resume_point(self) -> Path | None:
-        """The checkpoint to go on from, None to begin."""
+        """The checkpoint to resume from; None: start anew."""
         path = self.checkpoint
         return path if self.resume and path is not None and path.exists() else None
 
     def begin(self) -> None:
-        """The clock starts."""
+        """Start the clock."""
         self._start, self._end = time.perf_counter(), None
 
     def end(self) -> None:
-        """The clock stops: what comes later is no part of the fit."""
+        """Stop the clock: later work does not count as fitting."""
         self._end = time.perf_counter()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of this, so that a resumed run's curves.csv is that of an uninterrupted one."""
+        """The part of a checkpoint that makes a resumed run's curves.csv equal that of an uninterrupted one."""
         return {"rows": self.rows, "seconds": self.seconds}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where a checkpoint was written."""
+        """Restore what :meth:`state` returned."""
         self.rows, self._before = list(state["rows"]), float(state["seconds"])
         self._start = time.perf_counter()
 
     def record(self, iteration: int, metrics: Mapping[str, float]) -> None:
-        """Take a finished iteration, counted from 1: a row of the curves."""
+        """Record the metrics of a finished iteration, counted from 1, as a row of the curves."""
         self.rows.append({"epoch": iteration, **metrics})
         if self.folder is not None:
             names = list(dict.fromkeys(name for row in self.rows for name in row))
@@ -89,7 +89,7 @@ class Monitor:
         self.log(iteration, metrics)
 
     def save(self, write: Callable[[Path], Any]) -> None:
-        """Replace the checkpoint as a whole by what ``write`` writes."""
+        """Replace the checkpoint atomically by the file that ``write`` writes."""
         if self.checkpoint is not None:
             write_atomic(self.checkpoint, write)
 
@@ -100,9 +100,9 @@ class Monitor:
 
 @contextlib.contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that the run's status says so."""
+    """Within the block SIGTERM raises KeyboardInterrupt, so that the run's status becomes "interrupted"."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python lets the main thread alone handle signals
+        yield  # only the main thread can handle signals
         return
 
     def interrupt(*_: object) -> None:

@@ -38,11 +38,11 @@ class Progress:
     ) -> None:
         self._progress.stop()
 
-    def say(self, text: str) -> None:
+    def progress(self, text: str) -> None:
         """Show what is being done before the iterations."""
         self._progress.update(self._task, description=text)
 
     def reach(self, iterations: float, metrics: str | None = None) -> None:
-        """So many iterations are done, a part of one too."""
+        """Show that ``iterations`` are done; a fraction is part of an iteration."""
         shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)

@@ -1,4 +1,4 @@
-"""What a fitted method has found, before it is compared with any truth."""
+"""The result of a fitted method, before it is compared with true labels."""
 
 from dataclasses import dataclass
 
@@ -70,13 +70,13 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Samples:
-    """Partitions that Markov chains have visited.
+    """Partitions sampled by Markov chains.
 
     Attributes
     ----------
     partitions : [S, N] clusters of all items; those of a partition are 0 … K − 1
-    chain, sweep : [S] where each is from; sweeps are counted from 1
-    kept : [S] bool: whether it counts, or was kept for a curve alone
+    chain, sweep : [S] number of each partition's chain and sweep; sweeps are counted from 1
+    kept : [S] bool: True for posterior samples, False for partitions that are stored for the curves only
     chains : a row for each sweep of each chain: chain, sweep, clusters, log_likelihood in nats, concentrations, seconds
         of the processor since the chain's start
     """
@@ -90,14 +90,14 @@ class Samples:
 
 @dataclass(frozen=True)
 class Result:
-    """What a fitted method says about the items that it was fitted to. K may be unknown before the fit.
+    """Clusters and annotators that a method has estimated. K may be unknown before the fit.
 
     Attributes
     ----------
     num_clusters : labels are 0 … num_clusters − 1
-    final : every item with all that is known of it, answers included; assignments.csv
-    features : every item from its features alone; ``final`` itself of a method that takes no new items
-    workers : of the annotators, None of a method that does not judge them; its leading axis is that of the restarts
+    final : every item given its features and answers; assignments.csv
+    features : every item given its features alone; equals ``final`` for a method without ``predict``
+    workers : posteriors of the annotators' rates, with a leading restart axis; None for a method that estimates none
     latent_mean : [N, d], None of a method without latent variables
     restarts : None of a method that keeps no scores of them
     samples : of the partition's posterior, None of a method that draws none
@@ -115,5 +115,5 @@ class Result:
 
     @property
     def best(self) -> int:
-        """The restart that all of this is about."""
+        """The number of the restart that this is the result of."""
         return 0 if self.restarts is None else self.restarts.best

@@ -13,11 +13,11 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 
-#: Steps of the head's quasi-Newton method, at most.
+#: Iterations of L-BFGS for the head.
 HEAD_STEPS = 100
-#: Weight of the head's squared change, without which a few items that can be told apart would get weights without end.
+#: Penalty of the squared change of the head's weights: on linearly separable items they would diverge.
 NEAR = 1e-5
-#: Logit of a cluster that has nothing any more.
+#: Logit of a cluster that has become empty.
 NOTHING = -10.0
 
 
@@ -44,7 +44,7 @@ class SCDCClimber(Climber):
         return self.model.elbo(self.data)["total"]
 
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """The same after π, μ and Σ have followed q(z, x | o) of the items, and of a view of each."""
+        """The ELBO after π, μ and Σ are refitted to q(z, x | o) of the items, and of a view of each."""
         model, views = self.model, self.data.views
         noise = torch_stream(self.data.seed, "evaluation/views", device=model.device)
         shares, t_x, total = [], [], torch.zeros((), device=model.device)
@@ -66,11 +66,11 @@ class SCDCClimber(Climber):
         return torch.bincount(self._shares[restart].argmax(-1), minlength=K).double()
 
     def components(self, restart: int) -> Float[Tensor, "K F"]:
-        """What a conjugate mixture's would be, of q(z, x | o)."""
+        """The posterior that a conjugate mixture would have, given q(z, x | o)."""
         return self.prior + self._of_clusters[restart]
 
     def items(self) -> Items:
-        """Of all items."""
+        """The local posterior of all items."""
         statistics = torch.cat([self._t_x, self._t_x.new_ones(*self._t_x.shape[:2], 2)], -1)
         means = self._t_x[..., : self.model.settings.latent_dim].float().cpu().numpy()
         answers = self.data.answers
@@ -113,12 +113,12 @@ class SCDCClimber(Climber):
 
     @cached_property
     def _units(self) -> Float[Tensor, "R N w"]:
-        """What the head sees: no move changes it."""
+        """Inputs of the head; no move changes them."""
         units = self.model.classifier.net.units
         return torch.cat([units(piece) for piece in self.model.pieces(self.data.features)], 1).double()
 
     def _present(self, restart: int) -> Float[Tensor, "N K"]:
-        """q(z | o) of the present head; what the last refit saw may have been rejected since."""
+        """q(z | o) of the current head, which may differ from that of the last refit if a move was rejected."""
         head = self.model.classifier.head
         weight, bias = head.weight[restart].double(), head.bias[restart].double()
         return torch.addmm(bias, self._units[restart], weight).softmax(-1)

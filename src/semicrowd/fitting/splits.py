@@ -1,6 +1,7 @@
-"""Split moves: a cluster becomes two where the ELBO, after a refit of the mixture, says so.
+"""Split moves: a cluster becomes two if the ELBO, after a refit of the mixture, is higher.
 
-Coordinate ascent and gradient steps do not leave a union of two kinds that a start has made. A cut of the cluster's
+Coordinate ascent and gradient steps cannot separate two classes that the start has put into one cluster. A cut of the
+cluster's
 items is proposed (inference/cuts.py), and one half goes to a component that is not in use.
 """
 

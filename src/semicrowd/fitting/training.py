@@ -34,9 +34,9 @@ _WARNINGS = (
     ".*does not have many workers.*",
     "Grad strides do not match bucket view strides.*",  # of one restart
 )
-#: What tells one of several machines who it is and where the first one listens, where no scheduler does.
+#: Environment variables that give a machine its rank and the first machine's address, where no scheduler does.
 NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
-#: Within which the first process has to be done with what it does for all, such as the start.
+#: Timeout of the other processes while the first one works for all, as in the start.
 LONGEST = timedelta(days=2)
 #: Metrics beside the bar.
 SHOWN = ("elbo/epoch", "clusters/used")
@@ -59,7 +59,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
         module.begin = False
     snapshots = [SnapshotRecorder(monitor, epochs)] if monitor.snapshots else []
     with monitor.bar(epochs) as bar:
-        module.say = bar.say
+        module.progress = bar.progress
         # Lightning calls a Checkpoint last, when the work of the others at the end of an epoch is done.
         trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
@@ -164,7 +164,7 @@ def check_trainer(settings: TrainerSettings) -> None:
 
 
 def _check_nodes(number: int) -> None:
-    """Refuse several machines of which this one does not know who it is: it would wait half an hour for the others."""
+    """Refuse a run on several machines without this one's rank: it would wait half an hour for the others."""
     if SLURMEnvironment.detect() or TorchElasticEnvironment.detect():
         return  # which tell, and whose number of machines Lightning compares
     missing = [name for name in NODE if not os.environ.get(name)]
@@ -181,9 +181,9 @@ def _check_nodes(number: int) -> None:
 
 
 def accelerator(settings: TrainerSettings) -> str:
-    """``cuda`` or ``cpu``: what the settings come to on this machine.
+    """``cuda`` or ``cpu``: the device that the settings select on this machine.
 
-    Of the others none has float64, which q(Θ) is kept in.
+    Other accelerators lack float64, which q(Θ) needs.
     """
     if settings.accelerator == "cpu" or (settings.accelerator == "auto" and not torch.cuda.is_available()):
         return "cpu"

@@ -10,7 +10,7 @@ from semicrowd.nets.mlp import MLP, RestartLayer
 
 #: Widths of the encoder's hidden layers.
 HIDDEN = (500, 500, 2000)
-#: Width of the code.
+#: Dimension of the code.
 CODE = 10
 
 

@@ -11,9 +11,9 @@ from torch.nn.functional import conv2d
 
 from semicrowd.nets.mlp import MLP, RestartLayer, RestartLinear
 
-#: Kernel of the layer that sees the pixels.
+#: Kernel size of the first layer, in pixels.
 FIRST_KERNEL = 5
-#: Kernel of all others.
+#: Kernel size of all other layers.
 KERNEL = 3
 
 

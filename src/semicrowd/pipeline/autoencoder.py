@@ -23,7 +23,8 @@ from semicrowd.random import torch_stream
 from semicrowd.settings.sources import ENCODED, TRAINED
 
 #: Written last.
-DECODER, ERRORS = "decoder.pt", "training.csv"
+DECODER = "decoder.pt"
+ERRORS = "training.csv"
 #: Of the networks and of their training: all runs have the same features.
 _SEED = 0
 

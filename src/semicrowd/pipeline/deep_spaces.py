@@ -1,8 +1,8 @@
 """Spaces of deep DPM: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
 
-Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, what other methods find in either space; of MNIST,
-from the first run, ``embedding.npz``, where t-SNE puts 5,000 items after some epochs, and ``digits.npz``, what the
-decoder makes of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
+Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, scores of other methods in both spaces; for the first
+run on MNIST also ``embedding.npz``, the t-SNE of 5,000 items after three epochs, and ``digits.npz``, the decoder's
+images of points around clusters (Li et al. 2022, Figs. 2b, 3 and 4).
 """
 
 import argparse
@@ -32,22 +32,22 @@ from semicrowd.random import stream
 FOLDER = RESULTS / "deep_spaces"
 COLUMNS = ("which", "seed", "space", "method", "told", "clusters", "ari", "f1", "nmi")
 SPACES = ("autoencoder", "flow")
-#: Starts of k-means.
+#: Initialisations of k-means.
 STARTS = 5
-#: Most clusters of scikit-learn's mixture.
+#: Components of scikit-learn's Dirichlet process mixture, at most.
 MOST = 25
-#: Items that t-SNE shows.
+#: Items that t-SNE embeds.
 SHOWN = 5000
-#: Epochs that it shows: the first, a middle one and the last.
+#: Epochs after which t-SNE is run: the first, a middle one and the last.
 PANELS = 3
-#: Samples of a cluster; of them the paper says nothing, nor of their noise.
+#: Decoded points of a cluster, the centre included.
 SAMPLES = 25
-#: Standard deviation of the samples, in the cluster's.
+#: Their noise in the cluster's standard deviations; the paper does not state it.
 NOISE = 0.5
 
 
 def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...]]:
-    """What k-means, told the number that deep DPM has found and the true one, and two more find: :data:`COLUMNS`."""
+    """Scores of k-means (with deep DPM's number of clusters and the true one) and two more methods: :data:`COLUMNS`."""
     assert data.labels is not None
     assert data.num_classes is not None
     for space, items in zip(SPACES, (data.features, model.transform(data.features)), strict=True):
@@ -65,9 +65,9 @@ def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...
 
 
 def embedding(model: DeepDPM, data: Dataset, seed: int) -> dict[str, np.ndarray]:
-    """Where t-SNE puts :data:`SHOWN` items before the flow and behind it, after a first, a middle and the last epoch.
+    """t-SNE of :data:`SHOWN` items before and after the flow, at the first, a middle and the last epoch.
 
-    Each begins where the one before it has ended, so that panels can be compared.
+    Each t-SNE is initialised with the previous one, so that panels can be compared.
     """
     assert data.labels is not None
     chosen = np.sort(stream(seed, "embedding").permutation(len(data.features))[:SHOWN])

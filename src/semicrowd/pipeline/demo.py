@@ -16,9 +16,7 @@ from semicrowd.pipeline.run_files import read_clusters
 from semicrowd.run.commandline.arguments import folder_name
 
 FOLDER = Path("demo")
-#: Models of the demonstration: rows of its figure.
 MODELS = ("scdc", "bayes")
-#: Answers that each model has.
 ANSWERS = ("none", "two_coin")
 NAMES = {"scdc": "SCDC", "bayes": "BayesSCDC", "none": "no answers", "two_coin": "980 noisy answers"}
 COMMAND = (

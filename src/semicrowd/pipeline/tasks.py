@@ -9,9 +9,11 @@ from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import RESULTS, Experiment, Plan
 from semicrowd.settings.sources import EncodedSettings
 
-#: Seconds of a core that each task took on the machine of docs/BENCHMARKS.md, and here.
-KNOWN, HERE = Path("recorded/seconds.json"), RESULTS / "seconds.json"
-#: What a task is taken to need that has never run.
+#: CPU seconds of each task on the machine of docs/BENCHMARKS.md.
+KNOWN = Path("recorded/seconds.json")
+#: CPU seconds of each task on this machine.
+HERE = RESULTS / "seconds.json"
+#: Assumed CPU seconds of a task that has never run.
 _UNKNOWN = 60.0
 LOGS = RESULTS / "logs"
 
@@ -36,7 +38,7 @@ class Task:
 
     @property
     def command(self) -> dict[str, object]:
-        """What a worker is told."""
+        """The line of JSON for a worker."""
         file = f"{self.name.replace(' ', '_').replace('--', '')}.txt"
         log = str(LOGS / file)
         return {"module": f"semicrowd.pipeline.{self.module}", "arguments": list(self.arguments), "log": log}

@@ -1,4 +1,4 @@
-"""One cell of a table: the paper's number beside ours, and what stands behind ours."""
+"""One cell of a table: the paper's number, ours, and the runs behind ours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

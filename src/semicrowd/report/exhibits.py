@@ -1,4 +1,4 @@
-"""A paper's tables and figures and what the report shows of them; measurements of the project's own."""
+"""Tables and figures of papers and their reproductions, and the project's own measurements (studies)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,13 +27,14 @@ class Image:
 
 @dataclass(frozen=True)
 class Result:
-    """What there is of one table or figure.
+    """The reproduction of one table or figure.
 
     Attributes
     ----------
-    text : how to read it: which runs, which metric stands beside the paper's
+    cells : the paper's numbers and ours
+    text : how to read it: which runs, and which of our metrics is compared with the paper's
     images : figures, in their order
-    commands : commands that give the runs again
+    commands : commands that repeat the runs
     """
 
     cells: tuple[Cell, ...] = ()
@@ -44,7 +45,7 @@ class Result:
     @property
     def status(self) -> str:
         """``done``, ``partly done`` or ``not yet done``."""
-        # Of what the paper prints; of a figure without printed numbers, of all that is shown.
+        # Only numbers that the paper prints count; for a figure without printed numbers, all of ours.
         printed = [cell for cell in self.cells if cell.paper is not None] or self.cells
         there = {(cell.paper or cell.cell, cell.quantity) for cell in printed if cell.ours is not None}
         if printed and there == {(cell.paper or cell.cell, cell.quantity) for cell in printed}:
@@ -69,8 +70,8 @@ class Exhibit:
     computed : False for diagrams and lists of settings: there is no result to reproduce
     values : the numbers that the paper prints
     protocol : how the paper got them
-    gap : one sentence on why ours are others; empty where there is nothing to compare with
-    fill : makes its result from the runs, and its images in the folder of the report; None while nobody has done it
+    gap : one sentence on why our numbers differ; empty where there is nothing to compare with
+    fill : makes the result from the runs, and writes images to the report's folder; None if it is not implemented
     """
 
     key: str
@@ -83,13 +84,13 @@ class Exhibit:
     fill: "Callable[[Exhibit, Collected, Path], Result] | None" = None
 
     def build(self, collected: Collected, folder: Path) -> Result:
-        """Its result; of one that nobody has done the paper's numbers with an empty place beside them."""
+        """The result; if ``fill`` is None, the paper's numbers with empty cells for ours."""
         if self.fill is not None:
             return self.fill(self, collected, folder)
         return Result(tuple(Cell(value.cell, value.quantity, value, remark=NOT_YET_DONE) for value in self.values))
 
     def value(self, cell: str, quantity: str) -> PaperValue:
-        """The one number with this address.
+        """The printed number with this cell and quantity.
 
         Raises
         ------
@@ -109,7 +110,7 @@ class Paper:
     Attributes
     ----------
     key : name of its folder
-    verified : a cheap experiment, of which ``make verify`` runs a recorded run again
+    verified : name of a cheap recorded experiment; ``make verify`` repeats one of its runs
     """
 
     key: str
@@ -124,7 +125,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table of texts.
+    """A table whose cells are texts.
 
     Attributes
     ----------
@@ -139,15 +140,15 @@ class StudyTable:
 
 @dataclass(frozen=True)
 class Study:
-    """What there is of it.
+    """One of the project's own measurements, as the report shows it.
 
     Attributes
     ----------
-    key : its anchor
+    key : anchor of its section in the report
     status : ``done``, ``partly done`` or ``not measured yet``
     text : how to read it
     findings : one sentence each
-    command : that measures it, or what is missing of it
+    command : the command that makes the measurement, or the missing part of it
     """
 
     key: str

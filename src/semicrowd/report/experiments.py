@@ -1,4 +1,4 @@
-"""Numbers of an experiment's runs as cells of a table, with what is to be said beside them."""
+"""Numbers of an experiment's runs as cells of a table, with remarks."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ def worst_start(column: str) -> Measure:
 
 
 def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, bool]]:
-    """Finished runs by seed and point, and whether each is a recorded one: so where the profile has none of its own."""
+    """Finished runs by seed and point, and whether each is recorded, as where the profile has none."""
     sources = ((collected.recorded.get(experiment, []), True), (collected.finished(experiment), False))
     return {
         json.dumps([run.seed, run.point], sort_keys=True): (run, kept)
@@ -59,7 +59,7 @@ def paired(
 
 
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and true classes of the items that a run has seen; ``kind`` is what its configuration calls data."""
+    """Features and true classes of a run's training items; ``kind`` is the name of its data in the configuration."""
     options = {key: value for key, value in run.config["data"].items() if key != "name"}
     data = load_dataset(kind, DATA, run.seed, **options)
     assert data.labels is not None
@@ -77,12 +77,12 @@ def missing_remark(unfinished: Sequence[Run]) -> str:
 
 
 def not_in_profile(experiment: str) -> str:
-    """What stands in the place of an experiment that is neither the profile's nor recorded."""
+    """The remark in the place of an experiment that is neither in the profile nor recorded."""
     return f"not in this profile: make record EXPERIMENT={experiment}"
 
 
 def remarks_on(collected: Collected, experiment: str) -> list[str]:
-    """What is to be said beside an experiment's numbers, or in their place."""
+    """The remark next to an experiment's numbers, or in their place."""
     if experiment not in collected.runs:
         return [not_in_profile(experiment)]
     runs, unfinished = collected.finished(experiment), collected.unfinished(experiment)
@@ -114,7 +114,7 @@ class Row(NamedTuple):
     Attributes
     ----------
     experiment, label : its name in params.yaml or recorded/experiments.yaml, and in the table
-    paper : the paper's row beside it, none where that is empty
+    paper : the paper's row that it is compared with; empty if there is none
     with_answers : whether the run has answers
     epochs : whether the method is trained in epochs, which can be timed
     """
@@ -157,13 +157,13 @@ def cells_of_experiment(
 
     Parameters
     ----------
-    cell : the paper's name of the row; its numbers stand beside ours. Without any of that name, there is none beside
+    cell : the paper's name of the row whose numbers ours are compared with; none if the paper lacks the name
     measures : quantity → how it is read off a run. Quantities that the paper does not print get a cell without its
         number. Where nothing has run, there are the quantities that the paper prints, or the first
     label : name of the row here, where it is not the paper's
 
-    What ``make record`` has kept of the experiment follows, with remarks that say so; it stands alone where the profile
-    does not run the experiment.
+    Cells of recorded runs (``make record``) follow, marked as such; they are the only ones if the profile does not run
+    the experiment.
     """
     recorded = collected.recorded.get(experiment, [])
     found: tuple[Cell, ...] = ()

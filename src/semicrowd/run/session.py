@@ -121,7 +121,7 @@ class Session:
         return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
 
     def _held_out(self) -> Gain | None:
-        """Of ``held_out=true``: what the clusters of a second fit say of answers that it was not told."""
+        """With ``held_out=true``: the score of a second fit on the answers that it did not get."""
         if not self.settings.values["held_out"]:
             return None
         parts = None if self.answers is None else split(self.answers)

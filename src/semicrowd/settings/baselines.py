@@ -97,7 +97,7 @@ class CoTrainingParameters(Parameters):
 
 @dataclass(eq=False, repr=False)
 class CountedParameters(Parameters):
-    """What all methods have that are told the number of clusters."""
+    """Parameters of all methods that need the number of clusters."""
 
     n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
 

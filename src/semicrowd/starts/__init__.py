@@ -1,1 +1,1 @@
-"""First partitions: functions of features, answers, networks and random streams."""
+"""Initial clusters: functions of features, answers, networks and random streams."""

@@ -1,14 +1,14 @@
-"""Classifiers q(z | o) trained on the answers alone: where a start gets a partition that the answers support.
+"""Classifiers q(z | o) trained on the answers alone: a source of initial clusters that the answers support.
 
-A network that is trained on L_rel (SCDC paper, eqs. 4 and 20) with q(z | o) finds the kinds that the annotators look
-at, where a VAE finds what makes most of the pixels' variance. "All items in one cluster, everybody guesses" is a fixed
-point of it, and two kinds in one cluster a local optimum in which most networks end. Four things lead away: the
-annotators are held at a confident prior for the first steps; some candidates learn the signed spectral clusters of the
-answers first; the others get, at first, the entropy of the clusters' sizes, so that no cluster dies early; the
-candidate with the highest bound starts the model.
+A network q(z | o) trained on L_rel (SCDC paper, eqs. 4 and 20) learns the classes that annotators distinguish, while a
+VAE learns what explains most of the pixels' variance. "All items in one cluster, all annotators guess" is a fixed point
+of the training, and most networks end in a local optimum with two classes in one cluster. Four measures help: the
+annotators' rates are fixed to a confident prior for the first steps; some candidates first learn the signed spectral
+clusters of the answers; the others are first rewarded for the entropy of the cluster sizes, so that no cluster empties
+early; and the candidate with the highest bound initialises the model.
 
-Every weight has the prior N(0, 1), q(α) and q(β) follow in closed form, and each step sees the items with fresh
-Gaussian noise on their features: a network of thousands of weights would otherwise learn 1000 noisy answers by heart.
+Every weight has the prior N(0, 1), q(α) and q(β) are updated in closed form, and each step adds fresh Gaussian noise to
+the features; otherwise a network with thousands of weights would overfit 1000 noisy answers.
 """
 
 import warnings
@@ -34,19 +34,19 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.baselines import QUALITY_PRIOR
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Share of the steps in which the annotators are held at their prior.
+#: Share of the steps in which the annotators' rates are fixed to their prior.
 HELD = 0.15
-#: Share of the steps in which spectral clusters are learned, or even use is rewarded.
+#: Share of the steps in which spectral clusters are learned or the entropy of cluster sizes is rewarded.
 TAUGHT = 0.35
 #: Steps of Adam.
 STEPS = 300
-#: Networks that learn spectral clusters first.
+#: Candidates of a restart that learn spectral clusters first.
 SPECTRAL = 2
-#: Standard deviation of the noise on the features, whose variance is 1: by NMI on Face (docs/DEVIATIONS.md).
+#: Standard deviation of the noise on the features.
 NOISE = 0.3
-#: Adam's largest step.
+#: First, and largest, learning rate of Adam.
 RATE = 0.03
-#: Items that networks learn from in a step, at most.
+#: Items of a batch, at most.
 _LEARNED = 500
 #: Items whose probabilities all networks compute at once.
 _PIECE = 1024
@@ -55,18 +55,18 @@ CONFIDENCE = 0.9
 
 
 class Annotators(NamedTuple):
-    """Natural parameters of q(α) and q(β), [R, M, 2]."""
+    """Natural parameters of q(α) and q(β)."""
 
-    sensitivity: Tensor
-    specificity: Tensor
+    sensitivity: Float[Tensor, "R M 2"]
+    specificity: Float[Tensor, "R M 2"]
 
 
 class AnswerClassifiers(NamedTuple):
-    """R classifiers, each the best of its candidates, the annotators as it sees them, and its bound in nats, [R]."""
+    """The best candidate of each restart: its network, its annotators' posteriors and its bound in nats."""
 
     net: Classifier
     annotators: Annotators
-    bound: Tensor
+    bound: Float[Tensor, "R"]
 
 
 def train_on_answers(
@@ -84,7 +84,7 @@ def train_on_answers(
     Parameters
     ----------
     networks : candidates for each restart
-    reverse : annotators who are taken to say the opposite, for each restart
+    reverse : annotators whose answers are assumed to be the opposite of their opinion, for each restart
     """
     restarts, candidates = len(reverse), networks
     graph, K = annotations.index.graph, num_clusters
@@ -105,7 +105,7 @@ def train_on_answers(
         q, early = log_q.exp(), step < TAUGHT * STEPS
         penalty: Tensor | float = 0.0
         if early:
-            # A nat for each item: of weights from .5 to 3 the one with the highest bounds on Face.
+            # One nat an item: the weight with the highest bounds on Face, of weights from .5 to 3.
             evenness = torch.special.entr(q[~taught].mean(1)).sum()
             penalty = -(target * log_q[taught]).sum() - len(items) * evenness
         rate, held = cosine(RATE, step, STEPS), step < HELD * STEPS
@@ -129,7 +129,7 @@ def average_of_learners(
 ) -> Float[Tensor, "R N K"]:
     """Mean q(z | o) of ``networks`` new networks for each restart that learned ``target`` of ``items``.
 
-    One draw of the networks' posterior gives way to another between the annotated items; their mean does not.
+    Between the annotated items single networks differ from each other; their mean is stable.
     """
     net = learners(features[items], target.repeat_interleave(networks, 0), hidden, networks, seed)
     with torch.no_grad():
@@ -170,7 +170,7 @@ def _prior(reverse: np.ndarray, candidates: int) -> Prior:
 
 
 def _one_view(prior: Prior) -> Experts:
-    """Annotators as the prior has them, who all look at one view."""
+    """Annotators at their prior, all in one view."""
     return initial_experts(torch.ones_like(prior.quality[..., :1]), prior)
 
 
@@ -179,7 +179,7 @@ def spectral_clusters(
 ) -> Tensor:
     """Clusters [num, n] of the annotated items by k-means on the signed spectral embedding of the answers.
 
-    The answers count alike at first; then each as the annotators deserve, judged by the clusters before.
+    All answers have weight 1 at first; then their log-likelihood ratios given the previous clusters.
     """
     index, prior = annotations.index, _prior(np.zeros((1, annotations.num_annotators), bool), 1)
     graph = index.graph

@@ -1,8 +1,7 @@
-"""Networks that learn clusters from answers alone, and the annotators as they see them: MCVC's steps.
+"""Networks that learn clusters from answers alone, and their annotators: the steps of MCVC.
 
-Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all else
-(:mod:`semicrowd.inference.mcvc`). With one view (G = 1) these are the classifiers that a generative model may start
-from.
+Adam on the networks' weights, which have the prior N(0, 1), and exact updates of all other posteriors
+(:mod:`semicrowd.inference.mcvc`). With one view (G = 1) these classifiers may initialise a generative model.
 """
 
 from math import cos, pi
@@ -16,7 +15,7 @@ from semicrowd.crowd.answer_graph import AnswerGraph
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, update
 from semicrowd.nets.mlp import squared_weights
 
-#: Updates of the annotators in a step: of q(α), q(β) and the sticks, and of the views.
+#: Updates of the annotators in a step: of q(α), q(β) and the stick-breaking weights, and of the annotators' views.
 _SWEEPS = 2
 
 
@@ -26,7 +25,7 @@ class AnswerNetworks:
     Attributes
     ----------
     net : networks from features to logits or probabilities of K clusters, R · G at once
-    experts : what is believed of the annotators
+    experts : posteriors of the annotators
     optimizer : Adam
     """
 
@@ -43,20 +42,20 @@ class AnswerNetworks:
         counted: Bool[Tensor, "R"] | None = None,
         penalty: Tensor | float = 0.0,
     ) -> Float[Tensor, "R G M 2"]:
-        """One step; returns the agreement that it saw.
+        """One step; returns the agreement of answers and clusters before it.
 
         Parameters
         ----------
         eta : the networks' cluster probabilities of the annotated items
         rate : step size of Adam
-        held : the annotators stay as they are
+        held : the annotators are not updated
         counted : restarts that learn from the answers in this step; None: all
-        penalty : what else the networks keep low
+        penalty : added to the loss
         """
         agreement, neighbours = self.graph.agreement(eta.detach())
         if not held:
             self.judge(agreement)
-        # Its gradient by the weights is that of the bound, the answers' part; no two restarts meet in it.
+        # Its gradient in the weights is that of the answers' part of the bound; restarts are independent.
         gain = self.graph.pull(neighbours, answer_weight(self.experts)) * eta
         gain = gain if counted is None else gain[counted]
         self.optimizer.zero_grad()
@@ -80,5 +79,5 @@ class AnswerNetworks:
 
 
 def cosine(rate: float, step: int, steps: int) -> float:
-    """Step size that falls from ``rate`` to none along a cosine."""
+    """Step size that falls from ``rate`` to 0 along a cosine."""
     return rate * 0.5 * (1 + cos(pi * step / steps))

@@ -1,4 +1,4 @@
-"""The start from answers: what classifiers trained on them make of all items."""
+"""The start from answers: q(z) of all items by classifiers that are trained on the answers."""
 
 from typing import NamedTuple
 
@@ -24,11 +24,11 @@ from semicrowd.starts.answer_classifier import (
     average_of_learners,
     train_on_answers,
 )
-from semicrowd.starts.epochs import Say
+from semicrowd.starts.epochs import ProgressCallback
 
 
 class AnswerStart(NamedTuple):
-    """What the answers say before the generative model is looked at.
+    """Initial posteriors from the answers, before the generative model is trained.
 
     Attributes
     ----------
@@ -46,17 +46,17 @@ def answer_start(
     model: GenerativeSettings,
     settings: StartSettings,
     restarts: int,
-    say: Say,
+    progress: ProgressCallback,
 ) -> AnswerStart:
-    """Clusters of the annotated items by a classifier and messages, of the others by networks that learn those.
+    """q(z) of the annotated items by a classifier and message passing; of the others by networks that learn these.
 
-    The classifier has been pulled by every answer: where a hundred items have a hundred answers each, it fits them at
-    any price. The networks for the others learn each annotated item's q(z) once, and their average decides.
+    New networks are trained for the others since the classifier is fitted to every single answer, and overfits where a
+    hundred items have a hundred answers each. The new networks see each annotated item's q(z) once, and are averaged.
     """
     items = annotations.index.whole.items
     features, networks = data.features.cpu(), settings.networks
     reverse = np.tile(_reversed(data, annotations, model.K), (restarts, 1))
-    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, say)
+    trained = train_on_answers(features, annotations, model.K, model.hidden, networks, data.seed, reverse, progress)
     annotators, known = trained.annotators, joint_probabilities(trained, features, annotations)
     if len(items) == data.num_items:
         return AnswerStart(annotators, known)
@@ -77,7 +77,7 @@ def joint_probabilities(
 
 
 def _reversed(data: TrainingData, annotations: PairAnnotations, num_clusters: int) -> np.ndarray:
-    """Annotators who say the opposite of what k-means clusters of the features say, [M]."""
+    """Whether each annotator's answers contradict the k-means clusters of the features, [M]."""
     with threadpool_limits(1):
         random_state = int(stream(data.seed, "answers/reversed").integers(2**31))
         kmeans = KMeans(num_clusters, n_init=1, random_state=random_state)

@@ -1,4 +1,4 @@
-"""What the loops of the start share: a line on what is being done, and an epoch's batches."""
+"""Shared by the training loops of the starts: the progress callback, and the shuffled batches of an epoch."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,12 @@ from torch import Tensor
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
 
-#: Takes a line about what is being done.
-Say = Callable[[str], None]
+#: Is called with a line about the current step.
+ProgressCallback = Callable[[str], None]
 
 
 def shuffled(data: TrainingData, purpose: str, epoch: int, whole: bool = True) -> tuple[Tensor, ...]:
-    """Ids of all items in batches, in an order of the stream ``purpose``; ``whole``: no last batch that is smaller."""
+    """Batches of item ids, shuffled by the random stream ``purpose``; ``whole``: a smaller last batch is dropped."""
     order = torch.from_numpy(stream(data.seed, purpose, epoch).permutation(data.num_items)).to(data.device)
     size = min(data.batch_size, data.num_items)
     return order[: data.num_items // size * size if whole else None].split(size)

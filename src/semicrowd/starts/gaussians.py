@@ -8,9 +8,9 @@ from scipy.special import softmax
 
 #: Iterations of EM, at most.
 _ITERATIONS = 10
-#: Change of a probability at which they end.
+#: EM ends when no probability changes by more.
 _TOLERANCE = 1e-2
-#: Pseudo-items of a mean (Fraley & Raftery 2007).
+#: Prior precision of a mean, in pseudo-items (Fraley & Raftery 2007).
 _KAPPA = 0.01
 
 
@@ -33,7 +33,7 @@ class Gaussians:
     def fit(
         self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], found: Float[np.ndarray, "N K"]
     ) -> "Mode":
-        """From first probabilities of all items; those of some are known."""
+        """Fit from initial probabilities of all items; ``known`` ones stay."""
         for _ in range(_ITERATIONS):
             held = found.copy()
             held[items] = known
@@ -69,7 +69,7 @@ class Mode(NamedTuple):
     precision: Float[np.ndarray, "K d*d"] | None
 
     def log_density(self, x: Float[np.ndarray, "n d"], outer: np.ndarray | None = None) -> Float[np.ndarray, "n K"]:
-        """Of rows of items; ``outer`` are their x xᵀ, where these are there already."""
+        """Log densities of items, for each cluster; ``outer`` is x xᵀ of each, if it was computed before."""
         found = x @ self.pull.T + self.constant
         if self.precision is not None:
             found -= 0.5 * (_outer(x) if outer is None else outer) @ self.precision.T

@@ -1,11 +1,11 @@
 """Nearest neighbours among up to a million items, in a time that grows with their number and not with its square.
 
-k-means parts the items into cells, and those of a cell are compared with the items of the cells whose centres are
+k-means divides the items into cells, and items of a cell are compared with the items of the cells whose centres are
 nearest to its own: an inverted file (Jégou, Douze & Schmid 2011), but with the same cells looked up for all items of
-one, so that distances are products of matrices. Each item is compared with :data:`LOOKED_AT` others. Where there are no
-more than that the search is exact, and with a few more it misses next to nothing.
+a cell, so that distances are matrix products. Each item is compared with :data:`MAX_COMPARED` others; with no more
+items than that the search is exact, and with a few more it misses hardly any neighbour.
 
-Measured instead (docs/BENCHMARKS.md): graphs of neighbours (HNSW) take longer and find less where clusters are round.
+The alternative, graphs of neighbours (HNSW), is slower and less accurate on round clusters (docs/BENCHMARKS.md).
 """
 
 import warnings
@@ -20,14 +20,14 @@ from sklearn.neighbors import NearestNeighbors
 
 from semicrowd.random import stream
 
-#: Items that one is compared with.
-LOOKED_AT = 10_000
-#: Items of a cell, in the mean.
-_CELL = 250
-#: Items for each cell that k-means sees.
-_SEEN = 50
-#: Sweeps of k-means: rough cells are as good.
-_SWEEPS = 5
+#: Items that an item is compared with, at most.
+MAX_COMPARED = 10_000
+#: Items of a cell on average.
+_ITEMS_PER_CELL = 250
+#: Items for each cell that k-means is fitted to.
+_KMEANS_ITEMS_PER_CELL = 50
+#: Iterations of k-means: cells need not be optimal.
+_KMEANS_SWEEPS = 5
 
 
 class Nearest:
@@ -36,29 +36,29 @@ class Nearest:
     def __init__(self, features: Float[np.ndarray, "N D"]) -> None:
         self.features = features
         self.kmeans: KMeans | None = None
-        if len(features) > LOOKED_AT:
+        if len(features) > MAX_COMPARED:
             rng = stream(0, "nearest")
-            number = len(features) // _CELL
-            sample = features[np.sort(rng.permutation(len(features))[: _SEEN * number])]
+            number = len(features) // _ITEMS_PER_CELL
+            sample = features[np.sort(rng.permutation(len(features))[: _KMEANS_ITEMS_PER_CELL * number])]
             seed = int(rng.integers(2**31))
-            self.kmeans = KMeans(number, init="random", n_init=1, max_iter=_SWEEPS, random_state=seed)
+            self.kmeans = KMeans(number, init="random", n_init=1, max_iter=_KMEANS_SWEEPS, random_state=seed)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # many items in one place: fewer cells
+                warnings.simplefilter("ignore", ConvergenceWarning)  # identical items: fewer cells
                 self.kmeans.fit(sample)
             self.cells = self.kmeans.predict(features)
 
     def others(self, number: int) -> Int[np.ndarray, "N number"]:
-        """Of each item, itself left out."""
+        """Rows of each item's nearest neighbours, the item itself left out."""
         found = np.empty((len(self.features), number), np.int64)
         for candidates, rows in self._batches(self.features):
             near = self._among(candidates, self.features[rows], number + 1)
             own = near == rows[:, None]
-            own[:, -1] |= ~own.any(1)  # many items in one place: the last of them goes
+            own[:, -1] |= ~own.any(1)  # more identical items than neighbours: drop the last
             found[rows] = near[~own].reshape(len(rows), number)
         return found
 
     def of(self, points: Float[np.ndarray, "n D"], number: int) -> Int[np.ndarray, "n number"]:
-        """Of any points."""
+        """Rows of each point's nearest neighbours."""
         found = np.empty((len(points), number), np.int64)
         for candidates, rows in self._batches(points):
             found[rows] = self._among(candidates, points[rows], number)
@@ -69,7 +69,7 @@ class Nearest:
         return candidates[search.kneighbors(points, return_distance=False)]
 
     def _batches(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Rows of items to look at, and rows of ``points`` that do."""
+        """Rows of items to compare with, and rows of the ``points`` to compare."""
         if self.kmeans is None:
             yield np.arange(len(self.features)), np.arange(len(points))
             return
@@ -79,11 +79,11 @@ class Nearest:
         sizes = np.array([len(items) for items in there])
         for cell in np.flatnonzero([len(rows) for rows in asked]):
             near = euclidean_distances(centers[[cell]], centers)[0].argsort(kind="stable")
-            enough = int(np.searchsorted(sizes[near].cumsum(), LOOKED_AT)) + 1
-            yield np.concatenate([there[one] for one in near[:enough]])[:LOOKED_AT], asked[cell]
+            enough = int(np.searchsorted(sizes[near].cumsum(), MAX_COMPARED)) + 1
+            yield np.concatenate([there[one] for one in near[:enough]])[:MAX_COMPARED], asked[cell]
 
 
 def _by_cell(cells: Int[np.ndarray, "n"], number: int) -> list[Int[np.ndarray, "m"]]:
-    """Rows in each cell."""
+    """The rows of each cell."""
     ends = np.bincount(cells, minlength=number).cumsum()
     return np.split(np.argsort(cells, kind="stable"), ends[:-1])

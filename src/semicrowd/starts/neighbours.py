@@ -1,4 +1,4 @@
-"""The graph of nearest neighbours, and its communities: what hangs together is one kind."""
+"""The graph of nearest neighbours and its communities, groups of items with many edges among themselves."""
 
 import math
 
@@ -11,27 +11,27 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.nearest import Nearest
 
-#: Neighbours of an item that communities look at.
-NUMBER = 15
-#: Starts of Louvain's method. The modularities of ten digits differ by .003 from start to start, whatever the number of
-#: items.
-_TRIES = 5
-#: Items up to which there are so many starts: of more items fewer in proportion, one at least.
-_MANY = 60_000
-#: Factor of the resolution where there are too many communities.
-_COARSER = 0.7
-#: Least resolution that is tried.
-_COARSEST = 0.05
+#: Neighbours of an item in the graph of :func:`communities`.
+NUM_NEIGHBOURS = 15
+#: Initialisations of Louvain's method. On MNIST modularity varies by .003 between them, whatever the number of items.
+_LOUVAIN_STARTS = 5
+#: Items up to which all of these are run; beyond it their number falls in proportion, to one at least.
+_FULL_STARTS_UP_TO = 60_000
+#: The resolution is multiplied by this while there are too many communities.
+_RESOLUTION_FACTOR = 0.7
+#: Lower bound of the resolution.
+_MIN_RESOLUTION = 0.05
 
 
 def neighbour_graph(
     features: Float[np.ndarray, "N D"], number: int, views: Float[np.ndarray, "N D"] | None = None
 ) -> sparse.csr_matrix:
-    """Symmetric [N, N]: how often one of two items is among the nearest ``number`` others of the other, or of its view.
+    """Symmetric [N, N]: in how many of the two directions an item is a nearest neighbour of another, or of its view.
 
     Parameters
     ----------
-    views : a row for each item that is known to be of its kind (models/views.py), or None
+    number : neighbours of an item
+    views : a view of each item (models/views.py), known to be in the item's cluster, or None
     """
     number = min(number, len(features) - 1)
     with threadpool_limits(1):
@@ -57,17 +57,17 @@ def communities(
     rng: np.random.Generator,
     views: Float[np.ndarray, "N D"] | None = None,
 ) -> Int[np.ndarray, "N"]:
-    """Communities of the highest modularity found (Newman & Girvan 2004), the largest first, at most ``num_clusters``.
+    """Communities of high modularity (Newman & Girvan 2004), the largest first, at most ``num_clusters``.
 
-    By Louvain's method (Blondel et al. 2008). Of too many the graph is asked for coarser ones; where it falls into more
-    pieces than that, items of the smallest go to the nearest mean of the rest.
+    By Louvain's method (Blondel et al. 2008). While there are too many, the resolution is lowered; if the graph has
+    more connected components than ``num_clusters``, items of the smallest go to the nearest mean of the others.
 
     Parameters
     ----------
     views : see :func:`neighbour_graph`
     """
-    graph = neighbour_graph(features, NUMBER, views)
-    resolution, tries = 1.0, math.ceil(_TRIES * min(1.0, _MANY / len(features)))
+    graph = neighbour_graph(features, NUM_NEIGHBOURS, views)
+    resolution, tries = 1.0, math.ceil(_LOUVAIN_STARTS * min(1.0, _FULL_STARTS_UP_TO / len(features)))
     while True:
         methods = [
             Louvain(resolution=resolution, shuffle_nodes=True, random_state=int(rng.integers(2**31)))
@@ -75,14 +75,14 @@ def communities(
         ]
         tried = [method.fit_predict(graph) for method in methods]
         found = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
-        resolution *= _COARSER
-        if len(np.unique(found)) <= num_clusters or resolution < _COARSEST:
+        resolution *= _RESOLUTION_FACTOR
+        if len(np.unique(found)) <= num_clusters or resolution < _MIN_RESOLUTION:
             break
     return _at_most(num_clusters, features, found)
 
 
 def _at_most(num_clusters: int, features: Float[np.ndarray, "N D"], found: np.ndarray) -> Int[np.ndarray, "N"]:
-    """The largest clusters first; items of those beyond ``num_clusters`` go to the nearest mean of the rest."""
+    """Clusters, the largest first; items of those beyond ``num_clusters`` go to the nearest mean of the others."""
     _, clusters, sizes = np.unique(found, return_inverse=True, return_counts=True)
     clusters = np.argsort(np.argsort(-sizes, kind="stable"))[clusters]
     kept = clusters < num_clusters

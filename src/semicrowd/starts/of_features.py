@@ -1,8 +1,8 @@
-"""A start without answers: round clusters where the features lie in such, else communities of neighbours.
+"""A start without answers: k-means clusters if they are well separated, else communities of the neighbour graph.
 
-How well K-means' clusters lie apart their mean silhouette says (Rousseeuw 1987): above one half there is a structure
-(Kaufman & Rousseeuw 1990), and its maximum gives K. Below that clusters have no such simple shape, and what hangs
-together in the graph of nearest neighbours is one, which says their number too (starts/neighbours.py).
+The mean silhouette (Rousseeuw 1987) measures the separation of k-means clusters: above one half there is a reasonable
+structure (Kaufman & Rousseeuw 1990), and its maximum determines K. Below one half clusters are not round, and
+communities of the graph of nearest neighbours are used, which also determine K (starts/neighbours.py).
 """
 
 import math
@@ -17,49 +17,49 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.neighbours import communities
 
-#: Mean silhouette of a clustering that has found something.
-_APART = 0.5
-#: Items that it is measured on: its cost is quadratic.
-_MEASURED = 2000
-#: Starts of k-means.
-_TRIES = 3
-#: Items that k-means finds its centres on.
-_SEEN = 5_000
-#: Numbers of clusters up to which each is tried; of larger ones every fifth part more: silhouettes change little there.
-_EACH = 16
+#: Mean silhouette from which on k-means clusters are used.
+_MIN_SILHOUETTE = 0.5
+#: Items that the silhouette is measured on, at most: its time grows with their square.
+_SILHOUETTE_ITEMS = 2000
+#: Initialisations of k-means.
+_KMEANS_STARTS = 3
+#: Items that k-means is fitted to, at most.
+_KMEANS_ITEMS = 5_000
+#: Every K up to this is tried; beyond it steps of 20 %, since silhouettes change little there.
+_TRY_EVERY_K_TO = 16
 
 
 def clusters_of_features(
     features: Float[np.ndarray, "N D"], num_clusters: int, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, "N"], str]:
-    """At most ``num_clusters`` clusters of the items, and what they are in a few words.
+    """At most ``num_clusters`` clusters of the items, and a short description of how they were made.
 
     Parameters
     ----------
     features : columns on one scale
     """
     silhouette, clusters = round_clusters(features, num_clusters, rng)
-    said = f"silhouette of k-means {silhouette:.2f}"
-    if silhouette > _APART:
-        return clusters, f"{said}: its {clusters.max() + 1} clusters"
+    description = f"silhouette of k-means {silhouette:.2f}"
+    if silhouette > _MIN_SILHOUETTE:
+        return clusters, f"{description}: its {clusters.max() + 1} clusters"
     clusters = communities(features, num_clusters, rng)
-    return clusters, f"{said}, too little: {clusters.max() + 1} communities of neighbours"
+    return clusters, f"{description}, too little: {clusters.max() + 1} communities of neighbours"
 
 
 def round_clusters(
     features: np.ndarray, num_clusters: int, rng: np.random.Generator
 ) -> tuple[float, Int[np.ndarray, "N"]]:
-    """The k-means clusters of the highest mean silhouette, and that.
+    """The highest mean silhouette over K, and its k-means clusters.
 
-    Centres are found on a sample, which is all items until there are many; then all items go to the nearest.
+    Centres are fitted to a sample (all items, if they are few); then all items go to the nearest centre.
     """
     drawn = rng.permutation(len(features))
-    measured, seen = features[drawn[:_MEASURED]], features[np.sort(drawn[:_SEEN])]
+    measured, sample = features[drawn[:_SILHOUETTE_ITEMS]], features[np.sort(drawn[:_KMEANS_ITEMS])]
     best, chosen = -1.0, None
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than K distinct items: fewer clusters
         for K in _numbers(min(num_clusters, len(features) - 1)):
-            found = KMeans(K, n_init=_TRIES, random_state=int(rng.integers(2**31))).fit(seen)
+            found = KMeans(K, n_init=_KMEANS_STARTS, random_state=int(rng.integers(2**31))).fit(sample)
             clusters = found.predict(measured)
             if 1 < len(np.unique(clusters)) < len(measured):
                 silhouette = float(silhouette_score(measured, clusters))
@@ -71,7 +71,7 @@ def round_clusters(
 
 def _numbers(most: int) -> list[int]:
     """Numbers of clusters that are tried."""
-    found = list(range(2, min(most, _EACH) + 1))
+    found = list(range(2, min(most, _TRY_EVERY_K_TO) + 1))
     while found and found[-1] < most:
         found.append(min(most, math.ceil(1.2 * found[-1])))
     return found

@@ -1,4 +1,4 @@
-"""Partitions of latent means: cells of a quick clustering, joined where answers say that they are one kind."""
+"""Partitions of latent means: k-means cells, joined where the answers are evidence that they are one cluster."""
 
 from dataclasses import dataclass
 
@@ -22,13 +22,13 @@ from semicrowd.random import stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.vae import latent_means
 
-#: Items that a clustering into cells looks at.
+#: Items that k-means is fitted to, at most.
 MOST_ITEMS = 20_000
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What partitions are made of.
+    """The inputs of a partition.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Cells:
     t_x: Float[Tensor, "R N S"]
 
     def rng(self, restart: int, candidate: int) -> np.random.Generator:
-        """Of one candidate."""
+        """The random stream of one candidate."""
         return stream(self.data.seed, "partition", restart, candidate)
 
     def sample(self, restart: int, rng: np.random.Generator) -> np.ndarray:
@@ -56,14 +56,14 @@ class Cells:
 
     @torch.no_grad()
     def answer_weights(self, restart: int, answers: PairAnnotations) -> np.ndarray:
-        """w_ij of every answer (eq. 14) under what the model believes of the annotators."""
+        """w_ij of every answer (eq. 14) under the model's q(α) and q(β)."""
         sensitivity, specificity = (log[restart, None].cpu() for log in self.model.annotator_statistics())
         worker, label = torch.from_numpy(answers.worker), torch.from_numpy(answers.label)
         return pair_evidence(sensitivity, specificity, worker, label).weight[0].numpy()
 
 
 def best_partition(cells: Cells, restart: int) -> np.ndarray:
-    """Of some candidate partitions the one with the most evidence, [N]."""
+    """The candidate partition with the highest evidence, [N]."""
     settings, answers = cells.settings, cells.data.annotations
     candidates = [_kmeans(cells, restart, cells.rng(restart, candidate)) for candidate in range(settings.candidates)]
     if answers is not None:
@@ -74,7 +74,7 @@ def best_partition(cells: Cells, restart: int) -> np.ndarray:
 
 
 def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
-    """``cells`` cells where answers will join them, else K clusters, [N]."""
+    """``settings.cells`` cells if answers will join them, else K clusters, [N]."""
     subset, K = cells.sample(restart, rng), cells.model.num_clusters
     number = max(cells.settings.cells, K) if cells.data.annotations is not None else K
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31))).fit(subset)
@@ -82,7 +82,7 @@ def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _join_by_answers(cells: Cells, restart: int, found: np.ndarray, answers: PairAnnotations) -> np.ndarray:
-    """Cells [N] joined by the answers; items of the cells that the answers tear apart go to the rest."""
+    """Cells [N] joined by the answers; items of cells that the answers split go to the most probable other cluster."""
     weight, K = cells.answer_weights(restart, answers), cells.model.num_clusters
     clusters = join_cells(found, answers, weight, K)
     mixed = mixed_cells(clusters, answers, weight, K)

@@ -1,8 +1,8 @@
-"""What an image shows, as how much of it looks like each of some hundred patches that its own data set is made of.
+"""Features of images: similarity of their parts to the mean patches of their own data set.
 
-Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature learning": patches of one contrast,
-whitened; k-means; how much nearer than the average each mean is to a patch, in the mean of each part of the image. No
-label and no other data set is involved.
+Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature learning": patches are normalised
+in contrast, whitened and clustered by k-means; the feature of a mean is by how much it is nearer to a patch than the
+average mean ("triangle" activation), pooled over each part of the image. Labels and other data sets are not used.
 """
 
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d, unfold
 
-#: Mean patches that k-means finds, at most.
+#: Means of k-means, at most.
 MEANS = 400
-#: Parts of an image along each side.
+#: Parts of an image along each side over which features are pooled.
 PARTS = 3
-#: Patches that the means are found of.
+#: Random patches that k-means is fitted to.
 DRAWN = 50_000
-#: Patches along a side are about this many, however large an image is.
+#: Approximate number of patches along a side, whatever the size of the image.
 ALONG = 16
-#: Least distance of two patches, in pixels.
+#: Distance of neighbouring patches, in pixels, at least.
 LEAST_STRIDE = 2
-#: Pixels of an image's least side, at least.
+#: Images whose shorter side has fewer pixels have no patch features.
 LEAST_SIDE = 12
-#: Share of the images' variance by which a patch without contrast is divided.
+#: Added to a patch's variance in the contrast normalisation, as a share of the variance of all pixels.
 _CONTRAST = 0.0025
-#: What is added to the variance of each whitened direction, so that directions without any stay small.
+#: Added to the eigenvalues of the patches' covariance in the whitening.
 _WHITENING = 0.1
-#: Images that are looked at together.
+#: Images that are processed together.
 _PIECE = 32
 
 
@@ -43,7 +43,7 @@ def has_patches(image_shape: Sequence[int] | None) -> bool:
 
 
 class PatchFeatures(TransformerMixin, BaseEstimator):
-    """Images [N, D] → how much of each of nine parts looks like each mean patch, [N, 9 × means].
+    """Images [N, D] → similarity of each of nine parts to each mean patch, [N, 9 × means].
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
 
     @property
     def _geometry(self) -> tuple[tuple[int, ...], int, int]:
-        """(Colours, height, width); patches are this far apart; and this many pixels wide."""
+        """(Colours, height, width); distance of neighbouring patches; width of a patch; in pixels."""
         *colours, height, width = self.image_shape
         stride = max(LEAST_STRIDE, round(min(height, width) / ALONG))
         return (*(colours or (1,)), height, width), stride, 2 * stride + 1
 
     def fit(self, X: Float[np.ndarray, "N D"], y: Any = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
-        """Learn what patches there are."""
+        """Fit the whitening and the means of the patches."""
         shape, _, side = self._geometry
         rng = np.random.default_rng(self.seed)
         self.eps_ = float(_CONTRAST * X.var()) or 1.0
@@ -82,7 +82,7 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
         self.mean_ = patches.mean(0).numpy()
         values, axes = torch.linalg.eigh(torch.cov(patches.T))
         self.whitening_ = ((axes / (values.clamp(min=0) + _WHITENING).sqrt()) @ axes.T).numpy()
-        with threadpool_limits(1):  # some threads: other sums
+        with threadpool_limits(1):  # the order of sums, and so the result, depends on the number of threads
             found = MiniBatchKMeans(
                 min(MEANS, len(X)), batch_size=4096, n_init=1, max_iter=15, random_state=self.seed
             ).fit(self._whitened(patches).numpy())
@@ -90,7 +90,7 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N F"]:
-        """Nearness to each mean, in the mean of each part."""
+        """Similarity to each mean, averaged over each part."""
         shape, stride, side = self._geometry
         means = torch.from_numpy(self.means_)
         squares, found = means.square().sum(1), []

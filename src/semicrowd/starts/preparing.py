@@ -1,8 +1,8 @@
-"""Features as classifiers take them, in more than one way: which is right for data nobody can say beforehand.
+"""Several preparations of the features for classifiers: which suits a data set is not known beforehand.
 
-Embeddings have columns in one unit, which scaling would spoil; tables have columns in units of their own, which would
-hide each other unscaled; of texts and pictures the direction may say more than the length; of images neighbouring
-pixels say more together than each alone.
+Columns of embeddings share a unit, and scaling would lose their relative variances; columns of tables have different
+units, and need scaling; for texts and pictures the direction of a row may be more informative than its length; for
+images patches are more informative than single pixels.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from semicrowd.data.preparation import components
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
 
-#: Items that two preparations are compared on.
-_COMPARED = 300
-#: Correlation of their distances from which on two preparations are one.
-_THE_SAME = 0.98
-#: A spread of this many rounding errors of the rows' length is none.
-_ROUNDING = 100.0
+#: Items on which the distances under two preparations are compared.
+_COMPARED_ITEMS = 300
+#: Correlation of these distances from which on two preparations count as the same.
+_SAME_CORRELATION = 0.98
+#: Distances of fewer rounding errors of the rows' length than this count as 0.
+_ROUNDING_ERRORS = 100.0
 #: Images whose patches are in memory together.
 _PIECE = 4096
 
@@ -43,12 +43,12 @@ class Prepared(NamedTuple):
 def preparations(
     features: Float[np.ndarray, "N D"], image_shape: Sequence[int] | None = None
 ) -> Iterator[tuple[str, Prepared]]:
-    """Names and preparations, the most telling first, each made when it is asked for; none where no column varies.
+    """Names and preparations, by falling priority, each computed when it is requested; none if no column varies.
 
-    ``patches``, of images, says what their parts look like (:mod:`semicrowd.starts.patches`). ``standardised`` gives
-    every column variance 1, ``raw`` leaves them, ``unit`` gives every row length 1. All of them then take principal
-    components. ``raw`` and ``unit`` are left out where the distances between items are nearly those of a preparation
-    before, and where nothing varies but rounding: rows that are multiples of one another, made of length 1.
+    ``patches``, for images, has features of their parts (:mod:`semicrowd.starts.patches`). ``standardised`` gives
+    every column variance 1, ``raw`` leaves columns as they are, ``unit`` gives every row length 1. Principal components
+    follow in each. ``raw`` and ``unit`` are left out if the distances between items are nearly those of an earlier
+    preparation, or nothing but rounding, as for rows that are multiples of one another, scaled to length 1.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ def preparations(
         if rest is not None:
             rest.fit(seen)
             yield "patches", Prepared(make_pipeline(patches, *rest), _scaled(rest, seen))
-    # Centred before principal components are: far from 0 their covariance would be rounding.
-    ways = {"standardised": [], "raw": [], "unit": [Normalizer()]}
+    # Centred before PCA: with means far from 0 the covariance would be dominated by rounding errors.
+    steps_by_name = {"standardised": [], "raw": [], "unit": [Normalizer()]}
     distances: list[np.ndarray] = []
-    some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED]
-    for name, steps in ways.items():
+    some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED_ITEMS]
+    for name, steps in steps_by_name.items():
         scale = StandardScaler(with_std=name == "standardised")
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
@@ -74,7 +74,7 @@ def preparations(
         pair = pipeline.fit(features).transform(features[some])
         squared = ((pair[:, None] - pair[None]) ** 2).sum(-1)[np.triu_indices(len(some), 1)]
         lengths = np.square(pipeline[:-2].transform(features[some])).sum(1)
-        rounding = _ROUNDING * np.finfo(lengths.dtype).eps
+        rounding = _ROUNDING_ERRORS * np.finfo(lengths.dtype).eps
         varies = squared.std() > 0 and squared.max() > rounding**2 * lengths.max()
         if not distances or (varies and all(_differ(squared, other) for other in distances)):
             distances.append(squared)
@@ -82,7 +82,7 @@ def preparations(
 
 
 def _differ(squared: Float[np.ndarray, "P"], other: Float[np.ndarray, "P"]) -> bool:
-    return other.std() == 0 or bool(np.corrcoef(squared, other)[0, 1] < _THE_SAME)
+    return other.std() == 0 or bool(np.corrcoef(squared, other)[0, 1] < _SAME_CORRELATION)
 
 
 def prepared(pipeline: Pipeline, features: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N C"]:

@@ -1,4 +1,4 @@
-"""Several classifiers as one: a mixture, each with the certainty and the share that it deserves out of sample."""
+"""Stacking: a mixture of calibrated classifiers, with weights and calibrations fitted by cross-validation."""
 
 from collections.abc import Sequence
 
@@ -6,61 +6,61 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from semicrowd.starts.calibration import Calibration, log_probability, mixed
-from semicrowd.starts.spreading import Spread
+from semicrowd.starts.item_classifiers import ItemClassifier
 
-#: Items that speak for each classifier before any has spoken: thirty items can't tell the best of four.
-_ALIKE = 1.0
-#: A classifier with a smaller share is left out.
-_LEAST_SHARE = 0.02
+#: Pseudo-items of each classifier, so that a few items cannot give one classifier all the weight.
+_PSEUDO_ITEMS = 1.0
+#: A classifier with a smaller weight is left out.
+_MIN_SHARE = 0.02
 #: Iterations of EM.
-_ITERATIONS = 100
+_EM_ITERATIONS = 100
 
 
-class StackedSpread(Spread):
-    """Several classifiers' probabilities mixed (stacking: Wolpert 1992; Breiman 1996).
+class StackedClassifier(ItemClassifier):
+    """A mixture of classifiers (stacking: Wolpert 1992; Breiman 1996).
 
-    The certainty of each and of their mixture (:class:`Calibration`) and their shares are the most probable ones given
-    the known items, each out of sample: :meth:`out_of_sample` finds them, and what is asked afterwards takes them over.
+    :meth:`out_of_sample` fits the calibration of each classifier, their weights, and the calibration of the mixture
+    (:class:`Calibration`) to cross-validated probabilities of the known items. Later predictions use these.
     """
 
-    def __init__(self, spreads: Sequence[Spread]) -> None:
-        self.spreads = spreads
-        self.shares = np.full(len(spreads), 1 / len(spreads))
+    def __init__(self, classifiers: Sequence[ItemClassifier]) -> None:
+        self.classifiers = classifiers
+        self.shares = np.full(len(classifiers), 1 / len(classifiers))
         self.each: list[Calibration] | None = None
         self.whole: Calibration | None = None
 
     def __call__(self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "N K"]:
-        """See :class:`Spread`."""
-        used = np.flatnonzero(self.shares >= min(_LEAST_SHARE, self.shares.max()))
+        """See :class:`ItemClassifier`."""
+        used = np.flatnonzero(self.shares >= min(_MIN_SHARE, self.shares.max()))
         mixture = np.zeros((1, known.shape[1]))
-        for s in used:  # one at a time: of a million items each has some hundred MB
+        for s in used:  # one at a time: probabilities of a million items take some hundred MB
             share = self.shares[s] / self.shares[used].sum()
-            mixture = mixture + share * self._calibrated(int(s), self.spreads[int(s)](items, known))
+            mixture = mixture + share * self._calibrated(int(s), self.classifiers[int(s)](items, known))
         return mixture if self.whole is None else self.whole(log_probability(mixture))
 
     def out_of_sample(
         self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]
     ) -> Float[np.ndarray, "n K"]:
-        """See :class:`Spread`."""
-        found = [spread.out_of_sample(items, known, fold) for spread in self.spreads]
-        self.each = [Calibration.of_classifier(one, known) for one in found]
-        calibrated = np.stack([self._calibrated(s, one) for s, one in enumerate(found)])
-        self.shares = mixed(calibrated, known, _ALIKE, _ITERATIONS)
+        """See :class:`ItemClassifier`."""
+        probabilities = [classifier.out_of_sample(items, known, fold) for classifier in self.classifiers]
+        self.each = [Calibration.of_classifier(one, known) for one in probabilities]
+        calibrated = np.stack([self._calibrated(s, one) for s, one in enumerate(probabilities)])
+        self.shares = mixed(calibrated, known, _PSEUDO_ITEMS, _EM_ITERATIONS)
         mixture = np.tensordot(self.shares, calibrated, 1)
         self.whole = Calibration.of_classifier(mixture, known)
         return self.whole(log_probability(mixture))
 
-    def share(self, spread: Spread) -> float:
-        """Of a classifier in the mixture, 0 of one that is left out."""
-        found = [share for one, share in zip(self.spreads, self.shares, strict=True) if one is spread]
-        return float(sum(found)) if sum(found) >= min(_LEAST_SHARE, self.shares.max()) else 0.0
+    def share(self, classifier: ItemClassifier) -> float:
+        """Weight of a classifier in the mixture; 0 if it is left out."""
+        probabilities = [share for one, share in zip(self.classifiers, self.shares, strict=True) if one is classifier]
+        return float(sum(probabilities)) if sum(probabilities) >= min(_MIN_SHARE, self.shares.max()) else 0.0
 
-    def of(self, before: Sequence[Spread], after: Sequence[Spread]) -> "StackedSpread":
-        """The same mixture of other classifiers, each in the place of one of ``before``: of other items, say."""
+    def of(self, before: Sequence[ItemClassifier], after: Sequence[ItemClassifier]) -> "StackedClassifier":
+        """The same mixture with each classifier of ``before`` replaced by that of ``after``, e.g. for other items."""
         place = {id(one): number for number, one in enumerate(before)}
-        made = StackedSpread([after[place[id(one)]] for one in self.spreads])
+        made = StackedClassifier([after[place[id(one)]] for one in self.classifiers])
         made.shares, made.each, made.whole = self.shares, self.each, self.whole
         return made
 
-    def _calibrated(self, number: int, found: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
-        return found if self.each is None else self.each[number](log_probability(found))
+    def _calibrated(self, number: int, probabilities: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
+        return probabilities if self.each is None else self.each[number](log_probability(probabilities))

@@ -1,4 +1,4 @@
-"""Where a model begins: some epochs as a plain VAE, clusters, then the mixture and the networks of these clusters."""
+"""Initialisation of a model: epochs as a plain VAE, first clusters, then the mixture and networks fitted to them."""
 
 from collections.abc import Callable
 
@@ -20,62 +20,66 @@ from semicrowd.settings.training import StartSettings
 from semicrowd.starts.agreement import learn_agreement
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import AnswerStart, answer_start
-from semicrowd.starts.epochs import Say
+from semicrowd.starts.epochs import ProgressCallback
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import Portfolio, Verdict, most_clusters
+from semicrowd.starts.portfolio import Portfolio, Verdict, default_max_clusters
 from semicrowd.starts.preparing import preparations
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
-#: Takes what was chosen among candidates.
-Keep = Callable[[Verdict], None]
+#: Is called with the verdict of a portfolio.
+VerdictCallback = Callable[[Verdict], None]
 #: Starts that need answers.
 FROM_ANSWERS = ("answers", "portfolio")
-#: Probability of a cluster that co-training does not use.
-_LEAST = 1e-6
+#: Probability of a cluster that co-training does not use: its logarithm is finite.
+_UNUSED_PROBABILITY = 1e-6
 
 
 def start(
-    model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say, keep: Keep = lambda _: None
+    model: GenerativeModel,
+    data: TrainingData,
+    settings: StartSettings,
+    progress: ProgressCallback,
+    keep_verdict: VerdictCallback = lambda _: None,
 ) -> None:
-    """Set the networks, the mixture and, as far as the answers tell, the annotators of ``model``; cold: nothing.
+    """Initialise networks, mixture and, where the start uses answers, annotators of ``model``; cold: nothing.
 
     Parameters
     ----------
-    keep : takes the verdict of each restart that chooses among candidates
+    keep_verdict : is called with the verdict of each restart that chooses among candidates
     """
     if settings.kind == "cold":
         return
-    train_vae(model, data, settings, say)
+    train_vae(model, data, settings, progress)
     t_x = latent_statistics(model, data.features)
     if settings.kind in FROM_ANSWERS and data.annotations is not None:
-        probabilities = _from_answers(model, data, data.annotations, settings, say, keep)
-        _begin_with(model, data, settings, t_x, probabilities, say, of_latent=False)
+        probabilities = _from_answers(model, data, data.annotations, settings, progress, keep_verdict)
+        _initialise(model, data, settings, t_x, probabilities, progress, of_latent=False)
         return
     if settings.kind == "features":
-        _begin_with(model, data, settings, t_x, _from_features(model, data, say), say, of_latent=False)
+        _initialise(model, data, settings, t_x, _from_features(model, data, progress), progress, of_latent=False)
         return
     if settings.kind == "communities":
-        clusters = _communities(Cells(model, data, settings, t_x), say)
+        clusters = _communities(Cells(model, data, settings, t_x), progress)
     else:
-        say("start: partitions of the latent means")
+        progress("start: partitions of the latent means")
         clusters = _cells(model, data, settings, t_x)
-    _begin_with(model, data, settings, t_x, clusters, say)
+    _initialise(model, data, settings, t_x, clusters, progress)
 
 
 def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, t_x: Tensor) -> Int[Tensor, "R N"]:
-    """Cells of the latent means, joined by the answers."""
+    """k-means cells of the latent means, joined by the answers."""
     cells = Cells(model, data, settings, t_x)
     return torch.from_numpy(np.stack([best_partition(cells, restart) for restart in range(model.num_restarts)]))
 
 
-def _communities(cells: Cells, say: Say) -> Int[Tensor, "R N"]:
-    """Communities of neighbouring latent means, of the items and of a view of each where there are views.
+def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]:
+    """Communities in the graph of neighbouring latent means, to which views add edges where there are views.
 
-    Those that the answers say are one kind are joined.
+    Communities that are one according to the answers are joined.
     """
     model, data = cells.model, cells.data
     means, views = latent_means(model, cells.t_x), None
@@ -93,7 +97,7 @@ def _communities(cells: Cells, say: Say) -> Int[Tensor, "R N"]:
             weight = cells.answer_weights(restart, data.annotations)
             found = join_cells(found, data.annotations, weight, model.num_clusters)
             said += f", {found.max() + 1} when joined by the answers"
-        say(said)
+        progress(said)
         clusters.append(torch.from_numpy(found))
     return torch.stack(clusters)
 
@@ -103,29 +107,33 @@ def _from_answers(
     data: TrainingData,
     annotations: PairAnnotations,
     settings: StartSettings,
-    say: Say,
-    keep: Keep,
+    progress: ProgressCallback,
+    keep_verdict: VerdictCallback,
 ) -> Float[Tensor, "R N K"]:
-    """q(z) of all items by one of :data:`FROM_ANSWERS`; the annotators of ``model`` are set."""
-    given = data, annotations, model.settings, settings, model.num_restarts, say
+    """q(z) of all items by one of :data:`FROM_ANSWERS`; also sets the annotators of ``model``."""
+    given = data, annotations, model.settings, settings, model.num_restarts, progress
     portfolio = settings.kind == "portfolio"
-    found = cotrained(data, annotations, model, say, keep) if portfolio else answer_start(*given)
+    found = cotrained(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
     model.set_annotators(*found.annotators)
     return found.probabilities
 
 
 def cotrained(
-    data: TrainingData, annotations: PairAnnotations, model: GenerativeModel, say: Say, keep: Keep
+    data: TrainingData,
+    annotations: PairAnnotations,
+    model: GenerativeModel,
+    progress: ProgressCallback,
+    keep_verdict: VerdictCallback,
 ) -> AnswerStart:
-    """What co-training finds (:mod:`semicrowd.starts.portfolio`), for each restart of a model."""
+    """The result of co-training (:mod:`semicrowd.starts.portfolio`) for each restart of a model."""
     num_clusters, restarts = model.num_clusters, model.num_restarts
     features = data.features.cpu().double().numpy() if data.original is None else data.original
-    annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _LEAST)
+    annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
-        most = min(num_clusters, most_clusters(len(annotations.annotated)))
-        portfolio = Portfolio(features, annotations, data.seed, say, most, restart, model.image_shape)
+        max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
+        portfolio = Portfolio(features, annotations, data.seed, progress, max_clusters, restart, model.image_shape)
         winner, verdict = portfolio.winner()
-        keep(verdict)
+        keep_verdict(verdict)
         _, probabilities = portfolio.probabilities(winner)
         annotators.append(winner.annotators)
         found[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
@@ -133,8 +141,8 @@ def cotrained(
     return AnswerStart(both, found / found.sum(-1, keepdim=True))
 
 
-def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[Tensor, "R N"]:
-    """Clusters of the features, of images those of their patches; each restart from a stream of its own."""
+def _from_features(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> Int[Tensor, "R N"]:
+    """Clusters of the features, for images of their patch features; each restart has its own random stream."""
     features, clusters = data.features.cpu().double().numpy(), []
     if has_patches(model.image_shape):
         pixels = features if data.original is None else data.original
@@ -142,30 +150,30 @@ def _from_features(model: GenerativeModel, data: TrainingData, say: Say) -> Int[
         features = features if way is None else way.items
     for restart in range(model.num_restarts):
         found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
-        say(f"start: {said}")
+        progress(f"start: {said}")
         clusters.append(torch.from_numpy(found))
     return torch.stack(clusters)
 
 
-def _begin_with(
+def _initialise(
     model: GenerativeModel,
     data: TrainingData,
     settings: StartSettings,
     t_x: Tensor,
     found: Tensor,
-    say: Say,
+    progress: ProgressCallback,
     *,
     of_latent: bool = True,
 ) -> None:
-    """The mixture, and the networks as far as they have to learn, of clusters [R, N] or of probabilities [R, N, K].
+    """Fit the mixture and the networks to clusters [R, N] or to probabilities [R, N, K].
 
-    BayesSCDC's networks know clusters of their own latent means (``of_latent``) already.
+    BayesSCDC's networks need no training where the clusters are of their own latent means (``of_latent``).
     """
     clusters = found if found.dim() == 2 else found.argmax(-1)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
-        teach_classifier(model, data, settings, found, say)
+        teach_classifier(model, data, settings, found, progress)
         if data.views is not None:
-            learn_agreement(model, data, data.views, settings, found, say)
+            learn_agreement(model, data, data.views, settings, found, progress)
     elif isinstance(model, BayesSCDC) and not of_latent:
-        teach_bayes(model, data, settings, clusters, say)
+        teach_bayes(model, data, settings, clusters, progress)

@@ -1,4 +1,4 @@
-"""Networks that learn the clusters a start has found: q(z) is given, and has to be found again."""
+"""Supervised training of a model's networks on the initial clusters."""
 
 import torch
 from jaxtyping import Float, Int
@@ -15,18 +15,18 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import CHUNK, TrainingData, pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.epochs import Say, shuffled
+from semicrowd.starts.epochs import ProgressCallback, shuffled
 
 #: Standard deviation of fresh Gaussian noise on the features while networks learn from few items.
 NOISE = 0.2
 
 
 def teach_classifier(
-    model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, say: Say
+    model: SCDC, data: TrainingData, settings: StartSettings, target: Tensor, progress: ProgressCallback
 ) -> None:
     """Epochs of Adam on the cross-entropy of SCDC's q(z | o) to clusters, [R, N] int or probabilities [R, N, K].
 
-    A q(z | o) that is held from then on never hears of views in training, so it learns of a view of each item here.
+    If q(z | o) is frozen afterwards (``hold``), it is trained on a view of each item here: it sees no views later.
     """
     optimizer = torch.optim.Adam(model.classifier.parameters(), lr=settings.learning_rate, fused=True)
     target, views = target.to(data.device), data.views if settings.hold else None
@@ -38,7 +38,7 @@ def teach_classifier(
             optimizer.zero_grad()
             _cross_entropy(log_q, target[:, items]).backward()
             optimizer.step()
-        say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}")
+        progress(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}")
 
 
 def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tensor, ""]:
@@ -49,14 +49,18 @@ def _cross_entropy(log_q: Float[Tensor, "R B K"], target: Tensor) -> Float[Tenso
 
 
 def teach_bayes(
-    model: BayesSCDC, data: TrainingData, settings: StartSettings, clusters: Int[Tensor, "R N"], say: Say
+    model: BayesSCDC,
+    data: TrainingData,
+    settings: StartSettings,
+    clusters: Int[Tensor, "R N"],
+    progress: ProgressCallback,
 ) -> None:
-    """Epochs of Adam on BayesSCDC's networks with every z held at its cluster.
+    """Epochs of Adam on BayesSCDC's networks with every z fixed to its cluster.
 
-    q(π) and q(μ, Σ) follow after every epoch, as the posterior of the clusters. Beside the ELBO stands ``teach_weight``
-    times ln q(z | features alone) of the cluster, the recognition potential under the mixture: what sets the clusters
-    apart gets room in x. Probabilities in place of clusters would teach the networks the doubts of a start as well,
-    and blur a mixture that has no other way to doubt.
+    q(π) and q(μ, Σ) are set to the posterior given the clusters after every epoch. The objective is the ELBO plus
+    ``teach_weight`` times ln q(z | features alone) of the cluster, from the recognition potential under the mixture: it
+    makes x represent what distinguishes the clusters. Hard clusters are used since probabilities would widen the
+    Gaussians, the only way in which the mixture can express uncertainty.
     """
     optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
     clusters = clusters.to(data.device)
@@ -81,7 +85,7 @@ def teach_bayes(
             optimizer.step()
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
-        say(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {total / len(batches):.2f}")
+        progress(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}: {total / len(batches):.2f}")
 
 
 @torch.no_grad()
@@ -92,7 +96,7 @@ def _refit_mixture(
     clusters: Int[Tensor, "R N"],
     expected: ExpectedGlobals,
 ) -> None:
-    """q(π) and q(μ, Σ) at the posterior of the clusters, x as eq. 12 has it."""
+    """Set q(π) and q(μ, Σ) to the posterior given the clusters, with q(x) by eq. 12."""
     features = pieces(data.features, model.num_restarts, model.device)
     given = probabilities.split(max(CHUNK // model.num_restarts, 1), 1)
     eta_x = [update_x(q, model.recognition.potentials(o), expected) for o, q in zip(features, given, strict=True)]

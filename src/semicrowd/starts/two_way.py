@@ -1,8 +1,7 @@
-"""A classifier for features that show, beside what is asked, something else as well: who it is beside how he looks.
+"""A classifier for features that depend on a second latent factor besides the cluster, as faces on the person.
 
-A mixture in two ways, x = a_k + b_l + c_kl + noise: the cluster k of an item is known, or to be found; what else it
-shows, one of L kinds l, nobody knows of any item. An analysis of variance in two ways with interactions (Searle,
-Casella & McCulloch 1992), whose factors are latent.
+x = a_k + b_l + c_kl + noise: a two-way analysis of variance with interactions (Searle, Casella & McCulloch 1992) whose
+factors are latent. The first factor is the cluster k, known of some items; the second has L levels l, known of none.
 """
 
 import warnings
@@ -16,47 +15,47 @@ from sklearn.cluster import kmeans_plusplus
 
 from semicrowd.random import stream
 from semicrowd.starts.gaussians import Gaussians
-from semicrowd.starts.spreading import GaussianSpread, Learned, Spread, in_pieces
+from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, Predictor, in_batches
 
-#: Numbers of other kinds that are tried; one is a mixture without them.
-_KINDS = (1, 6, 24)
-#: Clusters × other kinds, at most.
-_MOST_CELLS = 256
-#: Known items that it learns from, at most.
-_KNOWN = 1000
-#: Other items that it learns from, at most.
-_SAMPLE = 1000
-#: Items for each other kind, at least.
-_ITEMS = 8
-#: Known items that a cluster needs to be in use.
-_FEWEST = 0.5
-#: Probability of a cluster that is not in use, and of one that an item is not in.
-_LEAST = 1e-9
+#: Numbers L of levels of the second factor that are compared; 1: there is no second factor.
+_NUM_LEVELS = (1, 6, 24)
+#: Clusters × levels, at most.
+_MAX_CELLS = 256
+#: Known items that are used for training, at most.
+_MAX_KNOWN = 1000
+#: Unannotated items that are used for training, at most.
+_MAX_UNANNOTATED = 1000
+#: Training items for each level, at least.
+_MIN_ITEMS_PER_LEVEL = 8
+#: Expected number of known items from which on a cluster takes part.
+_MIN_KNOWN_ITEMS = 0.5
+#: Probability of a cluster that takes no part, and lower bound of a known probability.
+_MIN_PROBABILITY = 1e-9
 #: Iterations of EM, at most.
 _ITERATIONS = 5
-#: Change of a probability at which they end.
+#: EM ends when no probability changes by more.
 _TOLERANCE = 2e-2
-#: Pseudo-items of a cluster's mean.
-_CLUSTER = 0.01
-#: Pseudo-items of another kind's mean.
-_OTHER = 0.1
-#: Pseudo-items of their interaction, which thus is small beside both.
-_CELL = 10.0
-#: Steps of k-means, which EM begins with.
-_FIRST = 10
+#: Prior precision of a_k, in pseudo-items.
+_PSEUDO_ITEMS_CLUSTER = 0.01
+#: Prior precision of b_l, in pseudo-items.
+_PSEUDO_ITEMS_LEVEL = 0.1
+#: Prior precision of c_kl, in pseudo-items: interactions are small compared with both main effects.
+_PSEUDO_ITEMS_INTERACTION = 10.0
+#: Steps of k-means that initialises the levels.
+_KMEANS_STEPS = 10
 
 
 class TwoWays:
-    """The mixture in two ways of some items: variational EM.
+    """Variational EM of the two-way mixture.
 
-    Conjugate priors as those of starts/gaussians.py: a_k ~ N(0, Σ / .01), b_l ~ N(0, Σ / .1), c_kl ~ N(0, Σ / 10),
-    Σ ~ inverse Wishart with d + 2 and diag(variance) K^(−2/d), and shares of clusters and of other kinds, which are
-    independent, ~ Dirichlet(2). q(a, b, c | Σ) is exact, Σ and the shares are modes; items are independent of the
-    means. So no step lowers :attr:`TwoWayMode.bound`.
+    Conjugate priors as in starts/gaussians.py: a_k ~ N(0, Σ / .01), b_l ~ N(0, Σ / .1), c_kl ~ N(0, Σ / 10),
+    Σ ~ inverse Wishart(d + 2, diag(variance) K^(−2/d)); the independent mixing weights of clusters and of levels
+    ~ Dirichlet(2). q(a, b, c | Σ) is exact, Σ and the weights are point estimates, and q factorises into items and
+    means, so no step lowers :attr:`TwoWayMode.bound`.
 
     Parameters
     ----------
-    variance : [d]
+    variance : of each column, [d]
     """
 
     def __init__(self, x: Float[np.ndarray, "N d"], variance: np.ndarray) -> None:
@@ -64,57 +63,66 @@ class TwoWays:
         self.total = x.T @ x
 
     def fit(
-        self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], found: Float[np.ndarray, "N K"], kinds: int
+        self,
+        items: Int[np.ndarray, "n"],
+        known: Float[np.ndarray, "n K"],
+        probabilities: Float[np.ndarray, "N K"],
+        levels: int,
     ) -> "TwoWayMode":
-        """From first probabilities of all items; those of some are known, all above 0.
+        """Fit from initial probabilities of all items; ``known`` ones are above 0 and stay.
 
-        The other kinds begin as cells of what the clusters leave of the features.
+        Levels are initialised as k-means cells of the residuals after the clusters' means.
         """
-        z = found.copy()
+        z = probabilities.copy()
         z[items] = known
-        rest = self.x - z @ ((z.T @ self.x) / (z.sum(0) + _CLUSTER)[:, None])
+        rest = self.x - z @ ((z.T @ self.x) / (z.sum(0) + _PSEUDO_ITEMS_CLUSTER)[:, None])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a kind without items is as good as none
-            cells = kmeans2(rest, kmeans_plusplus(rest, kinds, random_state=0)[0], _FIRST, minit="matrix")[1]
-        both = z[:, :, None] * np.eye(kinds)[cells][:, None]
+            warnings.simplefilter("ignore", UserWarning)  # a level without items does no harm
+            cells = kmeans2(rest, kmeans_plusplus(rest, levels, random_state=0)[0], _KMEANS_STEPS, minit="matrix")[1]
+        joint = z[:, :, None] * np.eye(levels)[cells][:, None]
         log_known = np.zeros_like(z)
         log_known[items] = np.log(known)
         for _ in range(_ITERATIONS):
-            mode = self.mode(both)
-            before, both = both, _normalised(mode.log_density(self.x) + log_known[:, :, None])
-            if np.abs(both - before).max() < _TOLERANCE:
+            mode = self.mode(joint)
+            before, joint = joint, _normalised(mode.log_density(self.x) + log_known[:, :, None])
+            if np.abs(joint - before).max() < _TOLERANCE:
                 break
-        return self.mode(both, log_known)
+        return self.mode(joint, log_known)
 
-    def mode(self, both: Float[np.ndarray, "N K L"], log_known: Float[np.ndarray, "N K"] | None = None) -> "TwoWayMode":
-        """The posterior mode given probabilities of clusters and other kinds; with the bound, if it gets the second."""
-        N, K, L = both.shape
+    def mode(
+        self, joint: Float[np.ndarray, "N K L"], log_known: Float[np.ndarray, "N K"] | None = None
+    ) -> "TwoWayMode":
+        """The posterior mode given probabilities of clusters and levels; with the bound if ``log_known`` is given."""
+        N, K, L = joint.shape
         d = self.x.shape[1]
-        size, sums = both.sum(0), (both.reshape(N, -1).T @ self.x).reshape(K, L, d)
-        # Interactions integrated out: items of a large cell are no more witnesses of a_k + b_l than _CELL items.
-        share = _CELL / (_CELL + size)
+        size, sums = joint.sum(0), (joint.reshape(N, -1).T @ self.x).reshape(K, L, d)
+        # Interactions are integrated out: a cell's effective sample size for a_k + b_l is at most the prior's.
+        share = _PSEUDO_ITEMS_INTERACTION / (_PSEUDO_ITEMS_INTERACTION + size)
         seen = share * size
-        precision = np.block([[np.diag(seen.sum(1) + _CLUSTER), seen], [seen.T, np.diag(seen.sum(0) + _OTHER)]])
-        spread = np.linalg.inv(precision)
-        ab = spread @ np.concatenate([(share[..., None] * sums).sum(1), (share[..., None] * sums).sum(0)])
+        of_clusters, of_levels = seen.sum(1) + _PSEUDO_ITEMS_CLUSTER, seen.sum(0) + _PSEUDO_ITEMS_LEVEL
+        precision = np.block([[np.diag(of_clusters), seen], [seen.T, np.diag(of_levels)]])
+        covariance_of_effects = np.linalg.inv(precision)
+        weighted = share[..., None] * sums
+        ab = covariance_of_effects @ np.concatenate([weighted.sum(1), weighted.sum(0)])
         additive = ab[:K, None] + ab[None, K:]
-        mean = share[..., None] * additive + (1 / (_CELL + size))[..., None] * sums
-        alone = np.diag(spread)
-        of_additive = alone[:K, None] + alone[None, K:] + 2 * spread[:K, K:]
-        doubt = 1 / (_CELL + size) + share**2 * of_additive
+        mean = share[..., None] * additive + (1 / (_PSEUDO_ITEMS_INTERACTION + size))[..., None] * sums
+        alone = np.diag(covariance_of_effects)
+        of_additive = alone[:K, None] + alone[None, K:] + 2 * covariance_of_effects[:K, K:]
+        mean_variance = 1 / (_PSEUDO_ITEMS_INTERACTION + size) + share**2 * of_additive
         scatter = self.total - sums.reshape(-1, d).T @ mean.reshape(-1, d)
         scatter = (scatter + scatter.T) / 2 + np.diag(self.variance) * K ** (-2 / d)
         covariance = scatter / (N + 2 * d + 4)
         pull = np.linalg.solve(covariance, mean.reshape(-1, d).T).T.reshape(K, L, d)
         log_k, log_l = (np.log((one + 1) / (N + len(one))) for one in (size.sum(1), size.sum(0)))
-        constant = log_k[:, None] + log_l - 0.5 * (pull * mean).sum(-1) - 0.5 * d * doubt
+        constant = log_k[:, None] + log_l - 0.5 * (pull * mean).sum(-1) - 0.5 * d * mean_variance
         if log_known is None:
             return TwoWayMode(pull, constant, np.nan)
-        means = np.linalg.slogdet(precision)[1] - K * np.log(_CLUSTER) - L * np.log(_OTHER) - np.log(share).sum()
+        means = np.linalg.slogdet(precision)[1] - K * np.log(_PSEUDO_ITEMS_CLUSTER)
+        means = means - L * np.log(_PSEUDO_ITEMS_LEVEL) - np.log(share).sum()
         bound = -0.5 * d * means - 0.5 * (N + 2 * d + 4) * np.linalg.slogdet(covariance)[1]
         bound += ((size.sum(1) + 1) @ log_k) + ((size.sum(0) + 1) @ log_l) + gammaln(2 * K) + gammaln(2 * L)
-        bound += (both.sum(2) * log_known).sum() - (both * np.log(np.maximum(both, 1e-300))).sum()
-        return TwoWayMode(pull, constant, bound + gammaln(L + 1))  # as many names of the other kinds, one mode each
+        bound += (joint.sum(2) * log_known).sum() - (joint * np.log(np.maximum(joint, 1e-300))).sum()
+        return TwoWayMode(pull, constant, bound + gammaln(L + 1))  # L! labellings of the levels
 
 
 class TwoWayMode(NamedTuple):
@@ -122,7 +130,7 @@ class TwoWayMode(NamedTuple):
 
     Attributes
     ----------
-    bound : on ln p(features, what is known | L) up to a constant that is the same for every L
+    bound : lower bound of ln p(features, known clusters | L), up to a constant that does not depend on L
     """
 
     pull: Float[np.ndarray, "K L d"]
@@ -130,79 +138,79 @@ class TwoWayMode(NamedTuple):
     bound: float
 
     def log_density(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K L"]:
-        """Of rows of items."""
+        """Log densities of items, for each cluster and level."""
         K, L, d = self.pull.shape
         return (x @ self.pull.reshape(-1, d).T).reshape(-1, K, L) + self.constant
 
     def probabilities(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
-        """Of the clusters, whatever else the items show."""
+        """Cluster probabilities, summed over levels."""
         return _normalised(self.log_density(x)).sum(2)
 
 
 def _normalised(log_p: Float[np.ndarray, "N K L"]) -> Float[np.ndarray, "N K L"]:
-    found: np.ndarray = softmax(log_p.reshape(len(log_p), -1), axis=1).reshape(log_p.shape)
-    return found
+    probabilities: np.ndarray = softmax(log_p.reshape(len(log_p), -1), axis=1).reshape(log_p.shape)
+    return probabilities
 
 
-class TwoWaySpread(Spread):
-    """Clusters by the mixture in two ways, where that is likelier than the one with one other kind for all items.
+class TwoWayClassifier(ItemClassifier):
+    """Classifies by the two-way mixture with the number of levels whose bound is highest.
 
-    The bound decides, once for each number of clusters, for that is most of the time otherwise; with one other kind
-    it is ``plain``. It learns from a sample of the items, so its time does not grow with their number.
+    The number is chosen once for each number of clusters, to save time. With one level the classifier is
+    ``one_level``. Training uses a sample of the items, so its time does not depend on their number.
 
     Parameters
     ----------
-    features : those of ``plain`` or more of them
-    plain : the mixture of Gaussians with one covariance for all clusters, which has nothing else in it
+    features : columns of which ``one_level`` uses the first
+    one_level : the Gaussian mixture with one covariance for all clusters, without a second factor
     """
 
-    def __init__(self, features: Float[np.ndarray, "N D"], plain: GaussianSpread) -> None:
-        self.plain, self.num_items = plain, len(features)
-        self.sample = stream(0, "two_way/sample").permutation(len(features))[:_SAMPLE]
-        self.kinds: dict[int, int] = {}
+    def __init__(self, features: Float[np.ndarray, "N D"], one_level: GaussianClassifier) -> None:
+        self.one_level, self.num_items = one_level, len(features)
+        self.sample = stream(0, "two_way/sample").permutation(len(features))[:_MAX_UNANNOTATED]
+        self.levels: dict[int, int] = {}
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`."""
+        """See :class:`ItemClassifier`."""
         return self.learn(items, known)(np.arange(self.num_items))
 
-    def learn(self, items: np.ndarray, known: np.ndarray) -> Learned:
-        """See :class:`Spread`."""
-        used = np.flatnonzero(known.sum(0) > _FEWEST)
-        kinds = self.kinds.get(len(used))
-        if kinds is None:
-            modes = {kinds: self._fit(items, known[:, used], kinds) for kinds in self._tried(len(used))}
-            kinds = max(modes, key=lambda one: modes[one].bound)
-            self.kinds[len(used)] = kinds
-        if kinds == 1:
-            return self.plain.learn(items, known)
-        mode, x = self._fit(items, known[:, used], kinds), self.plain.x
+    def learn(self, items: np.ndarray, known: np.ndarray) -> Predictor:
+        """See :class:`ItemClassifier`."""
+        used = np.flatnonzero(known.sum(0) > _MIN_KNOWN_ITEMS)
+        levels = self.levels.get(len(used))
+        if levels is None:
+            modes = {levels: self._fit(items, known[:, used], levels) for levels in self._tried(len(used))}
+            levels = max(modes, key=lambda one: modes[one].bound)
+            self.levels[len(used)] = levels
+        if levels == 1:
+            return self.one_level.learn(items, known)
+        mode, x = self._fit(items, known[:, used], levels), self.one_level.x
 
-        def learned(rows: np.ndarray) -> np.ndarray:
-            found = np.full((len(rows), known.shape[1]), _LEAST)
-            for piece in in_pieces(np.arange(len(rows))):
-                found[piece[:, None], used] = mode.probabilities(x[rows[piece]].astype(np.float64))
-            return found
+        def predict(rows: np.ndarray) -> np.ndarray:
+            probabilities = np.full((len(rows), known.shape[1]), _MIN_PROBABILITY)
+            for piece in in_batches(np.arange(len(rows))):
+                probabilities[piece[:, None], used] = mode.probabilities(x[rows[piece]].astype(np.float64))
+            return probabilities
 
-        return learned
+        return predict
 
     def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
-        """See :class:`Spread`."""
-        used = int((known[fold != 0].sum(0) > _FEWEST).sum())
-        if self.kinds.get(used) == 1:
-            return self.plain.out_of_sample(items, known, fold)  # all folds at once
+        """See :class:`ItemClassifier`."""
+        used = int((known[fold != 0].sum(0) > _MIN_KNOWN_ITEMS).sum())
+        if self.levels.get(used) == 1:
+            return self.one_level.out_of_sample(items, known, fold)  # all folds at once
         return super().out_of_sample(items, known, fold)
 
     def _tried(self, clusters: int) -> list[int]:
-        most = min(_MOST_CELLS // clusters, len(self.sample) // _ITEMS)
-        return [kinds for kinds in _KINDS if kinds <= max(most, 1)]
+        most = min(_MAX_CELLS // clusters, len(self.sample) // _MIN_ITEMS_PER_LEVEL)
+        return [levels for levels in _NUM_LEVELS if levels <= max(most, 1)]
 
-    def _fit(self, items: np.ndarray, known: np.ndarray, kinds: int) -> TwoWayMode:
-        some = np.linspace(0, len(items) - 1, min(len(items), _KNOWN)).astype(int)
-        items, known = items[some], known[some] + _LEAST
+    def _fit(self, items: np.ndarray, known: np.ndarray, levels: int) -> TwoWayMode:
+        some = np.linspace(0, len(items) - 1, min(len(items), _MAX_KNOWN)).astype(int)
+        items, known = items[some], known[some] + _MIN_PROBABILITY
         known = known / known.sum(1, keepdims=True)
         rows = np.union1d(self.sample, items)
-        x, variance = self.plain.x[rows].astype(np.float64), self.plain.variance
+        x, variance = self.one_level.x[rows].astype(np.float64), self.one_level.variance
         place = np.searchsorted(rows, items)
-        # Straight borders of the known items: neighbours would have what else shows.
+        # Initialised by linear borders of the known items: label propagation would follow the second factor.
         guess = softmax(Gaussians(x[place], variance, shared=True).mode(known).log_density(x), axis=1)
-        return TwoWays(x, variance).fit(place, known, guess, kinds)
+        return TwoWays(x, variance).fit(place, known, guess, levels)

@@ -1,4 +1,4 @@
-"""The first epochs, as a plain VAE: networks whose latent means are worth looking at before there are clusters."""
+"""The first epochs train a plain VAE, whose latent means are then clustered."""
 
 import numpy as np
 import torch
@@ -11,17 +11,17 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.epochs import Say, shuffled
+from semicrowd.starts.epochs import ProgressCallback, shuffled
 
 #: Standard deviation s of the VAE's prior N(0, s² I): as wide as the initial locations (App. B: m ~ N(0, 3)).
 PRIOR_SD = 3.0
 
 
-def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSettings, say: Say) -> None:
+def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
     """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I) over all items.
 
-    The weight of the KL divergence rises to 1 (Bowman et al. 2016): under its full weight one start in ten learns to
-    ignore x before the decoder has learned to use it, and nothing brings it back.
+    The weight of the KL divergence rises linearly to 1 (Bowman et al. 2016): with weight 1 throughout, the posterior of
+    one run in ten collapses to the prior for good.
     """
     optimizer = torch.optim.Adam(model.vae_parameters(), lr=settings.learning_rate, fused=True)
     for epoch in range(settings.epochs):
@@ -39,7 +39,7 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
             (-objective.sum()).backward()
             optimizer.step()
             total += objective.max().detach().double().cpu()
-        say(f"start {epoch + 1}/{settings.epochs}: ELBO per item {total / len(batches):.2f}")
+        progress(f"start {epoch + 1}/{settings.epochs}: ELBO per item {total / len(batches):.2f}")
 
 
 @torch.no_grad()
@@ -53,7 +53,7 @@ def latent_statistics(model: GenerativeModel, features: Float[Tensor, "N D"]) ->
 
 
 def latent_means(model: GenerativeModel, t_x: Float[Tensor, "*batch S"]) -> Float[np.ndarray, "*batch d"]:
-    """E x of E t(x)."""
+    """E x, the first components of E t(x)."""
     return t_x[..., : model.settings.latent_dim].cpu().numpy()
 
 

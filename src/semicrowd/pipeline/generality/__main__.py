@@ -27,9 +27,7 @@ from semicrowd.pipeline.generality.summary import summary
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, missing_file
 from semicrowd.run.files.provenance import revision
 
-#: Where finished fits are kept.
 _CELLS = Path("results/generality")
-#: Where tables and pictures go.
 _REPORTS = Path("reports/generality")
 
 

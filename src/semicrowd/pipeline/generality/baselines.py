@@ -33,7 +33,7 @@ def _variants(baseline: str) -> dict[str, Variant]:
 
 #: Its own standardisation is switched off where it has one: the columns are as the suite gives them.
 _AS_GIVEN = {"standardize": False}
-#: Name → how it is run. The baselines are told the true number of clusters.
+#: Name → how it is run. The baselines are given the true number of clusters.
 VARIANTS: dict[str, Variant] = {
     **_variants("kmeans"),
     **_variants("gmm"),

@@ -36,11 +36,11 @@ from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
-#: Principal components of a mixture, at most (baselines.BOUNDS says so to the reader).
+#: Principal components that Gaussian mixtures are fitted to, at most; stated in baselines.BOUNDS.
 _COMPONENTS = 50
-#: Its starts (likewise).
+#: Initialisations of Gaussian mixtures; stated in baselines.BOUNDS.
 _STARTS = 3
-#: Answers of an annotator whose rates can be told.
+#: Answers of an annotator from which on the rates count as known.
 _TOLD = 30
 #: Values that a fit's code takes its defaults from, beside what it imports.
 _SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("baselines.py",)}
@@ -56,7 +56,7 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
     Parameters
     ----------
     root : data root
-    limit : seconds for the fit; one that takes longer has no scores, and says so
+    limit : seconds for the fit; one that takes longer has no scores, and its status gives the limit
     provenance : columns to add
     """
     row: dict[str, Any] = {**vars(cell), "status": "done", "fingerprint": fingerprint(cell), **provenance}

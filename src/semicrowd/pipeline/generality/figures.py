@@ -11,15 +11,15 @@ import pandas as pd
 
 from semicrowd.pipeline.generality.regimes import UNINFORMED
 
-#: NMI that a method may be below another and still count as level with it, with answers.
+#: NMI by which a method may be below another and still count as equal, in cells with answers.
 NEAR = 0.02
-#: The same without answers.
+#: The same in cells without answers.
 NEAR_ALONE = 0.05
 
 
 @dataclass(frozen=True)
 class Share:
-    """Some of all cells."""
+    """A number of cells out of all."""
 
     hits: int
     of: int
@@ -34,13 +34,13 @@ class Share:
 
     @property
     def with_percent(self) -> str:
-        """Both."""
+        """The share as a count and in per cent."""
         return f"{self} ({self.percent})" if self.of else str(self)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is said of one of our methods.
+    """The figures of one of our methods.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Figures:
 
 
 def with_answers(table: pd.DataFrame) -> pd.DataFrame:
-    """The cells whose answers say something."""
+    """The cells whose answers are informative."""
     return table[~table["regime"].isin(UNINFORMED)]
 
 
@@ -105,5 +105,5 @@ def _below(cells: pd.DataFrame, column: str) -> Share:
 
 
 def mean_ranks(table: pd.DataFrame) -> pd.Series:
-    """Of each method, over the cells in which all of them have a rank."""
+    """Mean rank of each method over the cells in which all methods have a rank."""
     return table.pivot(index=["data", "regime"], columns="method", values="rank").dropna().mean().dropna()

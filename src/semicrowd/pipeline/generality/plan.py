@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def variant(self) -> Variant:
-        """How a method that is told the number of clusters is run."""
+        """The variant of a baseline, which is given the number of clusters."""
         return VARIANTS.get(self.method, Variant(base_of(self.method)))
 
     @property

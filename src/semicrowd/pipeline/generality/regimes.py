@@ -9,9 +9,9 @@ from semicrowd.settings.realistic import EFFECTS
 
 #: Fewest items with answers, in tables that are small.
 _FEWEST = 20
-#: Placements of an annotated item in tasks, in the mean.
+#: Tasks that each annotated item is in.
 _PLACEMENTS = 3
-#: Annotators who are asked about pairs.
+#: Annotators who answer about pairs.
 _ASKED = 10
 _TASK_SIZE = (12, 20)
 
@@ -88,5 +88,5 @@ REGIMES: dict[str, Regime] = {
 }  # fmt: skip
 #: Regimes of the tables that name them.
 OWN = ("hard", "crowd")
-#: Regimes whose answers say nothing.
+#: Regimes whose answers carry no information.
 UNINFORMED = ("none", "chance")

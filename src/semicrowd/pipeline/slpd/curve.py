@@ -23,9 +23,9 @@ COLUMNS = ("labels", "clusters", "run", "log_likelihood", "error")
 CLUSTERS = range(2, 9)
 #: Degree of supervision → classes whose training items are labelled.
 LABELLED: dict[str, tuple[int, ...]] = {"none": (), "one class": (0,), "all": (0, 1, 2)}
-#: Items of wine that are held out, of 178.
+#: Held-out items.
 _HELD_OUT = 28
-#: Starts of a fit; the best is kept.
+#: Restarts of each fit.
 _RESTARTS = 3
 
 

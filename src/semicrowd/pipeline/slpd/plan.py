@@ -36,7 +36,7 @@ class TableSet:
     standardize : of all methods
     together : whether the items that are asked about are among those that are clustered
     restarts, least_variance : of SLPD
-    choose : whether SLPD runs once more without being told the number of clusters; a minute, of small sets only
+    choose : whether SLPD also runs without a given number of clusters; it takes a minute, so on small data sets only
     """
 
     options: Mapping[str, Any]

@@ -34,7 +34,7 @@ SIZE = "size.json"
 #: What a row is of, its index, and the number of clusters that were asked for.
 KEYS = ("method", "share", "trial", "fold")
 COLUMNS = (*KEYS, "bri", "clusters")
-#: SLPD that is not told how many clusters there are.
+#: SLPD without a given number of clusters.
 CHOSEN = "slpd, K by held-out likelihood"
 #: What the clusters of the items asked about, without any others, are called after their method.
 ALONE = "tested classes alone"
@@ -62,7 +62,7 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
 
 
 def _rows(found: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
-    """Every method that is told the number of clusters."""
+    """Every method that is given the number of clusters."""
     tables, prior = [split.table for split in found], Prior(of.least_variance)
     fitted = decompose(tables, num_clusters, of.restarts, prior, standardize=of.standardize)
     rows: list[list[Any]] = []

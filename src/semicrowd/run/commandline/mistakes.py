@@ -52,7 +52,7 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
 
 
 def _quoted(override: str) -> str | None:
-    """How the shell is told of a path with a sign that Hydra takes for its own."""
+    """How to quote a path with a character that Hydra would interpret."""
     key, _, value = override.partition("=")
     if not key.endswith("path") or '"' in value or not set(value) & set("=,(){}[]: "):
         return None

@@ -17,8 +17,10 @@ EXPERIMENTS = {"deep_{}_deep_dpm": "deep DPM", "deep_{}_dpm": "DPM, as many swee
 _MEASURES: dict[str, Measure] = {
     "acc": metric("train/acc"), "nmi": metric("train/nmi"), "clusters": metric("clusters/occupied")
 }
-#: ACC from which the clusters count as found, and how many circles' standard deviations the figure shows.
-FOUND, _DEVIATIONS = 0.95, 2.0
+#: ACC from which on the clusters count as correct.
+FOUND = 0.95
+#: Radius of the circles, in standard deviations of the Gaussians.
+_DEVIATIONS = 2.0
 TEXT = (
     "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no "
     "numbers of its points, priors and training. The panels show the run of the first seed: the points behind the "

@@ -70,8 +70,10 @@ _TABLE_1 = {
     ("stl10",): (1e-10, 10000, 1000),
     ("reuters10k", "texts"): (1e-10, 6000, 1000),
 }
-#: Columns of the features, and digits that a configuration writes the paper's fractions with.
-_COLUMNS, _DIGITS = 10, 4
+#: Columns of the features.
+_COLUMNS = 10
+#: Digits of the paper's fractions in a configuration.
+_DIGITS = 4
 
 
 def _prior_of(data: tuple[str, ...], alpha: float, shape: int, rate: int) -> tuple[Setting, ...]:

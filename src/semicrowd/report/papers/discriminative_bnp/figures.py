@@ -65,7 +65,8 @@ def number_of_clusters(run: Run) -> np.ndarray:
 
 
 WIDTH = "model.w"
-REFERENCE, WIDTH_EXPERIMENTS = "bnp_optdigits_dpm", {"bnp_optdigits_ddpm_s": "DDPM-S", "bnp_optdigits_ddpm_l": "DDPM-L"}
+REFERENCE = "bnp_optdigits_dpm"
+WIDTH_EXPERIMENTS = {"bnp_optdigits_ddpm_s": "DDPM-S", "bnp_optdigits_ddpm_l": "DDPM-L"}
 QUANTITIES = {"nmi": "NMI", "clusters": "K"}
 WIDTH_IMAGE = Path("figures/bnp-prior-of-hyperplanes.png")
 _DIGITS = "optdigits, 1,000 images"

@@ -79,7 +79,8 @@ FIGURE_3_PRINTED = (
 )
 
 
-_MIXTURES, _SEQUENTIAL = ("dpm", "ddpm_s", "ddpm_l"), ("ihmm", "dih_s", "dih_l")
+_MIXTURES = ("dpm", "ddpm_s", "ddpm_l")
+_SEQUENTIAL = ("ihmm", "dih_s", "dih_l")
 _DISCRIMINATIVE = ("ddpm_s", "ddpm_l", "dih_s", "dih_l")
 
 

@@ -89,7 +89,8 @@ DATA = {"NUS-WIDE animals": "bnp_nus", "Fifteen Scenes": "bnp_scenes", "MNIST": 
 #: Ours alone, on what can be had.
 _OURS = {"bgmm": "variational Dirichlet process mixture of Gaussians (scikit-learn)"}
 #: Fig. 3 varies w on these; the table has the paper's.
-_DIGITS, _AT = "optdigits, 1,000 images", {"model.w": 1.0}
+_DIGITS = "optdigits, 1,000 images"
+_AT = {"model.w": 1.0}
 EXPERIMENTS = (
     *(f"{prefix}_{model}" for prefix in DATA.values() for model in METHODS),
     *(f"bnp_optdigits_{model}" for model in METHODS),

@@ -81,7 +81,8 @@ FACE_IMAGE = Path("figures/face-100-deep-mcvc.png")
 #: Experiment of deep MCVC on CIFAR-10; the paper prints the best of five runs.
 DEEP_MCVC = "cifar_deep_mcvc"
 DEEP_MCVC_RUNS = 5
-BEST, OF_SCDC = "deep MCVC on CIFAR-10, best of 5 runs", "SCDC on CIFAR-10"
+BEST = "deep MCVC on CIFAR-10, best of 5 runs"
+OF_SCDC = "SCDC on CIFAR-10"
 #: Row → metric, of our own numbers beside the best.
 _MEANS = {
     "deep MCVC on CIFAR-10, mean of the runs": "final/nmi",

@@ -169,7 +169,8 @@ def draw(title: str, found: Curves, baseline: Summary | None) -> Figure:
     return figure
 
 
-ALL, SOME = "face_all", "face_100"
+ALL = "face_all"
+SOME = "face_100"
 TITLES = {ALL: "Face, pairs over all images", SOME: "Face, pairs over 100 images"}
 #: Models of the paper, whose weights Fig. 3c shows.
 OURS = ("scdc", "bayes")

@@ -11,7 +11,8 @@ from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, data_of, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
-WITHOUT, WITH = "pinwheel_none", "pinwheel_two_coin"
+WITHOUT = "pinwheel_none"
+WITH = "pinwheel_two_coin"
 #: The same answers without a generative model.
 CLASSIFIERS = "pinwheel_cotrain"
 #: What ``make record`` alone runs: its name there and what it is.

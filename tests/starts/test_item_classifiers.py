@@ -6,57 +6,57 @@ from sklearn.datasets import make_blobs
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
-from semicrowd.starts import spreading
-from semicrowd.starts.spreading import GaussianSpread, LogisticSpread, NeighbourSpread, Spread
-from semicrowd.starts.stacking import StackedSpread
+from semicrowd.starts import item_classifiers
+from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
+from semicrowd.starts.stacking import StackedClassifier
 
 FEATURES, LABELS = make_blobs(240, 3, centers=4, cluster_std=1.6, random_state=3)
 ITEMS = np.arange(0, 240, 4)
 KNOWN = np.eye(4)[LABELS[ITEMS]]
-NEIGHBOURS = NeighbourSpread(FEATURES)
-SPREADS = {
-    "logistic": LogisticSpread(FEATURES),
+NEIGHBOURS = LabelPropagation(FEATURES)
+CLASSIFIERS = {
+    "logistic": LogisticClassifier(FEATURES),
     "neighbours": NEIGHBOURS,
-    "full": GaussianSpread(FEATURES, NEIGHBOURS, 3, shared=False),
-    "shared": GaussianSpread(FEATURES, NEIGHBOURS, 3, shared=True),
-    "stacked": StackedSpread([LogisticSpread(FEATURES), NEIGHBOURS]),
+    "full": GaussianClassifier(FEATURES, NEIGHBOURS, 3, shared=False),
+    "shared": GaussianClassifier(FEATURES, NEIGHBOURS, 3, shared=True),
+    "stacked": StackedClassifier([LogisticClassifier(FEATURES), NEIGHBOURS]),
 }
 
 
-@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS)
-def test_all_items_get_probabilities_and_most_of_them_the_right_cluster(spread: Spread) -> None:
-    found = spread(ITEMS, KNOWN)
+@pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_all_items_get_probabilities_and_most_of_them_the_right_cluster(classifier: ItemClassifier) -> None:
+    found = classifier(ITEMS, KNOWN)
     assert found.shape == (240, 4)
     np.testing.assert_allclose(found.sum(1), 1, rtol=1e-5)
     assert (found.argmax(1) == LABELS).mean() > 0.8
 
 
-class Spy(Spread):
+class Spy(ItemClassifier):
     """Remembers what it was told."""
 
     def __init__(self) -> None:
-        self.told: list[np.ndarray] = []
+        self.items_seen: list[np.ndarray] = []
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        self.told.append(items)
-        return np.full((240, known.shape[1]), float(len(self.told)))
+        self.items_seen.append(items)
+        return np.full((240, known.shape[1]), float(len(self.items_seen)))
 
 
 def test_out_of_sample_an_item_is_classified_by_those_of_other_folds() -> None:
     spy, fold = Spy(), np.arange(len(ITEMS)) % 5
     found = spy.out_of_sample(ITEMS, KNOWN, fold)
-    for one, told in enumerate(spy.told):
-        assert not set(told) & set(ITEMS[fold == one])
+    for one, items_seen in enumerate(spy.items_seen):
+        assert not set(items_seen) & set(ITEMS[fold == one])
         assert (found[fold == one] == one + 1).all()
 
 
 @pytest.mark.parametrize("name", ["logistic", "neighbours", "full", "shared"])
 def test_out_of_sample_all_folds_at_once_are_as_each_on_its_own(name: str) -> None:
     fold = np.random.default_rng(0).permutation(len(ITEMS)) % 5
-    found = SPREADS[name].out_of_sample(ITEMS, KNOWN, fold)
+    found = CLASSIFIERS[name].out_of_sample(ITEMS, KNOWN, fold)
     for one in range(5):
         rest = fold != one
-        expected = SPREADS[name](ITEMS[rest], KNOWN[rest])[ITEMS[~rest]]
+        expected = CLASSIFIERS[name](ITEMS[rest], KNOWN[rest])[ITEMS[~rest]]
         np.testing.assert_allclose(found[~rest], expected, atol=1e-5)
 
 
@@ -67,13 +67,13 @@ def test_a_sample_of_the_items_gives_what_all_of_them_give(monkeypatch: pytest.M
     known = np.eye(4)[labels[items]]
 
     def found() -> list[np.ndarray]:
-        neighbours = NeighbourSpread(features)
-        gaussians = [GaussianSpread(features, neighbours, 3, shared=shared) for shared in (False, True)]
-        return [spread(items, known) for spread in (LogisticSpread(features), neighbours, *gaussians)]
+        neighbours = LabelPropagation(features)
+        gaussians = [GaussianClassifier(features, neighbours, 3, shared=shared) for shared in (False, True)]
+        return [classifier(items, known) for classifier in (LogisticClassifier(features), neighbours, *gaussians)]
 
     whole = found()
-    for name, value in (("_SAMPLE", 700), ("_PIECE", 99), ("_COLUMNS", 3)):
-        monkeypatch.setattr(spreading, name, value)
+    for name, value in (("_MAX_UNANNOTATED", 700), ("_BATCH", 99), ("_COLUMNS_AT_ONCE", 3)):
+        monkeypatch.setattr(item_classifiers, name, value)
     for one, two in zip(whole, found(), strict=True):
         assert np.abs(one - two).mean() < 0.01
         assert (one.argmax(1) == two.argmax(1)).mean() > 0.98
@@ -82,20 +82,20 @@ def test_a_sample_of_the_items_gives_what_all_of_them_give(monkeypatch: pytest.M
 def test_one_cluster_alone_and_clusters_that_nobody_has_are_no_error() -> None:
     alone = np.eye(3)[np.zeros(len(ITEMS), int)]
     for name in ("logistic", "neighbours", "full", "shared"):
-        found = SPREADS[name](ITEMS, alone)
+        found = CLASSIFIERS[name](ITEMS, alone)
         assert np.isfinite(found).all(), name
         assert (found.argmax(1) == 0).all(), name
 
 
 def test_logistic_is_that_of_scikit_learn() -> None:
     expected = LogisticRegression(max_iter=200).fit(FEATURES[ITEMS], LABELS[ITEMS]).predict_proba(FEATURES)
-    np.testing.assert_allclose(SPREADS["logistic"](ITEMS, KNOWN), expected, atol=1e-6)
+    np.testing.assert_allclose(CLASSIFIERS["logistic"](ITEMS, KNOWN), expected, atol=1e-6)
 
 
 def test_neighbours_are_the_fixed_point_in_closed_form() -> None:
-    said = np.zeros((240, 4))
-    said[ITEMS] = KNOWN
-    expected = np.linalg.solve(np.eye(240) - 0.8 * NEIGHBOURS.graph.toarray(), 0.2 * said) + 1e-6 * KNOWN.mean(0)
+    source = np.zeros((240, 4))
+    source[ITEMS] = KNOWN
+    expected = np.linalg.solve(np.eye(240) - 0.8 * NEIGHBOURS.graph.toarray(), 0.2 * source) + 1e-6 * KNOWN.mean(0)
     np.testing.assert_allclose(NEIGHBOURS(ITEMS, KNOWN), expected / expected.sum(1, keepdims=True), atol=1e-4)
 
 
@@ -104,7 +104,7 @@ def test_neighbours_are_the_fixed_point_in_closed_form() -> None:
 )
 def test_gaussians_of_known_items_alone_are_discriminant_analysis(shared: bool, oracle: object) -> None:
     features, labels = make_blobs(2000, 3, centers=3, cluster_std=3.0, random_state=1)
-    spread = GaussianSpread(features, NeighbourSpread(features), 3, shared=shared)
-    found = spread(np.arange(2000), np.eye(3)[labels])
+    classifier = GaussianClassifier(features, LabelPropagation(features), 3, shared=shared)
+    found = classifier(np.arange(2000), np.eye(3)[labels])
     expected = oracle.fit(features, labels).predict_proba(features)  # type: ignore[attr-defined]
     np.testing.assert_allclose(found, expected, atol=0.02)  # the prior of 2 d + 4 pseudo-items is the rest
