@@ -47,11 +47,20 @@ def run_again(given: list[str], directory: Path) -> int:
     return subprocess.run([sys.executable, "src/train.py", *given, *how], check=False).returncode
 
 
+def _model() -> str:
+    """Maker, family and model of the processor: libraries of linear algebra choose their code by it, and so round."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    known = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
+    named = [f"{name} {known[name]}" for name in ("vendor_id", "cpu family", "model") if name in known]
+    return ", ".join(named) or platform.processor()
+
+
 def processor() -> str:
-    """What the same bytes can be expected of: kind of processor, vector instructions, bfloat16."""
+    """What the same bytes can be expected of: kind and model of processor, vector instructions, bfloat16."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     reduced = "bfloat16" if native_bfloat16() else "no bfloat16"
-    return f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}, {reduced}, {device}"
+    return f"{platform.machine()} ({_model()}), {torch.backends.cpu.get_cpu_capability()}, {reduced}, {device}"
 
 
 def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -> RecordedRun:
