@@ -239,3 +239,13 @@ def test_shared_answers_are_made_once_for_all_who_share_them(project: Path) -> N
     Path("configurations/set/answers.yaml").write_text("other: true")
     assert answers.main([]) == 0
     assert (kept / "answers.csv").stat().st_mtime_ns != times[kept]
+
+
+def test_runs_whose_process_died_say_so_and_those_that_had_ended_keep_what_they_said(sweep: Experiment) -> None:
+    ended, running, absent = sweep.jobs[0], sweep.jobs[1], Job(7, sweep.jobs[0].point)
+    for job, status in ((ended, "finished"), (running, "running")):
+        experiment.note_all(sweep, [job], status, "")
+    experiment.note_lost(sweep, [ended, running, absent], "its process died (code -9)")
+    states = [read_json(sweep.run_dir(job) / "status.json") for job in (ended, running, absent)]
+    assert [state["status"] for state in states] == ["finished", "failed", "failed"]
+    assert states[1]["error"] == states[2]["error"] == "its process died (code -9)"

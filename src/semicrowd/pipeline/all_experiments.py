@@ -20,9 +20,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
+from semicrowd.pipeline import experiment
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
-from semicrowd.run.rank import end_with
+from semicrowd.run.interrupts import end_with
 
 #: Seconds of a task after which its process is replaced: what memory it has kept goes with it.
 _LONG = 60.0
@@ -49,8 +50,7 @@ class Worker:
         if not reply:  # the process died, say for want of memory
             code = self.end() or 1
             if task.module == "experiment":
-                died = [sys.executable, "-m", f"semicrowd.pipeline.{task.module}", *task.arguments, "--died"]
-                subprocess.run([*died, f"its process died (code {code})"], env=self._environment, check=False)
+                experiment.main([*task.arguments, "--died", f"its process died (code {code})"])
             return code, 0.0
         code, seconds = json.loads(reply)
         if seconds > _LONG:

@@ -12,13 +12,16 @@ import numpy as np
 import torch
 
 from semicrowd.data.encoded import FOLDER, keep_codes, to_encode, to_train
+from semicrowd.data.fetch import data_root
+from semicrowd.data.own import WANTED
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import train
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.nets.autoencoder import CODE, Autoencoder
-from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA, load_plan
-from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
+from semicrowd.pipeline.dependencies import fingerprints
+from semicrowd.pipeline.experiments import load_plan
+from semicrowd.pipeline.inputs import digest, is_current
 from semicrowd.random import torch_stream
 from semicrowd.settings.sources import ENCODED, TRAINED
 
@@ -85,19 +88,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("data", choices=ENCODED)
     options = parser.parse_args(arguments)
     lengths = dict(load_plan().autoencoder[options.data])
-    folder = DATA / FOLDER / options.data
-    made_of = digest(CONFIGURATIONS / "autoencoder" / "code.yaml", lengths, *_files_of(options.data))
-    if forget_others(folder, folder / INPUTS, made_of) and (folder / ERRORS).is_file():
+    root = data_root()
+    # What is fetched is checked against its sha256; what a user brings may change.
+    own = [root / options.data] if options.data in WANTED and (root / options.data).is_dir() else []
+    made_of = digest(fingerprints(["semicrowd.pipeline.autoencoder"]), lengths, *own)
+    if is_current(root / FOLDER / options.data / ERRORS, made_of):
         print(f"{options.data}: nothing has changed")
         return 0
-    make(options.data, DATA, **lengths)
+    make(options.data, root, **lengths)
     return 0
-
-
-def _files_of(which: str) -> list[Path]:
-    """What is encoded, as it lies in the data folder."""
-    names = {"activities": ("standins",), "texts": ("standins",)}.get(which, (which,))
-    return [path for name in names if (path := DATA / name).is_dir()]
 
 
 if __name__ == "__main__":

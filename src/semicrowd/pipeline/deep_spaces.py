@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.manifold import TSNE
 
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.deep_dpm import DeepDPM
@@ -25,8 +26,9 @@ from semicrowd.files import MODEL, read_status, write_arrays, write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.autoencoder import decoded
-from semicrowd.pipeline.experiments import CONFIGURATIONS, DATA, RESULTS, Experiment, Job, load_plan
-from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
+from semicrowd.pipeline.dependencies import fingerprints
+from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
+from semicrowd.pipeline.inputs import digest, is_current
 from semicrowd.random import stream
 
 FOLDER = RESULTS / "deep_spaces"
@@ -148,14 +150,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("experiment")
     options = parser.parse_args(arguments)
     experiment = load_plan().experiment(options.experiment)
-    place = FOLDER / experiment.name
     models = [path for job in experiment.jobs if (path := experiment.run_dir(job) / MODEL).is_file()]
-    made_of = digest(CONFIGURATIONS / "deep_spaces" / "code.yaml", *models)
-    if forget_others(place, place / INPUTS, made_of) and (place / "scores.csv").is_file():
+    made_of = digest(fingerprints(["semicrowd.pipeline.deep_spaces"]), *models)
+    if is_current(FOLDER / experiment.name / "scores.csv", made_of):
         print(f"{experiment.name}: nothing has changed")
         return 0
     with threads_of_a_fit():
-        run(experiment, DATA)
+        run(experiment, data_root())
     return 0
 
 

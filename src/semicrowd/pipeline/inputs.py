@@ -5,8 +5,8 @@ else is deleted, what was made of the same goes on where it was stopped.
 """
 
 import shutil
-from collections.abc import Iterable
-from hashlib import sha256
+from collections.abc import Iterator
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import yaml
@@ -18,7 +18,7 @@ from semicrowd.files import write_text
 INPUTS = "inputs.sha256"
 
 
-def digest(*parts: Path | str | object) -> str:
+def digest(*parts: object) -> str:
     """sha256 of files, of folders with all that is in them, and of plain values.
 
     Raises
@@ -28,21 +28,22 @@ def digest(*parts: Path | str | object) -> str:
     """
     found = sha256()
     for part in parts:
-        for content in _contents(part):
-            found.update(sha256(content).digest())
+        for one in _digests(part):
+            found.update(one)
     return found.hexdigest()
 
 
-def _contents(part: object) -> Iterable[bytes]:
+def _digests(part: object) -> Iterator[bytes]:
     if not isinstance(part, Path):
-        yield yaml.safe_dump(part).encode()
+        yield sha256(yaml.safe_dump(part).encode()).digest()
     elif part.is_dir():
         for path in sorted(part.rglob("*")):
             if path.is_file():
-                yield path.relative_to(part).as_posix().encode()
-                yield path.read_bytes()
+                yield sha256(path.relative_to(part).as_posix().encode()).digest()
+                yield from _digests(path)
     elif part.is_file():
-        yield part.read_bytes()
+        with part.open("rb") as file:  # piece by piece: a user's images may be larger than the memory
+            yield file_digest(file, "sha256").digest()
     else:
         raise UserError(f"{part}: not there; an earlier stage of the pipeline writes it")
 
@@ -70,3 +71,13 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
         raise UserError(f"{place}: cannot be deleted: {error.strerror}") from error
     write_text(note, f"{made_of}\n")
     return False
+
+
+def is_current(result: Path, made_of: str) -> bool:
+    """Whether a result is there that was made of ``made_of``; the folder of another one is deleted.
+
+    Parameters
+    ----------
+    result : the file that is written last, in a folder of its own
+    """
+    return forget_others(result.parent, result.with_name(INPUTS), made_of) and result.is_file()

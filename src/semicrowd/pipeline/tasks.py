@@ -51,9 +51,10 @@ def tasks_of(plan: Plan) -> list[Task]:
     for experiment in plan.experiments.values():
         after = tuple(made[data] for data in _encoded(experiment) if data in made)
         seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
-        found += [Task("experiment", (experiment.name, *seed), after) for seed in seeds]
+        own = [Task("experiment", (experiment.name, *seed), after) for seed in seeds]
+        found += own
         if experiment.name in plan.spaces:
-            found.append(Task("deep_spaces", (experiment.name,), (found[-1].name,)))
+            found.append(Task("deep_spaces", (experiment.name,), tuple(task.name for task in own)))
     found += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
     return found + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
 

@@ -12,7 +12,7 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from semicrowd.run.rank import end_with
+from semicrowd.run.interrupts import end_with
 
 
 def run(module: str, arguments: list[str]) -> int:

@@ -6,6 +6,8 @@ a weak reference's callback or a finaliser, and extension modules and parsers tu
 
 import os
 import signal
+import threading
+import time
 from typing import Any, NoReturn
 
 #: Signal → what Python does of itself.
@@ -35,3 +37,17 @@ def raise_again() -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) is _exit:
             signal.signal(number, _interrupt)
+
+
+def end_with(parent: int) -> None:
+    """From now on this process ends when its parent has gone, which it would otherwise wait for or work for in vain.
+
+    The parent says who it is: it may be gone before this process has found out by itself.
+    """
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -8,8 +8,6 @@ first one's arguments in the place of its config.yaml.
 import contextlib
 import os
 import sys
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +21,7 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.files.config import CONFIG, read_config
 from semicrowd.run.inputs import load_inputs
+from semicrowd.run.interrupts import end_with
 from semicrowd.run.processes import place
 
 #: What Lightning tells the processes by; left behind, by a job of a sweep or in the user's shell, it would make the
@@ -71,20 +70,6 @@ def _leave_group() -> None:
 
     if distributed.is_available() and distributed.is_initialized():
         distributed.destroy_process_group()
-
-
-def end_with(parent: int) -> None:
-    """From now on this process ends when its parent has gone, which it would otherwise wait for or work for in vain.
-
-    The parent says who it is: it may be gone before this process has found out by itself.
-    """
-
-    def wait() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:

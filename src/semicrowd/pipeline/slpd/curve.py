@@ -12,7 +12,7 @@ from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Prior
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
+from semicrowd.pipeline.inputs import digest, is_current
 from semicrowd.pipeline.slpd.fits import Table, decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, num_trials_of
 from semicrowd.random import stream, torch_stream
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     argparse.ArgumentParser(description="Fig. 2 of the SLPD paper").parse_args(arguments)
     runs, path = range(num_trials_of("curve")), PATH
     made_of = digest(fingerprints(CODE), len(runs))
-    if forget_others(path.parent, path.with_name(INPUTS), made_of) and path.is_file():
+    if is_current(path, made_of):
         print("curve: nothing has changed")
         return 0
     with threads_of_a_fit():
