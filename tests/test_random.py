@@ -1,18 +1,21 @@
 """Streams are functions of their address: seed, name and indices."""
 
+import ast
 import itertools
 import os
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
+import semicrowd
 from semicrowd.errors import UserError
-from semicrowd.random import PURPOSES, stream, torch_stream
+from semicrowd.random import stream, torch_stream
 
 ADDRESSES = [(seed, name, *rest) for seed in range(4) for name in ("init", "order", "noise")
              for rest in [(), (0,), (1,), (0, 1), (1, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)]]  # fmt: skip
@@ -31,48 +34,24 @@ def test_a_trailing_zero_is_part_of_the_address() -> None:
     assert stream(3, "init").random() != stream(3, "init", 0).random()
 
 
-#: Purpose and the caller's indices, and the family and numbers that this stream has always had.
-BEFORE_NAMES = [
-    (("training/order", 7), ("order", 7)),
-    (("training/answers", 7, 1), ("order", 7, 1)),
-    (("training/noise", 7, 3, 0), ("noise", 7, 3, 0)),
-    (("networks", 2), ("init", 2)),
-    (("partition", 2, 5), ("init", 2, 5)),
-    (("partition", 2, 5, 9), ("init", 2, 5, 9)),
-    (("partition/views",), ("noise", 0, 0, 0, 0, 1)),
-    (("vae/order", 7), ("order", 0, 0, 7)),
-    (("vae/noise", 7), ("noise", 0, 0, 0, 7)),
-    (("classifier/order", 7), ("order", 0, 1, 7)),
-    (("teaching/order", 7), ("order", 0, 2, 7)),
-    (("teaching/noise", 7), ("noise", 0, 0, 0, 7, 3)),
-    (("answers/networks", 2, 5), ("init", 2, 5, 0, 0)),
-    (("answers/noise",), ("noise", 0, 0, 0, 0, 2)),
-    (("answers/spectral",), ("init", 0, 0, 0, 0, 0)),
-    (("answers/reversed",), ("init", 0, 0, 0, 0, 1)),
-    (("learners/networks", 2, 5), ("init", 2, 5, 0, 1)),
-    (("learners/noise",), ("noise", 0, 0, 0, 0, 4)),
-    (("evaluation/noise",), ("evaluation",)),
-    (("evaluation/items",), ("evaluation", 1)),
-    (("evaluation/samples",), ("evaluation", 1)),
-    (("evaluation/snapshots",), ("evaluation", 2)),
-    (("annotations/flipped",), ("annotations", 1)),
-]
+def _names() -> list[tuple[str, str]]:
+    """File and name of every stream that the code draws from."""
+    found = []
+    for path in sorted(Path(semicrowd.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("stream", "torch_stream", "shuffled"):
+                given = [one.value for one in node.args if isinstance(one, ast.Constant)]
+                found += [(path.name, one) for one in given if isinstance(one, str)]
+    return found
 
 
-@pytest.mark.parametrize(("purpose", "address"), BEFORE_NAMES)
-def test_a_purpose_has_the_draws_of_the_address_that_it_had_before(
-    purpose: tuple[str, ...], address: tuple[str, ...]
-) -> None:
-    family, *numbers = address
-    words = [11, zlib.crc32(family.encode()), len(numbers), *map(int, numbers)]
-    expected = np.random.default_rng(np.random.SeedSequence(words)).integers(2**62)
-    assert stream(11, purpose[0], *map(int, purpose[1:])).integers(2**62) == expected
-
-
-def test_every_purpose_is_known_and_only_the_two_of_one_number_share_their_draws() -> None:
-    assert {purpose[0] for purpose, _ in BEFORE_NAMES} == set(PURPOSES)
-    shared = [address for _, address in BEFORE_NAMES]
-    assert [address for address in set(shared) if shared.count(address) > 1] == [("evaluation", 1)]
+def test_names_of_streams_are_apart_and_nothing_else_draws() -> None:
+    names = {name for _, name in _names()}
+    assert len(names) > 40
+    assert len({zlib.crc32(name.encode()) for name in names}) == len(names)
+    for path in Path(semicrowd.__file__).parent.rglob("*.py"):
+        if path.name != "random.py":
+            assert "default_rng(" not in path.read_text(encoding="utf-8"), f"{path}: draws without a name"
 
 
 def test_numpy_streams_need_no_torch() -> None:

@@ -5,6 +5,8 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
+from semicrowd.random import stream
+
 #: Up to so many items the eigenvectors are computed densely.
 _DENSE = 500
 
@@ -29,7 +31,7 @@ def signed_embedding(i: np.ndarray, j: np.ndarray, weight: np.ndarray, num_items
     if num_items <= max(_DENSE, 2 * num):
         values, vectors = eigh(normalised.toarray(), subset_by_index=(num_items - num, num_items - 1))
     else:
-        start = np.random.default_rng(0).standard_normal(num_items)
+        start = stream(0, "signed_graph").standard_normal(num_items)
         values, vectors = eigsh(normalised, num, which="LA", v0=start)
     rows = vectors * np.maximum(values, 0)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.random import stream
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.cotraining import FOLDS, folds_of_answers
 from semicrowd.starts.portfolio import MIN_ANSWERS, mean_difference
@@ -95,7 +96,7 @@ def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:
     members = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
     left, asked = np.bincount(answers.worker, minlength=answers.num_annotators), np.zeros(answers.num_pairs, bool)
     wanted = max(1, round(SHARE * len(members)))
-    for one in np.random.default_rng(0).permutation(len(members)):
+    for one in stream(0, "evaluation/held_out").permutation(len(members)):
         who, number = np.unique(answers.worker[members[one]], return_counts=True)
         if (left[who] > number).all():
             left[who] -= number

@@ -11,6 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, tidy
 from semicrowd.metrics import USED_SHARE
+from semicrowd.random import stream
 
 #: Most points drawn: more only cover each other.
 _MOST = 3000
@@ -106,7 +107,7 @@ def _spread(num_items: int) -> np.ndarray:
     """At most 3000 items, the same ones for every figure of as many items."""
     if num_items <= _MOST:
         return np.arange(num_items)
-    return np.sort(np.random.default_rng(0).choice(num_items, _MOST, replace=False))
+    return np.sort(stream(0, "figures/items").choice(num_items, _MOST, replace=False))
 
 
 def _note(num_items: int, num_shown: int) -> str:

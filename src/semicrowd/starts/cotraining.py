@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
+from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answer_model import IndexedAnswers, fit_prevalence
 from semicrowd.starts.calibration import Calibration
@@ -151,7 +152,7 @@ def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.nda
     """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold."""
     number = int(answers.question.max()) + 1
     # Always the same folds: random ones would add variance to paired differences.
-    return (np.random.default_rng(0).permutation(number) % folds)[answers.question]
+    return (stream(0, "cotraining/folds").permutation(number) % folds)[answers.question]
 
 
 def _used(known: np.ndarray) -> np.ndarray:

@@ -17,6 +17,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d, unfold
 
+from semicrowd.random import stream
+
 #: Means of k-means, at most.
 MEANS = 400
 #: Parts of an image along each side over which features are pooled.
@@ -71,7 +73,7 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Float[np.ndarray, "N D"], y: Any = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
         """Fit the whitening and the means of the patches."""
         shape, _, side = self._geometry
-        rng = np.random.default_rng(self.seed)
+        rng = stream(self.seed, "patches")
         self.eps_ = float(_CONTRAST * X.var()) or 1.0
         image = rng.integers(len(X), size=DRAWN)
         top, left = (rng.integers(size - side + 1, size=DRAWN) for size in shape[1:])
