@@ -22,7 +22,7 @@ from semicrowd.estimators import ESTIMATORS
 _STEPS = {"n_restarts": 3, "n_steps": 40}
 _SWEEPS = {"n_chains": 2, "n_sweeps": 4, "n_kept": 1}
 _PLANES = _SWEEPS | {"n_warm": 1}
-_SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, "model.hidden": (4,)}
+_SETTINGS = {"start.epochs": 1, "start.candidates": 1, "start.teach_epochs": 1, "model.hidden": (16,)}
 _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,

@@ -19,9 +19,9 @@ def pairs(rate: float, seed: int) -> PairAnnotations:
 
 
 def tasks(seed: int) -> PairAnnotations:
-    """Forty tasks of eight items each, by five people."""
+    """A hundred and twenty tasks of eight items each, by five people."""
     return simulate.tasks(
-        LABELS, np.random.default_rng(seed), num_annotators=5, num_tasks=40, task_size=8, num_annotated=100,
+        LABELS, np.random.default_rng(seed), num_annotators=5, num_tasks=120, task_size=8, num_annotated=100,
         sensitivity=0.85, specificity=0.9,
     )  # fmt: skip
 

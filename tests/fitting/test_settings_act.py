@@ -33,7 +33,7 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
     "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
     "max_clusters": (1, {}),
-    "merge_every": (1, {"K": 12, "start": {"cells": 12, "epochs": 40, "teach_epochs": 60, "learning_rate": 0.01}}),
+    "merge_every": (1, {"K": 16, "start": {"cells": 30, "epochs": 80, "teach_epochs": 60, "learning_rate": 0.01}}),
     "splits": (True, {"merge_every": 1, "K": 9, "hidden": (20,), "learning_rate": 0.03, "start": {"kind": "cold"}}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -56,7 +56,7 @@ def equal(one: Snapshots, other: Snapshots) -> bool:
 
 @pytest.mark.parametrize("model", ["bayes", "scdc"])
 def test_they_hold_the_best_restart_at_the_start_after_the_epochs_and_at_the_end(model: str, tmp_path: Path) -> None:
-    one = new(model, seed=3)
+    one = new(model, seed=1)
     kept = run(one, tmp_path, snapshots=(0, 1))
     found = read_snapshots(tmp_path)
     assert kept is not None
@@ -67,7 +67,7 @@ def test_they_hold_the_best_restart_at_the_start_after_the_epochs_and_at_the_end
     best = int(one.elbo()["total"].argmax())
     assert best > 0  # with this seed: else the first restart would do
     np.testing.assert_array_equal(found.weights[-1], one.model.cluster_weights()[best].float().numpy())
-    samples = one.model.sample(1, torch_stream(3, "evaluation/snapshots"))[best, :, 0]
+    samples = one.model.sample(1, torch_stream(1, "evaluation/snapshots"))[best, :, 0]
     np.testing.assert_array_equal(found.samples[-1], samples.float().numpy())
     assert not np.array_equal(found.samples[0], found.samples[1])
 

@@ -162,13 +162,13 @@ def test_the_distance_to_the_exact_sum_is_bounded_by_the_dropped_mass(
 
 def test_restarts_together_are_as_many_single_runs(scdc: Build) -> None:
     """Though each restart keeps other clusters, and another number of them."""
-    fit = restricted(scdc, 0.05, 3, restarts=3)
+    fit = restricted(scdc, 0.1, 5, restarts=3)
     together, features = fit.model, fit.features
     values = terms_at_constant_noise(together, features)
     latent = together.posterior(features).latent_mean
     assert len({int((share > 0).any(-1).sum()) for share in together._kept_clusters(values.log_z).share}) > 1
     for r in range(3):
-        alone = restricted(scdc, 0.05, 3).model
+        alone = restricted(scdc, 0.1, 5).model
         alone.load_state_dict({name: value[r : r + 1] for name, value in together.state_dict().items()})
         for name, value in terms_at_constant_noise(alone, features)._asdict().items():
             torch.testing.assert_close(getattr(values, name)[r : r + 1], value, rtol=1e-4, atol=1e-4)

@@ -77,7 +77,7 @@ def test_every_profile_is_selected_and_read(profile: str, tmp_path: Path) -> Non
     sets = (face.ALL, face.SOME)
     of_face = {f"{answers}_{model}" for answers in sets for model in face.shown(answers)}
     # A profile may leave out the paper's protocol.
-    of_face -= {f"{one}_{model}" for one in sets for model in face.PAPER_PROTOCOL} - plan.experiments.keys()
+    of_face -= {f"{one}_{model}" for one in sets for model in face.OPTIONAL} - plan.experiments.keys()
     others = {
         *face.ALONE, pinwheel.WITHOUT, pinwheel.WITH, pinwheel.CLASSIFIERS, cifar.DEEP_MCVC, *cifar.EXPERIMENTS
     }  # fmt: skip
@@ -127,9 +127,10 @@ def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
     laptop = load_plan(PROFILES.parents[1] / "params.yaml").experiments
     recorded = load_plan(PROFILES.parents[1] / "recorded" / "experiments.yaml").experiments
     assert {name: recorded[name] for name in laptop} == laptop
-    of_face = (f"{one}_{model}" for one in (face.ALL, face.SOME) for model in face.PAPER_PROTOCOL)
+    of_face = (f"{one}_{model}" for one in (face.ALL, face.SOME) for model in face.OPTIONAL)
     shown = {*(row.experiment for row in mnist.RECORDED_ROWS), *(row.experiment for row in pinwheel.RECORDED_ROWS),
-             *deep_dpm.tables.RECORDED_ROWS, *discriminative_bnp.tables.RECORDED_ROWS, *of_face}  # fmt: skip
+             *deep_dpm.tables.RECORDED_ROWS, *discriminative_bnp.tables.RECORDED_ROWS,
+             *discriminative_bnp.tables.DRAWS.values(), *of_face}  # fmt: skip
     assert recorded.keys() - laptop.keys() == shown
 
 

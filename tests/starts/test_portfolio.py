@@ -139,7 +139,7 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
     assert alone.shape == final.shape == (200, 4)
     assert adjusted_rand_score(LABELS, alone.argmax(1)) > 0.95
     assert verdict.gain > 4 * verdict.gain_error
-    assert (verdict.table["behind"] >= 0).all()
+    assert (verdict.table["behind"] >= -1e-12).all()  # up to rounding
     shares = made.shares_of_preparations(winner)
     assert set(shares) == set(made.preparations)
     assert sum(shares.values()) == pytest.approx(1, abs=0.1)

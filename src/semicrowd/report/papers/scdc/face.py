@@ -34,6 +34,8 @@ MODELS = {
     "cotrain": "co-training, not told four",
     "scdc_paper": "SCDC, protocol paper",
     "bayes_paper": "BayesSCDC, protocol paper",
+    "scdc_held": "SCDC, seeds first seen on 25 November 2026",
+    "bayes_held": "BayesSCDC, seeds first seen on 25 November 2026",
     "mcvc": "MCVC",
     "deep_mcvc": "deep MCVC",
     "semicrowd": "SemiCrowd",
@@ -44,8 +46,10 @@ MODELS = {
     "crowd_only": "answers alone",
     "crowd_logistic": "answers, then logistic regression",
 }
-#: Those of them that a profile may leave out: then each has one row, which says how to have it.
+#: By the paper's protocol: the first of :data:`OPTIONAL`.
 PAPER_PROTOCOL = ("scdc_paper", "bayes_paper")
+#: What a profile may leave out, and `make record` runs: not there, each has one row, which says how to have it.
+OPTIONAL = (*PAPER_PROTOCOL, "scdc_held", "bayes_held")
 #: Experiment → name, of what has no answers.
 ALONE = {"face_kmeans": "k-means", "face_gmm": "Gaussian mixture"}
 #: Every item with all that is known of it: its features, and its answers where it has some.
@@ -82,7 +86,7 @@ def cells(
     rows = _rows(collected, exhibit, answers, models)
     alone = found[0].ours
     found += [_explained(cell, model, alone) for model in models for at in rows[model].values() for cell in at]
-    absent = [Row(f"{answers}_{one}", MODELS[one]) for one in PAPER_PROTOCOL if one in models and not rows[one]]
+    absent = [Row(f"{answers}_{one}", MODELS[one]) for one in OPTIONAL if one in models and not rows[one]]
     found += cells_of_rows(collected, exhibit, absent, MEASURES)
     for first, second in differences:
         for number in numbers(collected, answers):
@@ -102,7 +106,7 @@ def _rows(
         at = collected.at({NUMBER: number})
         for model in models:
             name = f"{answers}_{model}"
-            if model in PAPER_PROTOCOL and not (name in collected.runs or name in collected.recorded):
+            if model in OPTIONAL and not (name in collected.runs or name in collected.recorded):
                 continue
             row = Row(name, f"{MODELS[model]}, {number} answers each")
             rows[model][number] = tuple(cells_of_rows(at, exhibit, [row], MEASURES))
@@ -137,7 +141,7 @@ def image(
         collected, "face_kmeans", exhibit, "", MEASURES, with_answers=False
     )[0].ours
     save(draw(title, found, baseline), folder / path)
-    missing = [MODELS[model] for model in models if model not in found and model not in PAPER_PROTOCOL]
+    missing = [MODELS[model] for model in models if model not in found and model not in OPTIONAL]
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
     of_runs = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
     caption = (

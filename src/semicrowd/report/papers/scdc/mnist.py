@@ -42,6 +42,8 @@ RECORDED_ROWS = (
         "BayesSCDC, without", False),
     Row("mnist_released_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs, the released code's step",
         "BayesSCDC, with", True),
+    Row("mnist_between_bayes_crowd", "BayesSCDC, with; between: the released code's step, whole tasks, 60 epochs",
+        "BayesSCDC, with", True),
     Row("mnist_kmeans", "k-means, without, told ten", with_answers=False, epochs=False),
     Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", epochs=False),
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", epochs=False),
