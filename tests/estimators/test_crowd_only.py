@@ -108,12 +108,28 @@ def test_the_regression_standardises_unless_that_is_switched_off() -> None:
     assert not np.allclose(raw, standardised, rtol=0.1)
 
 
-def test_cluster_of_one_item() -> None:
+def test_a_network_separates_what_no_line_does() -> None:
+    """Four corners of a square, opposite ones of one class: chance level for a regression."""
+    labels, rng = np.arange(240) % 2, stream(4, "test")
+    corner = rng.choice([-1.0, 1.0], 240)
+    features = np.stack([corner, np.where(labels == 0, corner, -corner)], 1) + 0.1 * rng.standard_normal((240, 2))
+    pairs = quota(
+        labels, rng, sensitivity=QUALITY, specificity=QUALITY, pairs_per_annotator=800, num_annotated=120
+    )
+    found = {
+        name: CrowdLogistic(2, classifier=name).fit(features, pairs).predict(features) for name in ("logistic", "mlp")
+    }
+    assert normalized_mutual_info_score(labels, found["mlp"]) > 0.9
+    assert normalized_mutual_info_score(labels, found["logistic"]) < 0.2
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "mlp"])
+def test_cluster_of_one_item(classifier: str) -> None:
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     i, j, weight = _complete(labels)
     pairs = PairAnnotations.from_arrays(i, j, np.zeros(36, int), (weight > 0).astype(int), num_items=9)
     features = np.eye(3)[labels] + 0.01 * stream(3, "test").standard_normal((9, 3))
-    model = CrowdLogistic(3).fit(features, pairs)
+    model = CrowdLogistic(3, classifier=classifier).fit(features, pairs)
     assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
 
 

@@ -293,4 +293,5 @@ class CrowdOnlyParameters(CountedParameters):
 class CrowdLogisticParameters(CrowdOnlyParameters):
     """crowd_only, and a logistic regression from the features for the other items."""
 
+    classifier: str = setting("logistic", "of the other items: logistic (regression) | mlp", choice("logistic", "mlp"))
     standardize: bool = setting(True, _STANDARDIZE, flag())
