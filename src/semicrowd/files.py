@@ -28,6 +28,7 @@ RUN_FILES = {
     "candidates.csv": True,
     "warnings.json": True,
     "columns.json": True,
+    "columns.csv": True,
     "restart_assignments.npz": False,
     "snapshots.npz": False,
     "likeliest.npz": False,

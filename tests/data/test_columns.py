@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from semicrowd.data.columns import Columns, kind_of
+from semicrowd.data.cells import kind_of
+from semicrowd.data.columns import Columns
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.table import load_new_items, load_table
 from semicrowd.errors import UserError
@@ -61,9 +62,19 @@ def test_a_messy_table_is_what_one_would_make_of_it_by_hand(tmp_path: Path) -> N
     gaps = np.isnan(expected[:, [3, 5]])
     median = np.nanmedian(expected, 0)
     np.testing.assert_array_equal(filled, np.hstack([np.where(np.isnan(expected), median, expected), gaps]))
-    for what in ("column id: the items' ids", "column region: 3 categories", "column member: yes is 1"):
-        assert any(what in note for note in data.notes)
-    assert sum("the median" in note for note in data.with_gaps_filled().notes) == 2
+    columns = data.with_gaps_filled().columns
+    assert columns is not None
+    columns.write(tmp_path)
+    said = pd.read_csv(tmp_path / "columns.csv", index_col="column")
+    assert said["what it is"].to_dict() == {
+        "id": "ids", "joined": "ignored", "region": "category", "age": "number", "member": "yes or no",
+        "income": "number",
+    }  # fmt: skip
+    assert said["what was done"]["region"] == "3 categories, a column of 0 and 1 for each: north, south, west"
+    assert said["what was done"]["age"].startswith("the median, 31, in the place of 1 empty cells")
+    assert columns.feature_names[:4] == ["region=north", "region=south", "region=west", "age"]
+    assert columns.feature_names[-2:] == ["age is empty", "income is empty"]
+    assert len(columns.feature_names) == filled.shape[1]
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.tsv", "mine.parquet"])
@@ -106,7 +117,9 @@ def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     new = load_new_items(tmp_path / "new.csv", columns)
     np.testing.assert_array_equal(new.features, data.features)
     assert new.ids == data.ids
-    assert any("joined: left out" in note for note in new.notes)
+    assert not new.notes
+    frame.assign(shoes=1).to_csv(tmp_path / "new.csv", index=False)
+    assert any("shoes: left out" in note for note in load_new_items(tmp_path / "new.csv", columns).notes)
     frame.drop(columns="age").to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(UserError, match="no column age; expected those that the run was trained with"):
         load_new_items(tmp_path / "new.csv", columns)

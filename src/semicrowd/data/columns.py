@@ -5,7 +5,8 @@ Methods take numbers alone. What a file's columns become is decided once, on the
 """
 
 import json
-import warnings
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,32 +14,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, kind_of, numbers, text
 from semicrowd.errors import UserError
-from semicrowd.files import write_json
+from semicrowd.files import write_csv, write_json
 
 #: Where a run keeps it.
 FILE = "columns.json"
-#: Words that count as an empty cell in a column of numbers.
-_EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
-#: Words for yes.
-_YES = frozenset({"true", "yes", "y", "t"})
-#: Words for no.
-_NO = frozenset({"false", "no", "n", "f"})
-_INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
-#: Names of a column that holds the items' ids; a first column of text, all different, does so too.
-_IDS = frozenset({"", "id", "item", "index", "key", "uuid"})
-#: Text of more different values is no category.
-_MOST_CATEGORIES = 30
-#: Cells of a text column that are checked for dates, at most.
-_SAMPLE = 200
-#: Share of these that have to be dates in a column of dates.
-_DATES = 0.9
-
-NUMBER = "number"
-YES_NO = "yes or no"
-CATEGORY = "category"
-DATE = "date"
-TEXT = "text"
+#: The same for people.
+TABLE = "columns.csv"
+#: What messages call a data frame that is handed over in Python.
+IN_PYTHON = "X"
+#: Signs that stand in a list of the command line without quotes.
+_UNQUOTED = re.compile(r"[\w.-]+")
+#: Most values of a category that the table of columns names.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -50,14 +39,14 @@ class Column:
     name, kind : in the file; ``number``, ``yes or no`` or ``category``
     values : of a category, each of which becomes a column of 0 and 1; "" stands for an empty cell
     median : of the others, which stands in an empty cell of a method that needs every number
-    gaps : whether some cells were empty; a column of 0 and 1 then says where
+    gaps : empty cells; where there are any, a column of 0 and 1 says which
     """
 
     name: str
     kind: str
     values: tuple[str, ...] = ()
     median: float = 0.0
-    gaps: bool = False
+    gaps: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,52 +57,73 @@ class Columns:
     ----------
     ids : name of the column that holds the items' ids, None where there is none
     filled : whether empty cells are filled, and columns added that say where they were
+    others : name, what it is, and what was done with it, of each column that is no feature
+    named : whether new items are found by these names; those of an array only count its columns
     """
 
     columns: tuple[Column, ...]
     ids: str | None = None
     filled: bool = False
+    others: tuple[tuple[str, str, str], ...] = ()
+    named: bool = True
 
     @property
     def names(self) -> list[str]:
         """Of every feature, before gaps are filled: of a category its name for each of its values."""
         return [name for column in self.columns for name in [column.name] * (len(column.values) or 1)]
 
+    @property
+    def feature_names(self) -> list[str]:
+        """A name of its own for every feature: ``age``, ``region=north``, ``age is empty``."""
+        named = [f"{one.name}={value}" if one.kind == CATEGORY else one.name
+                 for one in self.columns for value in one.values or ("",)]
+        gaps = [f"{one.name} is empty" for one in self.columns if one.gaps] if self.filled else []
+        return [*named, *gaps]
+
+    @property
+    def plain(self) -> bool:
+        """Whether every column is a number as it is, so that there is nothing to tell."""
+        return not self.others and all(one.kind == NUMBER and not one.gaps for one in self.columns)
+
     @classmethod
-    def of(cls, frame: pd.DataFrame, ids: str | None, where: str) -> tuple["Columns", tuple[str, ...]]:
-        """What the columns of a table are, and a line of what was done with each that is not simply numbers.
+    def of(
+        cls, frame: pd.DataFrame, where: str, ids: str | None = None, others: Sequence[tuple[str, str, str]] = ()
+    ) -> "Columns":
+        """What the columns of a table are.
 
         Parameters
         ----------
+        frame : the columns that are to be features
         where : what the table is called in an error
+        ids, others : see the class
 
         Raises
         ------
         UserError
             Naming every column that can be no feature, and the way out.
         """
-        found, refused, notes = [], {}, []
+        found, refused = [], {}
         for name in frame.columns:
             kind, more = kind_of(frame[name])
             if kind in (DATE, TEXT):
                 refused[name] = more
                 continue
             if kind == CATEGORY:
-                values = tuple(sorted({_text(cell) for cell in frame[name]}))
+                values = tuple(sorted({text(cell) for cell in frame[name]}))
                 found.append(Column(name, kind, values))
-                notes.append(f"column {name}: {len(values)} categories, a column of 0 and 1 for each")
                 continue
-            numbers = _numbers(frame[name], kind)
-            known = numbers[~np.isnan(numbers)]
-            gaps = len(known) < len(numbers)
-            found.append(Column(name, kind, median=float(np.median(known)) if len(known) else 0.0, gaps=gaps))
-            if kind == YES_NO:
-                notes.append(f"column {name}: yes is 1, no is 0")
+            found.append(_of_numbers(name, kind, numbers(frame[name], kind)))
         if refused:
             said = ", ".join(f"{name} ({what})" for name, what in refused.items())
-            raise UserError(f"{where}: no features can be made of {said}; "
-                            f"leave them out with 'data.ignore=[{','.join(refused)}]', or put numbers in their place")
-        return cls(tuple(found), ids), tuple(notes)
+            way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
+            raise UserError(f"{where}: no features can be made of {said}; leave them out with {way_out}, or put "
+                            "numbers in their place")
+        return cls(tuple(found), ids, others=tuple(others))
+
+    @classmethod
+    def of_array(cls, features: np.ndarray) -> "Columns":
+        """Of numbers [N, D] whose columns have no names."""
+        return cls(tuple(_of_numbers(str(d), NUMBER, column) for d, column in enumerate(features.T)), named=False)
 
     def features(self, frame: pd.DataFrame, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
         """The features of items, [N, D] float64, nan where a number is missing; and notes, a line each.
@@ -133,9 +143,9 @@ class Columns:
         for column in self.columns:
             cells = frame[column.name]
             if column.kind != CATEGORY:
-                parts.append(_numbers(cells, column.kind)[:, None])
+                parts.append(numbers(cells, column.kind)[:, None])
                 continue
-            texts = np.array([_text(cell) for cell in cells])
+            texts = np.array([text(cell) for cell in cells])
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:
@@ -149,20 +159,45 @@ class Columns:
         for column in self.columns:
             width = len(column.values) if column.kind == CATEGORY else 1
             medians += [column.median] * width
-            gaps += [column.gaps] * width
+            gaps += [column.gaps > 0] * width
         missing = np.isnan(features)
         filled = np.where(missing, np.array(medians), features)
-        return np.hstack([filled, missing[:, np.array(gaps)]])
+        return np.hstack([filled, missing[:, np.array(gaps, bool)]])
 
-    def with_gaps_filled(self) -> tuple["Columns", tuple[str, ...]]:
-        """The same for a method that needs every number, and what that does to which column."""
-        notes = tuple(f"column {column.name}: the median, {column.median:.4g}, in the place of empty cells, and a "
-                      "column of 0 and 1 that says where" for column in self.columns if column.gaps)
-        return replace(self, filled=True), notes
+    def with_gaps_filled(self) -> "Columns":
+        """The same for a method that needs every number."""
+        return replace(self, filled=True)
+
+    def table(self) -> list[tuple[str, str, str]]:
+        """What was done with each column: name, what it is, what became of it; numbers as they are in one row."""
+        rows = list(self.others)
+        plain: list[str] = []
+        for one in self.columns:
+            if one.kind == NUMBER and not one.gaps:
+                plain.append(one.name)
+                continue
+            rows += _together(plain)
+            rows.append((one.name, one.kind, self._done(one)))
+            plain = []
+        return rows + _together(plain)
+
+    def _done(self, one: Column) -> str:
+        if one.kind == CATEGORY:
+            named = ", ".join(value or "(empty)" for value in one.values[:_NAMED])
+            more = ", …" if len(one.values) > _NAMED else ""
+            return f"{len(one.values)} categories, a column of 0 and 1 for each: {named}{more}"
+        done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
+        if one.gaps and self.filled:
+            done.append(f"the median, {one.median:.4g}, in the place of {one.gaps} empty cells, and a column of 0 and "
+                        "1 that says where")
+        elif one.gaps:
+            done.append(f"{one.gaps} empty cells, which the method takes as they are")
+        return "; ".join(done)
 
     def write(self, folder: Path) -> None:
-        """Keep it in a run's folder."""
+        """Keep it in a run's folder, for new items and, as a table, for people."""
         write_json(folder / FILE, asdict(self))
+        write_csv(folder / TABLE, ("column", "what it is", "what was done"), self.table())
 
     @classmethod
     def read(cls, folder: Path) -> "Columns | None":
@@ -179,89 +214,24 @@ class Columns:
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             columns = tuple(Column(**{**one, "values": tuple(one["values"])}) for one in content["columns"])
-            return cls(columns, content["ids"], content["filled"])
+            others = tuple(tuple(one) for one in content["others"])
+            return cls(columns, content["ids"], content["filled"], others, content["named"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not the columns of a run ({error})") from error
 
 
-def kind_of(cells: pd.Series) -> tuple[str, str]:
-    """What a column is; of a date or a text also why, for people."""
-    if cells.dtype.kind in "fiub":
-        return (YES_NO if cells.dtype.kind == "b" else NUMBER), ""
-    if cells.dtype.kind in "mM":
-        return DATE, "a date"
-    texts = [_text(cell) for cell in cells]
-    lower = [one.lower() for one in texts if one.lower() not in _EMPTY]
-    if not lower or all(word in _YES | _NO for word in lower):
-        return (YES_NO if lower else NUMBER), ""
-    numbers = pd.to_numeric(pd.Series(lower), errors="coerce")
-    if numbers.notna().mean() >= 0.5:
-        return NUMBER, ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sample = pd.Series(lower[:_SAMPLE])
-        dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(r"\d")
-    if dates.mean() >= _DATES:
-        return DATE, "a date"
-    different = len(set(texts))
-    if different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES):
-        return CATEGORY, ""
-    return TEXT, f"text, {different} different values in {len(texts)} rows"
+def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
+    known = values[~np.isnan(values)]
+    return Column(name, kind, median=float(np.median(known)) if len(known) else 0.0, gaps=len(values) - len(known))
 
 
-def id_column(frame: pd.DataFrame) -> str | None:
-    """The column that names the items: called id or the like, or the first one where it is text, all different."""
-    named = [name for name in frame.columns if name.lower() in _IDS]
-    if named:
-        return str(named[0])
-    first = frame.columns[0]
-    texts = [_text(cell) for cell in frame[first]]
-    if kind_of(frame[first])[0] != TEXT or len(set(texts)) < len(texts) or "" in texts:
-        return None
-    return str(first)
+def _together(names: list[str]) -> list[tuple[str, str, str]]:
+    """A row for columns that stand side by side."""
+    if len(names) <= 1:
+        return [(name, NUMBER, "as it is") for name in names]
+    return [(f"{names[0]} … {names[-1]}", f"{len(names)} numbers", "as they are")]
 
 
-def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
-    """The items' ids.
-
-    Raises
-    ------
-    UserError
-        Naming the row of an empty one, and the rows of one that is there twice.
-    """
-    texts = [_text(cell) for cell in frame[column]]
-    first: dict[str, int] = {}
-    for row, text in enumerate(texts):
-        if not text:
-            raise UserError(f"{where}, item {row}, column {column or 'without a name'}: empty; expected its id")
-        if text in first:
-            raise UserError(f"{where}, column {column or 'without a name'}: {text[:50]} is the id of items "
-                            f"{first[text]} and {row}; expected another one for each, or 'data.ignore=[{column}]'")
-        first[text] = row
-    return tuple(texts)
-
-
-def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
-    """Row and content of the first cell that is neither a number, or a yes or no in a column of these, nor empty."""
-    if cells.dtype.kind in "fiub":
-        return None
-    texts = pd.Series([_text(cell) for cell in cells])
-    words = _EMPTY | _INFINITE | (_YES | _NO if kind == YES_NO else frozenset())
-    fine = pd.to_numeric(texts, errors="coerce").notna() | texts.str.lower().isin(words)
-    bad = np.flatnonzero(~fine.to_numpy())
-    return (int(bad[0]), texts.iloc[bad[0]]) if len(bad) else None
-
-
-def _numbers(cells: pd.Series, kind: str) -> np.ndarray:
-    """[N] float64; nan for what is none."""
-    if cells.dtype.kind in "fiub":
-        return cells.astype("float64").to_numpy()  # which knows pandas' own missing values
-    texts = pd.Series([_text(cell).lower() for cell in cells])
-    if kind == YES_NO:
-        texts = texts.map(lambda word: "1" if word in _YES else "0" if word in _NO else word)
-    return pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
-
-
-def _text(cell: Any) -> str:
-    """What is written in a cell; "" for an empty one."""
-    return "" if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)) else str(cell).strip()
+def as_list(names: Iterable[str]) -> str:
+    """Names as an argument of the command line has them: ``[joined,"home town"]``."""
+    return f"[{','.join(name if _UNQUOTED.fullmatch(name) else json.dumps(name) for name in names)}]"

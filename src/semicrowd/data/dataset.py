@@ -96,10 +96,8 @@ class Dataset:
         """
         if self.columns is None:
             return self
-        columns, notes = self.columns.with_gaps_filled()
-        features = np.ascontiguousarray(columns.fill(self.features), np.float32)
-        notes = () if self.columns.filled else notes
-        return replace(self, features=features, missing="", columns=columns, notes=(*self.notes, *notes))
+        features = np.ascontiguousarray(self.columns.fill(self.features), np.float32)
+        return replace(self, features=features, missing="", columns=self.columns.with_gaps_filled())
 
     @property
     def num_items(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, read_status, write_json
+from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
 from semicrowd.run.inputs import resolve_on_data
@@ -50,8 +51,9 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         check_same(before, settings.content, run_dir)
         if finished:
             return _nothing_to_do(run_dir)
-    for note in (*given_in_vain(given), *data.notes, *(() if answers is None else answers.notes)):
+    for note in given_in_vain(given):
         _note(note)
+    tell(settings.choices["model"], data, answers)
 
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
     from semicrowd.run.estimator import check_complete, make_estimator

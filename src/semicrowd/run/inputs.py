@@ -13,20 +13,33 @@ from semicrowd.run.settings import Resolved, resolved, sources
 
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and answers of settings as config.yaml has them; the seed decides what is drawn of the answers.
+    """Data and answers of settings as config.yaml has them; the seed decides what is drawn of the answers."""
+    data = load_data(content)
+    return data, load_answers(content, data)
 
-    Empty cells of a table are filled where the method needs a number in every one.
-    """
-    root, seed = data_root(), content["seed"]
-    data, answers = (dict(content[group]) for group in ("data", "annotations"))
-    loaded = load_dataset(data.pop("name"), root, seed=seed, **data)
+
+def load_data(content: Mapping[str, Any]) -> Dataset:
+    """The data alone. Empty cells of a table are filled where the method needs a number in every one."""
+    data = dict(content["data"])
+    loaded = load_dataset(data.pop("name"), data_root(), seed=content["seed"], **data)
     if loaded.missing:
         # Imported here: torch takes seconds, and few tables have gaps.
         from semicrowd.estimators import ESTIMATORS
 
         if not ESTIMATORS[content["model"]["name"]].takes_missing:
             loaded = loaded.with_gaps_filled()
-    return loaded, load_annotations(answers.pop("name"), loaded, seed, root, **answers)
+    return loaded
+
+
+def load_answers(content: Mapping[str, Any], data: Dataset) -> PairAnnotations | None:
+    """The answers about the data."""
+    answers = dict(content["annotations"])
+    return load_annotations(answers.pop("name"), data, content["seed"], data_root(), **answers)
+
+
+def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:
+    """What the rules of the defaults know of data and answers."""
+    return Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
 
 
 def resolve_on_data(given: Given) -> tuple[Resolved, Dataset, PairAnnotations | None]:
@@ -38,5 +51,4 @@ def resolve_on_data(given: Given) -> tuple[Resolved, Dataset, PairAnnotations | 
         For inputs that cannot be had or read, and for settings that do not fit them.
     """
     data, answers = load_inputs(sources(given).content)
-    facts = Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
-    return resolved(given, facts, data.chosen), data, answers
+    return resolved(given, facts_of(data, answers), data.chosen), data, answers

@@ -60,10 +60,13 @@ def _run(command: Command) -> None:
         raise UserError(f"hydra/launcher={launcher}: is for the jobs of a sweep; expected -m, for a single one too")
     # Imported here: torch takes seconds, and most mistakes have been found by now.
     if command.explain:
+        from semicrowd.run.check import tell
         from semicrowd.run.commandline.explain import show_explanation
         from semicrowd.run.inputs import resolve_on_data
 
-        show_explanation(resolve_on_data(given)[0])
+        settings, data, answers = resolve_on_data(given)
+        show_explanation(settings)
+        tell(settings.choices["model"], data, answers)
         return
     from semicrowd.run.commandline.show import show_run
     from semicrowd.run.execute import execute

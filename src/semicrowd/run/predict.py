@@ -4,7 +4,6 @@ import argparse
 import inspect
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,13 +67,10 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.run.interrupts import raise_again
 
     columns, estimator = Columns.read(run), load(run / MODEL)
-    if columns is None or features_file.suffix.lower() == ".npy":
+    if columns is None:
         data = load_dataset("table", Path(), path=str(features_file))
     else:
         data = load_new_items(features_file, columns)
-    if data.missing and not estimator.takes_missing and data.columns is not None:
-        filled = "empty cells: the medians of the run's columns in their place"
-        data = replace(data.with_gaps_filled(), notes=(*data.notes, filled))
     for note in data.notes:
         print(f"note: {note}", file=sys.stderr)
     features = data.features

@@ -95,13 +95,20 @@ class FaceSettings(DataSettings):
 
 @dataclass(frozen=True)
 class TableSettings(OwnDataSettings):
-    """Your own features, data.path=<.csv with a header, or .npy>.
+    """Your own features, data.path=<.csv with a header, .parquet, .xlsx, .npy or .npz>.
 
     A column ``label`` is used for the metrics only, a column ``id`` names the items.
     """
 
     path: str | Path | None = setting(
-        None, ".csv or .tsv with a header, .parquet, .xlsx, or .npy", _PATH, optional=True
+        None, ".csv or .tsv with a header, .parquet, .xlsx, .npy or .npz", _PATH, optional=True
+    )
+    id: str | None = setting(
+        None, "column that names the items; null: one called id or the like, or a first one of names", text(),
+        optional=True,
+    )  # fmt: skip
+    label: str | None = setting(
+        None, "column with the true classes, for the scores alone; null: one called label", text(), optional=True
     )
     ignore: tuple[str, ...] = setting((), "names of columns that are no features", each(text(), "[date, comment]"))
 

@@ -1,0 +1,127 @@
+"""NumPy's files, read without unpickling, and only where a file holds what its header says and memory can hold it."""
+
+import io
+import os
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from semicrowd.errors import UserError
+
+_EXPECTED = "a NumPy array of numbers that is whole (no objects)"
+#: Longest header of an array that is looked at, in characters: NumPy's own are shorter.
+_LONGEST_HEADER = 10_000
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of an .npy file.
+
+    Raises
+    ------
+    UserError
+        For a file that is no array, holds objects or less than its header says.
+    """
+    check_is_file(path, _EXPECTED)
+    with _refusing(path), path.open("rb") as file:
+        return _read(file, path.stat().st_size, str(path))
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by their names.
+
+    Raises
+    ------
+    UserError
+        As :func:`read_npy`, of any of them.
+    """
+    check_is_file(path, _EXPECTED)
+    arrays = {}
+    with _refusing(path), zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            where = f"{path}, {entry.filename}"
+            check_memory(entry.file_size, where)
+            with archive.open(entry) as file:
+                arrays[entry.filename.removesuffix(".npy")] = _read(file, entry.file_size, where)
+    return arrays
+
+
+def check_is_file(path: Path, expected: str) -> None:
+    """Refuse what is no file, without opening it: a named pipe would have us wait for somebody to write.
+
+    Raises
+    ------
+    UserError
+        With what was expected.
+    """
+    if path.is_file():
+        return
+    reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
+    raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
+
+
+def check_memory(size: int, where: str) -> None:
+    """Refuse what needs more bytes than this machine has.
+
+    Raises
+    ------
+    UserError
+        With both numbers.
+    """
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if size > there:
+        sizes = f"{size / 2**30:,.0f} GiB; this machine has {there / 2**30:.0f} GiB"
+        raise UserError(f"{where}: {sizes}; expected fewer rows")
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UserError:
+        raise
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {_EXPECTED}") from error
+    except (
+        ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, KeyError,
+        NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError,
+    ) as error:  # what a damaged header leads to
+        raise UserError(f"{path}: not {_EXPECTED}") from error
+
+
+def _read(file: IO[bytes], size: int, where: str) -> np.ndarray:
+    """An array from where the file is, of ``size`` bytes with its header."""
+    version = np.lib.format.read_magic(file)
+    header = file.read(4 if version[0] > 1 else 2)
+    length = int.from_bytes(header, "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError("a header of that length")
+    again = io.BytesIO(header + file.read(length))
+    read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(again)
+    if dtype.hasobject:
+        raise ValueError("objects")
+    content = size - len(np.lib.format.magic(*version)) - len(header) - length
+    needed = dtype.itemsize
+    for axis in shape:
+        needed *= axis
+    if any(axis < 0 for axis in shape) or needed > content:
+        raise UserError(f"{where}: {dtype} {list(shape)} needs {needed:,} bytes, and {content:,} are there; expected "
+                        f"{_EXPECTED}")
+    check_memory(needed, where)
+    if not needed:
+        return np.zeros(shape, dtype)
+    content_of = bytearray(needed)  # unlike bytes it can be written to, which torch wants
+    view, done = memoryview(content_of), 0
+    while done < needed:
+        done += file.readinto(view[done:]) or _ended()  # type: ignore[attr-defined]
+    return np.frombuffer(content_of, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _ended() -> int:
+    raise EOFError("less than the header says")

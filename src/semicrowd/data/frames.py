@@ -1,0 +1,217 @@
+"""Files with a table: text with a header, .parquet, .xlsx and .npz, as a data frame whose rows people can find."""
+
+import csv
+import re
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.data.arrays import check_is_file, check_memory, read_npz
+from semicrowd.errors import UserError
+
+#: Columns whose cells are names, whatever they look like.
+LABEL, SEQUENCE = "label", "sequence"
+EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
+#: Names of the table in an .npz file.
+_FEATURES = ("features", "X")
+_SEPARATORS = (",", ";", "\t")
+#: Decimal commas, in a file whose separator is no comma.
+_DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d+,\d+\s*(?=$|[;\t])", re.M)
+#: Characters of a file in which decimal commas are looked for.
+_BEGINNING = 10_000
+#: Bytes of a number of a table in memory.
+_NUMBER = 8
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Rows of a table file; ``line`` is what people call the first of them."""
+
+    table: pd.DataFrame
+    path: Path
+    line: int = 0
+
+    def where(self, row: int, column: str) -> str:
+        """A cell, as people find it."""
+        return f"{self.path}, {'line' if self.line else 'row'} {row + self.line}, column {column or 'without a name'}"
+
+
+def read_frame(path: Path) -> Frame:
+    """The rows of a table file.
+
+    Raises
+    ------
+    UserError
+        For a file that is not what its name says, has no rows or two columns of one name.
+    """
+    check_is_file(path, EXPECTED)
+    if path.suffix.lower() not in READERS:
+        raise UserError(f"{path}: expected {EXPECTED}")
+    frame = READERS[path.suffix.lower()](path)
+    table = frame.table
+    if not len(table):
+        raise UserError(f"{path}: no rows; expected one for each item after the header")
+    if len(twice := table.columns[table.columns.duplicated()]):
+        raise UserError(f"{path}, column {twice[0] or 'without a name'}: expected a name of its own")
+    empty = np.flatnonzero(table.isna().all(axis=1))
+    if len(empty):
+        unit = "line" if frame.line else "row"
+        raise UserError(f"{path}, {unit} {empty[0] + frame.line}: every cell is empty; expected an item in every row")
+    return frame
+
+
+def check_table(array: np.ndarray, where: str) -> None:
+    """Refuse an array that is no table of numbers.
+
+    Raises
+    ------
+    UserError
+        Saying what it is.
+    """
+    if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
+        found = f"{array.dtype} {list(array.shape)}"
+        raise UserError(f"{where}: expected a table of numbers [items, features], found {found}")
+
+
+def _read_npz(path: Path) -> Frame:
+    """Features with the names of their columns, and labels and ids beside them."""
+    arrays = read_npz(path)
+    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]
+    name = next((one for one in _FEATURES if one in arrays), tables[0] if len(tables) == 1 else None)
+    if name is None:
+        raise UserError(f"{path}: it has {', '.join(arrays)[:200] or 'nothing'}; expected features or X, a table of "
+                        "numbers [items, features], and perhaps labels (or y), ids and columns (their names)")
+    array = arrays[name]
+    check_table(array, f"{path}, {name}")
+    names = [_name(str(one)) for one in arrays.get("columns", np.array([f"x{d}" for d in range(array.shape[1])])).flat]
+    if len(names) != array.shape[1]:
+        expected = f"{array.shape[1]}, one for each column of {name}"
+        raise UserError(f"{path}, columns: {len(names)} names; expected {expected}")
+    frame = pd.DataFrame(array, columns=names)
+    for target, sources in ((LABEL, ("labels", "label", "y")), ("id", ("ids", "id"))):
+        found = next((one for one in sources if one in arrays), None)
+        if found is None:
+            continue
+        if arrays[found].shape != (len(array),):
+            shape = list(arrays[found].shape)
+            raise UserError(f"{path}, {found}: {shape}; expected one for each of {len(array)} items")
+        frame[target] = [str(one) for one in arrays[found].tolist()]
+    return Frame(frame, path)
+
+
+def _read_csv(path: Path) -> Frame:
+    header, separator = _header(path)
+    return Frame(_frame(path, header, separator), path, line=2)
+
+
+def _read_parquet(path: Path) -> Frame:
+    try:
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(path) as file:
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        check_memory(_NUMBER * rows * columns, f"{path}, {rows:,} rows of {columns} columns")
+        return Frame(_with_index(pd.read_parquet(path)), path)
+    except ImportError:
+        raise UserError(f"{path}: needs pyarrow (pip install 'semicrowd[tables]'); or save it as .csv") from None
+    except UserError:
+        raise
+    except Exception as error:  # what damaged bytes make the reader raise depends on where they are
+        raise UserError(f"{path}: not a parquet file ({' '.join(str(error).split())[:100]})") from error
+
+
+def _read_xlsx(path: Path) -> Frame:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
+        return Frame(_with_index(pd.read_excel(path)), path, line=2)
+    except ImportError:
+        raise UserError(f"{path}: needs openpyxl (pip install 'semicrowd[tables]'); or save it as .csv") from None
+    except UserError:
+        raise
+    except Exception as error:  # as above
+        raise UserError(f"{path}: not an .xlsx table ({' '.join(str(error).split())[:100]})") from error
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """An index that is more than the rows' numbers is a column; names are text."""
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    frame.columns = [_name(str(name)) for name in frame.columns]
+    return frame
+
+
+def _name(text: str) -> str:
+    """A column's name in one line that can be printed."""
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """Names of the columns, and what separates them."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            separator = max(_SEPARATORS, key=first.count)
+            file.seek(0)
+            header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+    if not any(header):
+        raise UserError(f"{path}: empty; expected a header and a row for each item")
+    for position, name in enumerate(header):
+        if (not name and position) or header.count(name) > 1:
+            raise UserError(f"{path}, line 1, column {name or 'without a name'}: expected a name of its own")
+    if all(_is_number(name) for name in header):
+        raise UserError(f"{path}, line 1: only numbers; expected a header with the columns' names")
+    return header, separator
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _frame(path: Path, header: list[str], separator: str) -> pd.DataFrame:
+    """All rows; a column with a cell that is no number comes as text, an empty cell as NaN."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            beginning = file.read(10_000)
+        decimal = "," if separator != "," and _DECIMAL_COMMA.search(beginning) else "."
+        with warnings.catch_warnings():
+            # A row with more cells than the header is only a warning to pandas.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                path, header=0, names=header, index_col=False, dtype={LABEL: str, SEQUENCE: str}, sep=separator,
+                decimal=decimal, skip_blank_lines=False, encoding="utf-8-sig", keep_default_na=False, na_values=[""],
+                low_memory=False,
+            )
+    except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
+        reason = " ".join(str(error).replace("Error tokenizing data. C error: ", "").split())
+        raise UserError(f"{path}, {_first_too_long(path, len(header), separator) or reason}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+    # Blank lines at the end are no items; elsewhere they are, with every cell empty.
+    return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
+
+
+def _first_too_long(path: Path, width: int, separator: str) -> str:
+    """Where the first row is that has more cells than the header; empty where there is none."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file, delimiter=separator)
+        found = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
+                 for row in rows if len(row) > width)
+        return next(found, "")
+
+
+READERS: dict[str, Callable[[Path], Frame]] = {
+    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".parquet": _read_parquet, ".xlsx": _read_xlsx,
+    ".npz": _read_npz,
+}  # fmt: skip

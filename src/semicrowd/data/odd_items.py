@@ -1,0 +1,70 @@
+"""What is odd about the items before anything is fitted to them: one line each, with what to do."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.data.columns import as_list
+from semicrowd.data.dataset import Dataset
+
+#: Cells of a table beyond which copies of rows are not looked for: some seconds.
+_MOST_CELLS = 100_000_000
+#: Names that a line mentions.
+_NAMED = 5
+#: Of fewer items, clusters are a matter of looking at them.
+_FEWEST = 10
+#: Names of a column that may give the class away.
+_CLASSES = frozenset({
+    "labels", "class", "classes", "target", "category", "kind", "species", "cluster", "group", "truth", "ground_truth",
+    "diagnosis",
+})  # fmt: skip
+
+
+def odd_items(data: Dataset) -> list[str]:
+    """Lines about items that are there twice and columns that say nothing or too much; none where all is well."""
+    return [*_few(data), *_columns(data), *_copies(data)]
+
+
+def _few(data: Dataset) -> Iterator[str]:
+    if data.num_items < _FEWEST:
+        yield f"{data.num_items} items: too few to find kinds in; expected {_FEWEST} at least"
+
+
+def _columns(data: Dataset) -> Iterator[str]:
+    if data.image_shape is not None or data.columns is None or not data.columns.named:
+        return
+    names = data.columns.feature_names
+    known = data.features[~np.isnan(data.features).any(axis=1)] if data.missing else data.features
+    if len(known) and len(names) == known.shape[1]:
+        constant = [name for name, same in zip(names, (known == known[0]).all(axis=0), strict=True) if same]
+        if constant:
+            yield f"{_listed(constant)}: the same in every row, says nothing; nothing to do, or {_ignore(constant)}"
+    for one in data.columns.columns:
+        if one.name.lower() in _CLASSES:
+            yield (f"column {one.name} is a feature: if it is the class of an item, it gives away what is to be found: "
+                   f"data.label={one.name} keeps it for the scores alone")
+    for name, column in zip(data.columns.names, data.features.T, strict=False):
+        if len(column) > _FEWEST and np.array_equal(column, np.arange(len(column)) + column[0]):
+            yield f"column {name} counts the rows: an id is data.id={name}; one that says nothing {_ignore([name])}"
+
+
+def _copies(data: Dataset) -> Iterator[str]:
+    if data.features.size > _MOST_CELLS:
+        return
+    copies = pd.DataFrame(data.features).duplicated().to_numpy()
+    if copies.any():
+        named = data.ids or data.files
+        first = [named[row] if named else f"row {row}" for row in np.flatnonzero(copies)[:_NAMED]]
+        more = ", …" if copies.sum() > _NAMED else ""
+        yield (f"{copies.sum()} of {data.num_items} items are copies of an earlier one ({', '.join(first)}{more}): "
+               "they count several times; leave them out unless they are items of their own")
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"column{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"
+
+
+def _ignore(names: list[str]) -> str:
+    return f"'data.ignore={as_list(names)}'" if len(names) <= _NAMED else "data.ignore with their names"

@@ -1,0 +1,144 @@
+"""``python src/check.py``: data and answers looked at before a fit."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.odd_answers import odd_answers, people
+from semicrowd.data import Dataset
+from semicrowd.data.columns import Columns
+from semicrowd.data.odd_items import odd_items
+from semicrowd.errors import UserError
+from semicrowd.run.forecast import forecast
+from semicrowd.run.inputs import facts_of, load_answers, load_data
+
+#: People in the table of people; all are in workers.csv of a run.
+_MOST_PEOPLE = 30
+#: Seconds from which on a run says beforehand what it will take.
+_LONG = 60.0
+_PAGE = """\
+Look at data and answers before a fit: what becomes of each column, what is odd and what to do, what a fit will take.
+
+usage: python src/check.py data.path=<file or folder> [annotations.path=<file>] [key=value ...]
+
+The settings are those of src/train.py (python src/train.py --help data=table); data=table or data=images and
+annotations=file are understood. Nothing is written. Exit codes: 0 a fit can begin, 2 something has to be mended first.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run ``src/check.py`` with the arguments after its name; the exit code."""
+    if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
+        print(_PAGE, end="")
+        return 0
+    from semicrowd.run.commandline.arguments import parse
+    from semicrowd.run.commandline.mistakes import explain, is_mistake
+    from semicrowd.run.composition import composed
+    from semicrowd.run.settings import check_given, sources
+
+    try:
+        given = composed(parse(implied(arguments)).overrides)
+        check_given(given)
+        return check(sources(given).content)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if not is_mistake(error):
+            raise
+        print(f"error: {explain(error, arguments)}", file=sys.stderr)
+        return 2
+
+
+def implied(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the choices that the others leave no doubt about."""
+    said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
+    more = []
+    if "data.path" in said and "data" not in said:
+        more.append(f"data={'images' if Path(said['data.path'].strip(QUOTES)).expanduser().is_dir() else 'table'}")
+    if "annotations" not in said and any(key.startswith("annotations.") for key in said):
+        more.append("annotations=file")
+    return [*arguments, *more]
+
+
+#: Around a path on the command line.
+QUOTES = "\"'"
+
+
+def check(content: dict[str, Any]) -> int:
+    """Print what is found with settings as config.yaml has them; the exit code.
+
+    Raises
+    ------
+    UserError
+        For data that cannot be read. Answers that cannot be used are an ``error:`` line among the others.
+    """
+    data, answers, wrong = load_data(content), None, ""
+    try:
+        answers = load_answers(content, data)
+    except UserError as error:
+        wrong = str(error)
+    method = content["model"]["name"]
+    print(f"data: {data.num_items:,} items, {data.num_features:,} features")
+    if data.columns is not None and not data.columns.plain:
+        print(table_of_columns(data.columns))
+    if answers is not None:
+        share = len(answers.annotated) / data.num_items
+        tasks = f" in {answers.num_tasks:,} tasks" if answers.num_tasks else ""
+        print(f"answers: {answers.num_pairs:,}{tasks}, {answers.label.mean():.0%} 'same', by {answers.num_annotators} "
+              f"people about {len(answers.annotated):,} items ({share:.0%}); the other "
+              f"{data.num_items - len(answers.annotated):,} items were never asked about: their features decide")
+        print(table_of_people(people(answers)))
+    for line in (*data.notes, *(() if answers is None else answers.notes)):
+        print(f"note: {line}")
+    for line in oddities(data, answers):
+        print(f"check: {line}")
+    found = forecast(method, facts_of(data, answers))
+    print(f"a fit by model={method}: {found or 'how long it takes is not known beforehand'}")
+    if wrong:
+        print(f"error: {wrong}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
+    """What is odd about data and answers, a line each."""
+    return [*odd_items(data), *([] if answers is None or answers.simulated else odd_answers(answers))]
+
+
+def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
+    """What a run says on the error stream before it begins to fit."""
+    if data.columns is not None and not data.columns.plain:
+        print(f"note: what was done with the columns:\n{table_of_columns(data.columns)}", file=sys.stderr)
+    for line in (*data.notes, *(() if answers is None else answers.notes)):
+        print(f"note: {line}", file=sys.stderr)
+    if data.name in ("table", "images"):
+        for line in oddities(data, answers):
+            print(f"check: {line}", file=sys.stderr)
+    found = forecast(method, facts_of(data, answers))
+    if found is not None and found.most > _LONG:
+        print(f"note: a fit of this size takes {found}", file=sys.stderr)
+
+
+def table_of_columns(columns: Columns) -> str:
+    """What was done with each column, aligned."""
+    return _aligned([("column", "what it is", "what was done"), *columns.table()])
+
+
+def table_of_people(table: pd.DataFrame) -> str:
+    """Answers of each person, aligned."""
+    rows = [("worker", "answers", "same", "different", "as most others")]
+    for row in table.head(_MOST_PEOPLE).itertuples():
+        agree = f"{row.agree:.0%} of {row.compared}, by chance {row.chance:.0%}" if row.compared else "none in common"
+        rows.append((row.worker, str(row.answers), str(row.same), str(row.different), agree))
+    more = f"\n  … and {len(table) - _MOST_PEOPLE} more" if len(table) > _MOST_PEOPLE else ""
+    return _aligned(rows) + more
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [min(max(map(len, column)), 40) for column in zip(*rows, strict=True)]
+    return "\n".join("  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+                     for row in rows)

@@ -1,0 +1,59 @@
+"""What a fit will take, before it begins: a wide range, from fits whose seconds are recorded."""
+
+from typing import NamedTuple
+
+from semicrowd.defaults.facts import Facts
+
+#: Seconds of co-training on 200 items with few answers, of one core (median of recorded/suite, 150 to 2,000 items).
+_SECONDS = 10.0
+_ITEMS = 200
+#: How the seconds grow with the items: 60,000 took 253 s, a million 517 s (docs/BENCHMARKS.md, Size).
+_POWER = 0.5
+#: Further seconds for an answer: 190,000 took some 200 s on tables of 300 to 700 items.
+_ANSWER = 0.001
+#: Seconds without answers, and further ones an item: only the features are used then.
+_ALONE = 0.1
+_ITEM_ALONE = 0.0006
+#: Ratio of the ends of the range to its middle: of the recorded fits 9 in 10 lie within.
+_RANGE = 4.0
+#: Further seconds an item of the models that start with co-training, for as many items as their epochs grow with.
+_NETWORKS = 0.01
+_MOST_PASSES = 10_000
+_METHODS = ("cotrain", "scdc", "bayes")
+#: Seconds of a fit of grey pictures, which has the same number of steps for any number of them.
+_PICTURES = (120.0, 900.0)
+#: GiB of the program itself, and bytes of memory for a cell of the table and for an answer.
+_PROGRAM = 0.65
+_CELL = 42
+_PAIR = 200
+
+
+class Forecast(NamedTuple):
+    """Seconds of one core, at least and at most, and GiB of memory."""
+
+    least: float
+    most: float
+    gib: float
+
+    def __str__(self) -> str:
+        return f"{_time(self.least)} to {_time(self.most)} of one core, {self.gib:.1f} GiB of memory"
+
+
+def forecast(method: str, facts: Facts) -> Forecast | None:
+    """For co-training and the models that start with it; None for other methods, of which nothing is known."""
+    if method not in _METHODS:
+        return None
+    gib = _PROGRAM + (_CELL * facts.num_items * facts.num_features + _PAIR * facts.num_answers) / 2**30
+    grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
+    if grey and method != "cotrain":
+        return Forecast(*_PICTURES, gib)
+    middle = _ALONE + _ITEM_ALONE * facts.num_items
+    if facts.num_answers:
+        middle = _SECONDS * (facts.num_items / _ITEMS) ** _POWER + _ANSWER * facts.num_answers
+    if method != "cotrain":
+        middle += _NETWORKS * min(facts.num_items, _MOST_PASSES)
+    return Forecast(middle / _RANGE, middle * _RANGE, gib)
+
+
+def _time(seconds: float) -> str:
+    return f"{max(seconds, 1):.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"

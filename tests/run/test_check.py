@@ -1,0 +1,140 @@
+"""``src/check.py``: what it says of data and answers, before a fit."""
+
+import contextlib
+import io
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.odd_answers import odd_answers, people
+from semicrowd.crowd.simulate import two_coin
+from semicrowd.data import Dataset
+from semicrowd.data.columns import Columns
+from semicrowd.data.odd_items import odd_items
+from semicrowd.defaults.facts import Facts
+from semicrowd.random import stream
+from semicrowd.run.check import implied, main
+from semicrowd.run.forecast import forecast
+
+from .conftest import Command
+
+KINDS = np.repeat([0, 1, 2], 20)
+
+
+def check(*arguments: str) -> "CompletedProcess[str]":
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    return CompletedProcess([], code, out.getvalue(), err.getvalue())
+
+
+def answers_of(sensitivity: list[float], specificity: list[float], pairs: int = 120) -> PairAnnotations:
+    return two_coin(KINDS, stream(0, "annotations"), num_annotators=len(sensitivity), pairs_per_annotator=pairs,
+                    num_annotated=20, sensitivity=sensitivity, specificity=specificity)  # fmt: skip
+
+
+def test_nothing_is_odd_about_a_healthy_crowd() -> None:
+    assert odd_answers(answers_of([0.9] * 6, [0.9] * 6)) == []
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "specificity", "said"),
+    [(1.0, 0.0, "answered 'same' 120 times and nothing else"), (0.5, 0.5, "little more than by chance"),
+     (0.0, 0.0, "less than by chance")],
+)  # fmt: skip
+def test_who_answers_one_way_at_random_or_the_other_way_round_is_named(
+    sensitivity: float, specificity: float, said: str
+) -> None:
+    lines = odd_answers(answers_of([0.95] * 6 + [sensitivity], [0.95] * 6 + [specificity]))
+    assert [line for line in lines if said in line and line.startswith("6 ")], lines
+    assert all(line.startswith("6 ") for line in lines if "agrees" in line or "nothing else" in line)
+
+
+def test_the_table_of_people_counts() -> None:
+    answers = PairAnnotations.from_arrays(
+        [0, 0, 0, 1, 2], [1, 1, 2, 2, 1], [0, 1, 0, 1, 0], [1, 1, 0, 0, 1], num_items=3, worker_names=["ann", "bob"]
+    )
+    table = people(answers).set_index("worker")
+    assert table[["answers", "same", "different", "compared"]].to_numpy().tolist() == [[3, 2, 1, 2], [2, 1, 1, 2]]
+    assert table["agree"].tolist() == [0.5, 0.5]
+
+
+def test_answers_that_cannot_all_be_right_are_counted() -> None:
+    triangle = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0] * 3, [1, 1, 0], num_items=3)
+    assert "1 answers 'different' about items that the same person has joined" in " ".join(odd_answers(triangle))
+    others = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0, 1, 2], [1, 1, 0], num_items=3)
+    assert "joined" not in " ".join(odd_answers(others))
+
+
+def test_groups_without_an_answer_between_them_are_counted() -> None:
+    i = np.arange(0, 60, 2)
+    apart = PairAnnotations.from_arrays(i, i + 1, i * 0, i * 0 + 1, num_items=60)
+    assert "30 groups of items without an answer between them, the largest of 2" in " ".join(odd_answers(apart))
+
+
+def test_columns_that_say_nothing_or_too_much_and_copies_are_named() -> None:
+    frame = pd.DataFrame({"x": [0.5, 1.5, *range(10)], "same": 1, "nr": range(12), "species": [1, 2] * 6})
+    frame.loc[11] = frame.loc[10]
+    columns = Columns.of(frame, "mine.csv")
+    data = Dataset("table", frame.to_numpy(np.float32), columns=columns)
+    lines = " ".join(odd_items(data))
+    assert "column same: the same in every row" in lines
+    assert "data.label=species" in lines
+    assert "1 of 12 items are copies of an earlier one (row 11)" in lines
+    assert "counts the rows" not in lines
+    counted = Dataset("table", np.arange(12, dtype=np.float32)[:, None], columns=Columns.of(frame[["nr"]], "mine.csv"))
+    assert "column nr counts the rows: an id is data.id=nr" in " ".join(odd_items(counted))
+
+
+def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("id,x,where\n" + "".join(f"u{k},{k * k},{'ab'[k % 2]}\n" for k in range(12)))
+    rows = [f"t,ann,u{k},{k % 2}" for k in range(6)]
+    (tmp_path / "answers.csv").write_text("\n".join(["task,worker,item,group", *rows]) + "\n")
+    paths = f"data.path={tmp_path}/items.csv", f"annotations.path={tmp_path}/answers.csv"
+    done = check(*paths)
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in ("12 items, 3 features", "2 categories", "name the items", "by 1 people",
+                 "other 6 items were never asked about", "ann", "15 answers in all",
+                 "a fit by model=cotrain"):  # fmt: skip
+        assert said in done.stdout
+    (tmp_path / "answers.csv").write_text("i,j,worker,label\nu1,u99,ann,1\n")
+    done = check(*paths)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "u99" in done.stderr
+    assert "12 items" in done.stdout
+
+
+def test_the_choices_that_paths_imply() -> None:
+    assert implied(["data.path=/", "annotations.path=b.csv"])[2:] == ["data=images", "annotations=file"]
+    assert implied(["data.path=a.csv", "data=npz"]) == ["data.path=a.csv", "data=npz"]
+
+
+def test_a_mistake_is_one_line_and_help_is_help() -> None:
+    done = check("data.path=nowhere.csv")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "nowhere.csv" in done.stderr
+    assert "usage" in check("--help").stdout
+
+
+def test_a_run_and_explain_say_it_too(train: Command, tmp_path: Path) -> None:
+    rows = "".join(f"u{k},{k * k},{'ab'[k % 2]},{'' if k == 3 else k}\n" for k in range(12))
+    (tmp_path / "items.csv").write_text("id,x,species,y\n" + rows)
+    done = train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "--explain")
+    assert done.returncode == 0, done.stderr
+    assert "the median, 6, in the place of 1 empty cells" in done.stderr
+    assert "check: column species is a feature" in done.stderr
+
+
+def test_a_forecast_grows_with_items_answers_and_columns() -> None:
+    small, large = (forecast("cotrain", Facts(n, 64, num_answers=1000)) for n in (1000, 100_000))
+    assert small is not None
+    assert large is not None
+    assert small.most < large.most
+    assert small.gib < large.gib
+    assert forecast("kmeans", Facts(10, 2)) is None
+    assert "minutes" in str(large)
