@@ -20,7 +20,7 @@ from semicrowd.data import load_dataset
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.data.sources import NpmPackage
-from semicrowd.estimators.generative import SCDC, BayesSCDC
+from semicrowd.methods.generative import SCDC, BayesSCDC
 from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.random import stream
 from table import print_table

@@ -11,7 +11,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.errors import UserError
-from semicrowd.estimators.mpckmeans import MPCKMeans
+from semicrowd.methods.mpckmeans import MPCKMeans
 from semicrowd.random import stream
 from table import at_least, print_table
 

@@ -23,7 +23,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import load_dataset
 from semicrowd.data.fetch import data_root
-from semicrowd.estimators.cotraining import CoTraining
+from semicrowd.methods.cotraining import CoTraining
 from semicrowd.random import stream
 from table import at_least, at_most, print_table
 

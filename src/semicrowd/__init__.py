@@ -11,22 +11,17 @@ from typing import Any
 # step that takes microseconds takes milliseconds (docs/BENCHMARKS.md).
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-_ESTIMATORS = (
-    "CKM", "CSPA", "DDPML", "DDPMS", "DIHL", "DIHS", "DPM", "HMM", "IHMM", "ITML", "MCVC", "SCDC", "SLPD", "UKM",
-    "AffinityPropagation", "BayesSCDC", "CoTraining", "ConstrainedKMeans", "CrowdLogistic", "DPMeans", "DeepDPM",
-    "DeepMCVC", "GMeans", "KMeansOnly", "MPCKMeans", "MaxMarginMixture", "MixtureOnly", "SemiCrowd", "SignedSpectral",
-    "VariationalMixture",
-)  # fmt: skip
+#: The list of methods. Looked up, not imported: those below choose what is in it.
+_LIST = import_module("semicrowd.settings.methods")
 _PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence"}
 
-__all__ = ["PairAnnotations", "UserError", "load", *_ESTIMATORS]
+__all__ = [*_PLACES, *_LIST.NAMES]
 
 
 def __getattr__(name: str) -> Any:
     """A name of ``__all__``, imported when it is first asked for: torch takes seconds."""
-    if name in _ESTIMATORS:
-        found = import_module("semicrowd.estimators")
-        value = found.ESTIMATORS[found.NAMES[name]]
+    if name in _LIST.NAMES:
+        value = _LIST.METHODS[_LIST.NAMES[name]].estimator
     elif name in _PLACES:
         value = getattr(import_module(f"semicrowd.{_PLACES[name]}"), name)
     else:

@@ -10,7 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.gibbs import SampledParameters
+from semicrowd.methods.gibbs import SampledParameters
 from semicrowd.settings.methods import METHODS
 
 #: Short fits of the slow ones.

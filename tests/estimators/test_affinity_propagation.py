@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.errors import UserError
-from semicrowd.estimators.affinity_propagation import AffinityPropagation
+from semicrowd.methods.affinity_propagation import AffinityPropagation
 from semicrowd.random import stream
 
 

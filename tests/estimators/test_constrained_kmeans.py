@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
+from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, initial_centers, mean_item_cost
 
 
 def _answers(rows: list[tuple[int, int, int, int]], num_items: int) -> PairAnnotations:

@@ -11,7 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
-from semicrowd.estimators.crowd_only import CrowdLogistic, SignedSpectral, judge
+from semicrowd.methods.crowd_only import CrowdLogistic, SignedSpectral, judge
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators.cspa import CSPA, co_association, partition
+from semicrowd.methods.cspa import CSPA, co_association, partition
 
 #: Four clusterings of seven objects, −1 where one leaves an object out (Strehl & Ghosh 2002, table 1).
 PAPER = np.array([[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3], [1, 2, -1, 1, 2, -1, -1]])

@@ -10,10 +10,10 @@ import pytest
 from semicrowd import DPM, DeepDPM, load
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
-from semicrowd.estimators.deep_dpm import _Fit
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting import iterate as driver
 from semicrowd.fitting.monitor import Monitor
+from semicrowd.methods.deep_dpm import _Fit
 from semicrowd.metrics import clustering_scores
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.dp_means import DPMeans, farthest_first
+from semicrowd.methods.dp_means import DPMeans, farthest_first
 from semicrowd.random import stream
 
 

@@ -18,7 +18,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS, NAMES
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.settings.baselines import SemiCrowdParameters
+from semicrowd.methods.semicrowd_matrix_completion import SemiCrowdParameters
 from semicrowd.settings.fields import described
 from semicrowd.settings.methods import METHODS
 
@@ -194,7 +194,7 @@ def test_the_package_names_every_method_and_loads_none() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = semicrowd.Nothing
     code = (
-        "import sys, semicrowd, semicrowd.settings.baselines, semicrowd.estimators, os;"
+        "import sys, semicrowd, semicrowd.settings.parameters, semicrowd.estimators, os;"
         "print([m for m in ('torch', 'sklearn', 'pandas', 'scipy') if m in sys.modules], os.environ['OMP_WAIT_POLICY'])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split("\n")[0] == "[] passive"

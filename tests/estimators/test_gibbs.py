@@ -10,9 +10,9 @@ from sklearn.metrics import homogeneity_score
 from semicrowd import DDPML, DIHS, DPM, IHMM, load
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.estimators.gibbs import _Fit, _Sampled
 from semicrowd.fitting import iterate as driver
 from semicrowd.fitting.monitor import Monitor
+from semicrowd.methods.gibbs import SampledClusterer, _Fit
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(3), 15)
@@ -131,5 +131,5 @@ def test_counts() -> None:
 
 def test_all_of_them_are_here() -> None:
     # The max-margin mixture runs on the same chains, and has tests of its own.
-    sampled = {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], _Sampled)}
+    sampled = {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], SampledClusterer)}
     assert sampled == {*NAMES, "mmgm"}

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.estimators.gibbs import DPM, IHMM
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.franchise import neighbours
 from semicrowd.inference.gibbs.multinomial import multinomial
+from semicrowd.methods.dpm import DPM
+from semicrowd.methods.ihmm import IHMM
 from semicrowd.random import stream
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from semicrowd.estimators.gmeans import GMeans, anderson_darling
+from semicrowd.methods.gmeans import GMeans, anderson_darling
 from semicrowd.random import stream
 
 

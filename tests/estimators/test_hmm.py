@@ -7,7 +7,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data.sequences import draw_walk
 from semicrowd.errors import UserError
-from semicrowd.estimators.hmm import HMM
+from semicrowd.methods.hmm import HMM
 from semicrowd.random import stream
 
 

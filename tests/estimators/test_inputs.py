@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
 from semicrowd.estimators.inputs import checked_answers, names_of_rows
-from semicrowd.estimators.unsupervised import KMeansOnly
+from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
+from semicrowd.methods.unsupervised import KMeansOnly
 
 ROWS = [(0, 1, 7, 1, 3), (1, 2, 7, 0, 3), (0, 3, 12, 1, 9)]
 

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators.itml import GAMMAS, ITML, MAX_PAIRS, _differences, _squared_distances
+from semicrowd.methods.itml import GAMMAS, ITML, MAX_PAIRS, _differences, _squared_distances
 
 
 def _stretched(rng: np.random.Generator, size: int = 60) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.links import Links
-from semicrowd.estimators.link_graph import Costs, LinkGraph
+from semicrowd.methods.link_graph import Costs, LinkGraph
 
 
 def _random_links(rng: np.random.Generator, num_items: int, count: int) -> Links:

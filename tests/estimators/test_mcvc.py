@@ -13,9 +13,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
-from semicrowd.estimators.mcvc import MCVC, DeepMCVC
 from semicrowd.fitting import iterate
 from semicrowd.fitting.monitor import Monitor
+from semicrowd.methods.mcvc import MCVC, DeepMCVC
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]

@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators.link_graph import LinkGraph
-from semicrowd.estimators.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
+from semicrowd.methods.link_graph import LinkGraph
+from semicrowd.methods.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 
 
 def _stretched(rng: np.random.Generator, size: int = 40) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.estimators.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
+from semicrowd.methods.semicrowd_matrix_completion import SemiCrowd, complete, filtered_similarity, regress_metric
 
 
 def _symmetric(rng: np.random.Generator, size: int, chance: float) -> np.ndarray:

@@ -13,8 +13,8 @@ import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
-from semicrowd.estimators.ckm import CKM, UKM
-from semicrowd.estimators.slpd import SLPD
+from semicrowd.methods.ckm import CKM, UKM
+from semicrowd.methods.slpd import SLPD
 from semicrowd.metrics import clustering_scores
 
 Wine = tuple[np.ndarray, np.ndarray, PairAnnotations]

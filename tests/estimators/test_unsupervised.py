@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.unsupervised import KMeansOnly, MixtureOnly, VariationalMixture
+from semicrowd.methods.unsupervised import KMeansOnly, MixtureOnly, VariationalMixture
 from semicrowd.random import stream
 
 KINDS = [KMeansOnly, MixtureOnly]

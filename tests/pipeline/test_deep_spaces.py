@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from semicrowd.data.dataset import Dataset
-from semicrowd.estimators.deep_dpm import DeepDPM
-from semicrowd.estimators.gmeans import GMeans
-from semicrowd.estimators.unsupervised import KMeansOnly
 from semicrowd.files import MODEL, write_json
+from semicrowd.methods.deep_dpm import DeepDPM
+from semicrowd.methods.gmeans import GMeans
+from semicrowd.methods.unsupervised import KMeansOnly
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import deep_spaces
 from semicrowd.pipeline.experiments import Experiment

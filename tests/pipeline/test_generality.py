@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.crowd_only import CrowdLogistic
-from semicrowd.estimators.generative import BayesSCDC
 from semicrowd.files import write_json
+from semicrowd.methods.crowd_only import CrowdLogistic
+from semicrowd.methods.generative import BayesSCDC
 from semicrowd.pipeline.generality import cell as cell_module
 from semicrowd.pipeline.generality.__main__ import main
 from semicrowd.pipeline.generality.ablation import ablation
@@ -127,7 +127,7 @@ class _Slow(CrowdClusterer):
     """A method that takes its time, or fails."""
 
     requires_answers = False
-    __module__ = "semicrowd.estimators.unsupervised"
+    __module__ = "semicrowd.methods.unsupervised"
 
     def __init__(self, random_state: int, **_: Any) -> None:
         self.fail = random_state

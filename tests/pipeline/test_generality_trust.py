@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.unsupervised import KMeansOnly
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods.unsupervised import KMeansOnly
 from semicrowd.pipeline.generality.cell import _trust
 
 

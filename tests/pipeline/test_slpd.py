@@ -9,13 +9,12 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.ckm import CKM
-from semicrowd.estimators.slpd import SLPD
 from semicrowd.inference.slpd import Prior
+from semicrowd.methods.ckm import CKM
+from semicrowd.methods.slpd import SLPD, SLPDParameters
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.slpd import choice, fits, tables
 from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
-from semicrowd.settings.baselines import SLPDParameters
 
 ROOT = Path("unused")
 

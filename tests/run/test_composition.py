@@ -15,8 +15,8 @@ from semicrowd.run.commandline.help import help_page
 from semicrowd.run.composition import CONF, composed, known_keys, parsed
 from semicrowd.run.sweep import combinations
 from semicrowd.settings.cluster import SlurmSettings
-from semicrowd.settings.fields import described, heading, plain, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of
+from semicrowd.settings.fields import described, plain, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of, what_is
 
 from .conftest import Command
 
@@ -39,7 +39,7 @@ def test_every_choice_composes_and_gives_nothing_but_itself(group: str, name: st
 def test_help_says_in_a_line_what_every_choice_is_and_no_two_are_the_same() -> None:
     page = help_page()
     for group, kinds in CHOSEN.items():
-        lines = [heading(kind) for kind in kinds.values()]
+        lines = [what_is(group, name) for name in kinds]
         assert len(set(lines)) == len(lines)
         for (name, kind), line in zip(kinds.items(), lines, strict=True):
             assert line.endswith(".")

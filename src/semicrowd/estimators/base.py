@@ -19,14 +19,14 @@ from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import LARGEST, described, shown
+from semicrowd.settings.parameters import Parameters
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     """A clustering of items by their features and by noisy answers to "are these two of one kind?".
 
-    A class of a method inherits its parameters, too (:mod:`semicrowd.settings.baselines`).
+    A class of a method inherits its parameters, too (:mod:`semicrowd.settings.parameters`).
 
     Attributes
     ----------

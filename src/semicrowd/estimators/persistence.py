@@ -23,11 +23,11 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.names import NAMES, estimator_class
 from semicrowd.files import write_atomic
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import load_model
+from semicrowd.settings.methods import METHODS, NAMES
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import StartSettings, TrainerSettings, TrainingSettings, ViewSettings
@@ -132,7 +132,7 @@ def load(path: Path | str) -> Any:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:
             raise ValueError("another format")
-        kind = estimator_class(NAMES[content["estimator"][0]])
+        kind = METHODS[NAMES[content["estimator"][0]]].estimator
         found = decode(content["estimator"])
         assert type(found) is kind
     except OSError as error:

@@ -23,7 +23,7 @@ from semicrowd.crowd.two_coin import pair_evidence, posterior_of_answers
 from semicrowd.expfam import beta, dirichlet
 from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
-from semicrowd.settings.baselines import QUALITY_PRIOR
+from semicrowd.settings.parameters import QUALITY_PRIOR
 
 #: Turns of who the items are, then what their annotators are like, at most.
 _TURNS = 10

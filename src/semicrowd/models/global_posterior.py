@@ -14,7 +14,7 @@ from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
-from semicrowd.settings.baselines import QUALITY_PRIOR
+from semicrowd.settings.parameters import QUALITY_PRIOR
 
 #: The global variables in the order of :class:`ExpectedGlobals`, with their families.
 FAMILIES: dict[str, ModuleType] = {

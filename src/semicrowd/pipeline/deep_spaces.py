@@ -18,12 +18,12 @@ from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.deep_dpm import DeepDPM
-from semicrowd.estimators.gmeans import GMeans
 from semicrowd.estimators.persistence import load
-from semicrowd.estimators.unsupervised import KMeansOnly, VariationalMixture
 from semicrowd.files import MODEL, read_status, write_arrays, write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.methods.deep_dpm import DeepDPM
+from semicrowd.methods.gmeans import GMeans
+from semicrowd.methods.unsupervised import KMeansOnly, VariationalMixture
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.autoencoder import decoded
 from semicrowd.pipeline.dependencies import fingerprints

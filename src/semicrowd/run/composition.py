@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
-from hydra.core.config_store import ConfigStore
+from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -32,6 +32,18 @@ from semicrowd.settings.groups import (
 CONF = Path(__file__).resolve().parents[3] / "conf"
 
 
+class _Names(ConfigNode):
+    """The names of a choice's settings, made when Hydra takes a copy of them: a method's are loaded with it."""
+
+    def __init__(self, group: str, choice: str) -> None:
+        super().__init__(f"{choice}.yaml", OmegaConf.create(), f"settings/{group}", None, None)
+        self.kind = CHOSEN[group], choice
+
+    def __copy__(self) -> ConfigNode:
+        kinds, choice = self.kind
+        return ConfigNode(self.name, OmegaConf.create(nothing_given(kinds[choice])), self.group, None, None)
+
+
 def register() -> None:
     """Tell Hydra all choices and the names of all settings.
 
@@ -39,8 +51,9 @@ def register() -> None:
     """
     store = ConfigStore.instance()
     for group, kinds in CHOSEN.items():
-        for name, kind in kinds.items():
-            store.store(group=f"settings/{group}", name=name, node=nothing_given(kind))
+        for name in kinds:
+            store.store(group=f"settings/{group}", name=name, node={})
+            store.repo["settings"][group][f"{name}.yaml"] = _Names(group, name)
             others = [{f"override /{other}@_global_.{other}": choice}
                       for other, choice in chosen_with(group, name).items()]
             defaults = [{f"/settings/{group}@_here_": name}, *others]

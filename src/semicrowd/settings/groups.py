@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from semicrowd.settings.fields import Choice, Settings, described
-from semicrowd.settings.methods import METHODS, Kind
+from semicrowd.settings.fields import Choice, Settings, described, heading
+from semicrowd.settings.methods import METHODS, Kind, Later
 from semicrowd.settings.model import NetSettings
 from semicrowd.settings.sources import ANSWERS, DATA
 from semicrowd.settings.training import (
@@ -18,7 +18,7 @@ from semicrowd.settings.training import (
 
 #: Groups of which a choice decides what settings there are.
 CHOSEN: dict[str, Mapping[str, Kind]] = {
-    "data": DATA, "model": {name: method.settings for name, method in METHODS.items()}, "annotations": ANSWERS,
+    "data": DATA, "model": Later(METHODS, lambda name: METHODS[name].settings), "annotations": ANSWERS,
 }  # fmt: skip
 #: Groups whose settings are always the same; a choice is a value of the first of them: ``start=cold``.
 FIXED: dict[str, type[Settings]] = {
@@ -63,8 +63,8 @@ def groups_of(choices: Mapping[str, str]) -> dict[str, Kind]:
 
 def groups_foreign_to(method: str) -> set[str]:
     """Groups that only other methods have settings in."""
-    others = {group for one in METHODS.values() for group in one.groups}
-    return others - METHODS[method].groups.keys()
+    others = {group for one in METHODS.values() for group in one.others}
+    return others - METHODS[method].others.keys()
 
 
 def nothing_given(kind: type) -> dict[str, Any]:
@@ -74,5 +74,12 @@ def nothing_given(kind: type) -> dict[str, Any]:
 
 def chosen_with(group: str, choice: str) -> Mapping[str, str]:
     """Other groups → their choice that comes with a choice of this one: ``data=table`` comes with model=cotrain."""
-    found: Mapping[str, str] = getattr(CHOSEN.get(group, {}).get(choice), "chooses", {})
+    if group not in CHOSEN or group == "model":
+        return {}
+    found: Mapping[str, str] = getattr(CHOSEN[group].get(choice), "chooses", {})
     return found
+
+
+def what_is(group: str, choice: str) -> str:
+    """A choice of a group of :data:`CHOSEN` in one line."""
+    return METHODS[choice].what if group == "model" else heading(CHOSEN[group][choice])

@@ -1,15 +1,17 @@
-"""Every method: its name on the command line and in reports, its settings, and where its class is."""
+"""The list of methods: a line for each, with its name on the command line and in reports, and where it is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
 
-from semicrowd.settings import baselines, gibbs
-from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import Settings
 from semicrowd.settings.model import BayesSettings, GenerativeSettings, SCDCSettings
+from semicrowd.settings.parameters import Parameters
 
 #: A dataclass of settings.
 Kind = type[Settings] | type[Parameters]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -18,56 +20,160 @@ class Entry:
 
     Attributes
     ----------
-    settings : of the method; the first line of their docstring stands in ``--help``
-    module, kind : of its estimator, in ``semicrowd.estimators``; loaded when asked for, since torch takes seconds
+    place : file and class of its estimator, in ``semicrowd.methods``; loaded when asked for, since torch takes seconds
+    what : it is, in one line for ``--help``
+    generative : settings of a generative model; None of the other methods, whose estimators' parameters are theirs
     """
 
-    settings: type[Parameters] | type[GenerativeSettings]
-    module: str
-    kind: str
+    place: str
+    what: str
+    generative: type[GenerativeSettings] | None = None
 
     @property
-    def groups(self) -> dict[str, Kind]:
-        """Group → settings, of all that decide a fit."""
-        return {"model": self.settings, **self.settings.others}
+    def module(self) -> str:
+        """Name of the module of its estimator."""
+        return f"semicrowd.methods.{self.place.partition('.')[0]}"
+
+    @property
+    def kind(self) -> str:
+        """Name of its estimator's class."""
+        return self.place.partition(".")[2]
+
+    @property
+    def estimator(self) -> Any:
+        """The class of its estimator."""
+        return getattr(import_module(self.module), self.kind)
 
     @property
     def trained(self) -> bool:
         """Whether it is fitted in epochs, by several processes if need be; the others are fitted at one go."""
-        return bool(self.settings.others)
+        return self.generative is not None
+
+    @property
+    def settings(self) -> type[Parameters] | type[GenerativeSettings]:
+        """Its own settings, ``model.…`` on the command line."""
+        found: type[Parameters] | type[GenerativeSettings] = self.generative or self.estimator
+        return found
+
+    @property
+    def others(self) -> Mapping[str, type[Settings]]:
+        """Group → settings, of the other groups that have settings of the method."""
+        return self.generative.others if self.generative else {}
+
+    @property
+    def groups(self) -> dict[str, Kind]:
+        """Group → settings, of all that decide a fit."""
+        return {"model": self.settings, **self.others}
 
 
 METHODS: Mapping[str, Entry] = {
-    "bayes": Entry(BayesSettings, "generative", "BayesSCDC"),
-    "scdc": Entry(SCDCSettings, "generative", "SCDC"),
-    "cotrain": Entry(baselines.CoTrainingParameters, "cotraining", "CoTraining"),
-    "mcvc": Entry(baselines.MCVCParameters, "mcvc", "MCVC"),
-    "deep_mcvc": Entry(baselines.DeepMCVCParameters, "mcvc", "DeepMCVC"),
-    "semicrowd": Entry(baselines.SemiCrowdParameters, "semicrowd_matrix_completion", "SemiCrowd"),
-    "itml": Entry(baselines.ITMLParameters, "itml", "ITML"),
-    "mpckmeans": Entry(baselines.MPCKMeansParameters, "mpckmeans", "MPCKMeans"),
-    "cspa": Entry(baselines.CSPAParameters, "cspa", "CSPA"),
-    "kmeans": Entry(baselines.KMeansParameters, "unsupervised", "KMeansOnly"),
-    "gmm": Entry(baselines.MixtureParameters, "unsupervised", "MixtureOnly"),
-    "bgmm": Entry(baselines.VariationalMixtureParameters, "unsupervised", "VariationalMixture"),
-    "affinity_propagation": Entry(
-        baselines.AffinityPropagationParameters, "affinity_propagation", "AffinityPropagation"
+    "bayes": Entry(
+        "generative.BayesSCDC",
+        "BayesSCDC: fully Bayesian, message passing and natural gradients (SCDC paper, section 3, Algorithm 1).",
+        BayesSettings,
     ),
-    "dp_means": Entry(baselines.DPMeansParameters, "dp_means", "DPMeans"),
-    "gmeans": Entry(baselines.GMeansParameters, "gmeans", "GMeans"),
-    "hmm": Entry(baselines.HMMParameters, "hmm", "HMM"),
-    "constrained_kmeans": Entry(baselines.ConstrainedKMeansParameters, "constrained_kmeans", "ConstrainedKMeans"),
-    "ukm": Entry(baselines.UKMParameters, "ckm", "UKM"),
-    "ckm": Entry(baselines.CKMParameters, "ckm", "CKM"),
-    "slpd": Entry(baselines.SLPDParameters, "slpd", "SLPD"),
-    "crowd_only": Entry(baselines.CrowdOnlyParameters, "crowd_only", "SignedSpectral"),
-    "crowd_logistic": Entry(baselines.CrowdLogisticParameters, "crowd_only", "CrowdLogistic"),
-    "dpm": Entry(gibbs.DPMParameters, "gibbs", "DPM"),
-    "ddpm_s": Entry(gibbs.DDPMSParameters, "gibbs", "DDPMS"),
-    "ddpm_l": Entry(gibbs.DDPMLParameters, "gibbs", "DDPML"),
-    "mmgm": Entry(gibbs.MMGMParameters, "gibbs", "MaxMarginMixture"),
-    "ihmm": Entry(gibbs.IHMMParameters, "gibbs", "IHMM"),
-    "dih_s": Entry(gibbs.DIHSParameters, "gibbs", "DIHS"),
-    "dih_l": Entry(gibbs.DIHLParameters, "gibbs", "DIHL"),
-    "deep_dpm": Entry(gibbs.DeepDPMParameters, "deep_dpm", "DeepDPM"),
+    "scdc": Entry(
+        "generative.SCDC", "SCDC: amortised inference, all parameters by gradient steps (SCDC paper, section 2).",
+        SCDCSettings,
+    ),
+    "cotrain": Entry(
+        "cotraining.CoTraining",
+        "Co-training: classifiers of the features and the answers teach each other; no generative model.",
+    ),
+    "mcvc": Entry(
+        "mcvc.MCVC", "MCVC: discriminative clusterings, one for each group of annotators (Chang et al. 2017)."
+    ),
+    "deep_mcvc": Entry(
+        "mcvc.DeepMCVC", "Deep MCVC: MCVC with networks in place of its linear maps (SCDC paper, appendix C)."
+    ),
+    "semicrowd": Entry(
+        "semicrowd_matrix_completion.SemiCrowd",
+        "SemiCrowd: matrix completion, metric, spectral clustering (Yi et al. 2012).",
+    ),
+    "itml": Entry("itml.ITML", "ITML and k-means: a metric learned from majority votes (Davis et al. 2007)."),
+    "mpckmeans": Entry(
+        "mpckmeans.MPCKMeans", "MPCK-means: k-means with majority votes and a learned metric (Bilenko et al. 2004)."
+    ),
+    "cspa": Entry("cspa.CSPA", "CSPA: a balanced cut of the annotators' co-association graph (Strehl & Ghosh 2002)."),
+    "kmeans": Entry("unsupervised.KMeansOnly", "k-means on the features; answers are ignored."),
+    "gmm": Entry("unsupervised.MixtureOnly", "Gaussian mixture on the features; answers are ignored."),
+    "bgmm": Entry(
+        "unsupervised.VariationalMixture",
+        "Dirichlet process mixture of at most K Gaussians on the features, by scikit-learn; answers are ignored.",
+    ),
+    "affinity_propagation": Entry(
+        "affinity_propagation.AffinityPropagation",
+        "Affinity propagation on the features (Frey & Dueck 2007); comes near K clusters; answers are ignored.",
+    ),
+    "dp_means": Entry(
+        "dp_means.DPMeans",
+        "DP-means: k-means with a price for a cluster; expects K of them (Kulis & Jordan 2012); answers are ignored.",
+    ),
+    "gmeans": Entry(
+        "gmeans.GMeans",
+        "G-means: k-means that splits clusters until each looks Gaussian; finds their number; answers are ignored.",
+    ),
+    "hmm": Entry("hmm.HMM", "Hidden Markov model of items in the order of time; answers are ignored."),
+    "constrained_kmeans": Entry(
+        "constrained_kmeans.ConstrainedKMeans", "PCKMeans: k-means with majority votes (Basu et al. 2004)."
+    ),
+    "ukm": Entry("ckm.UKM", "k-means; answers are ignored (UKM of Li et al. 2009)."),
+    "ckm": Entry("ckm.CKM", "k-means that keeps all must-links (CKM of Li et al. 2009)."),
+    "slpd": Entry(
+        "slpd.SLPD", "SLPD: a latent process decomposition whose linked items share their proportions (Li et al. 2009)."
+    ),
+    "crowd_only": Entry(
+        "crowd_only.SignedSpectral", "Signed spectral clustering of the answers; features are ignored."
+    ),
+    "crowd_logistic": Entry(
+        "crowd_only.CrowdLogistic", "crowd_only, and a logistic regression from the features for the other items."
+    ),
+    "dpm": Entry(
+        "dpm.DPM",
+        "DPM: a Dirichlet process mixture of Gaussians or multinomials; finds the number of clusters (Antoniak 1974).",
+    ),
+    "ddpm_s": Entry(
+        "dpm.DDPMS", "DDPM-S: DPM with a Bayesian support vector machine for each cluster (Nguyen et al. 2017)."
+    ),
+    "ddpm_l": Entry(
+        "dpm.DDPML", "DDPM-L: DPM with a Bayesian logistic regression for each cluster (Nguyen et al. 2017)."
+    ),
+    "mmgm": Entry(
+        "dpm.MaxMarginMixture", "Max-margin Dirichlet process mixture (Chen, Zhu & Zhang 2014); answers are ignored."
+    ),
+    "ihmm": Entry(
+        "ihmm.IHMM",
+        "Infinite hidden Markov model: rows in order of time; finds the number of states (Teh et al. 2006).",
+    ),
+    "dih_s": Entry(
+        "ihmm.DIHS", "DIH-S: infinite HMM with a Bayesian support vector machine for each state (Nguyen et al. 2017)."
+    ),
+    "dih_l": Entry(
+        "ihmm.DIHL", "DIH-L: infinite HMM with a Bayesian logistic regression for each state (Nguyen et al. 2017)."
+    ),
+    "deep_dpm": Entry(
+        "deep_dpm.DeepDPM",
+        "Deep DPM: a flow that keeps volumes and a Dirichlet process mixture behind it; finds the number of clusters.",
+    ),
 }
+
+#: Name of a class → name of the method: ``BayesSCDC`` → ``bayes``.
+NAMES = {method.kind: name for name, method in METHODS.items()}
+
+
+class Later(Mapping[str, _T]):
+    """What ``find`` says of a name, asked for when it is looked up."""
+
+    def __init__(self, names: Iterable[str], find: Callable[[str], _T]) -> None:
+        self._names, self._find = tuple(names), find
+
+    def __getitem__(self, name: str) -> _T:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._find(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

@@ -85,7 +85,7 @@ class GenerativeSettings(Settings):
 
 @dataclass(frozen=True)
 class BayesSettings(GenerativeSettings):
-    """BayesSCDC: fully Bayesian, message passing and natural gradients (SCDC paper, section 3, Algorithm 1)."""
+    """Settings of BayesSCDC (SCDC paper, section 3, Algorithm 1)."""
 
     concentration: str = setting(
         "paper", "of p(π): paper (.05/K) | corrected (1 + .05/K) | released (1.05)",
@@ -116,7 +116,7 @@ class BayesSettings(GenerativeSettings):
 
 @dataclass(frozen=True)
 class SCDCSettings(GenerativeSettings):
-    """SCDC: amortised inference, all parameters by gradient steps (SCDC paper, section 2)."""
+    """Settings of SCDC (SCDC paper, section 2)."""
 
     initial_quality: str = setting(
         "corrected", "first α and β: corrected (.9) | paper (Beta(1, 1) each) | released (one draw for all)",

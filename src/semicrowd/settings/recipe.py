@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import described_by_name
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.model import BayesSettings, GenerativeSettings, NetSettings, SCDCSettings
+from semicrowd.settings.parameters import Parameters
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 
@@ -28,7 +28,8 @@ class FitSettings:
     @property
     def values(self) -> dict[str, Any]:
         """Every setting by its dotted name, as ``model.K`` or ``epochs``."""
-        groups = {"model": self.model, **{group: getattr(self, group or "training") for group in self.model.others}}
+        others = self.model.others if isinstance(self.model, GenerativeSettings) else {}
+        groups = {"model": self.model, **{group: getattr(self, group or "training") for group in others}}
         known = described_by_name({group: type(settings) for group, settings in groups.items()})
         return {name: getattr(groups[name.rpartition(".")[0]], one.name) for name, one in known.items()}
 

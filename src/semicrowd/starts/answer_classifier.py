@@ -31,7 +31,7 @@ from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, 
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.baselines import QUALITY_PRIOR
+from semicrowd.settings.parameters import QUALITY_PRIOR
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
 #: Share of the steps in which the annotators' rates are fixed to their prior.

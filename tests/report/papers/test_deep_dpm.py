@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.estimators.deep_dpm import DeepDPM
 from semicrowd.files import MODEL
+from semicrowd.methods.deep_dpm import DeepDPM
 from semicrowd.report.experiments import not_in_profile
 from semicrowd.report.papers.deep_dpm import EXHIBITS
 from semicrowd.report.runs import Collected, Run

@@ -43,7 +43,7 @@ _STARTS = 3
 #: Answers of an annotator from which on the rates count as known.
 _TOLD = 30
 #: Values that a fit's code takes its defaults from, beside what it imports.
-_SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("baselines.py",)}
+_SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("parameters.py",)}
 
 
 class _OverLimitError(Exception):

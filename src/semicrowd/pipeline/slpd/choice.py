@@ -6,9 +6,9 @@ import numpy as np
 
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Prior
+from semicrowd.methods.slpd import SLPDParameters
 from semicrowd.pipeline.slpd.fits import Table, decompose
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.baselines import SLPDParameters
 
 #: Numbers of clusters to choose from.
 CLUSTERS = range(2, 7)

@@ -10,13 +10,13 @@ from semicrowd.files import write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Prior
+from semicrowd.methods.slpd import SLPDParameters
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.inputs import digest, is_current
 from semicrowd.pipeline.slpd.fits import Table, decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, num_trials_of
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.baselines import SLPDParameters
 
 PATH = FOLDER / "curve" / "wine.csv"
 COLUMNS = ("labels", "clusters", "run", "log_likelihood", "error")

@@ -9,10 +9,9 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 from torch.nn.functional import pad
 
-from semicrowd.estimators.slpd import first_clusters, proportions
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
+from semicrowd.methods.slpd import SLPDParameters, first_clusters, proportions
 from semicrowd.models.slpd import Decomposition, best_of, posterior
-from semicrowd.settings.baselines import SLPDParameters
 
 #: Values that the fits of one batch have, in copies: 128 MiB.
 _VALUES = 2**24

@@ -11,10 +11,10 @@ import numpy as np
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
+from semicrowd.methods.slpd import SLPDParameters
 from semicrowd.pipeline.dependencies import data_modules
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan
 from semicrowd.pipeline.slpd.fits import Table
-from semicrowd.settings.baselines import SLPDParameters
 from semicrowd.settings.sources import BenchmarkSettings
 
 #: Where the stages write.

@@ -15,10 +15,10 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from semicrowd.errors import UserError
-from semicrowd.estimators.ckm import block_means
 from semicrowd.files import write_csv, write_json
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.inference.slpd import Prior
+from semicrowd.methods.ckm import CKMParameters, block_means
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
@@ -26,7 +26,6 @@ from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.pipeline.slpd.choice import fit_chosen
 from semicrowd.pipeline.slpd.fits import decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
-from semicrowd.settings.baselines import CKMParameters
 
 #: Trials between two looks at the disk.
 BATCH = 10

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from semicrowd.run.composition import CONF, composed
-from semicrowd.settings.fields import described, heading, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, TOP, choice_of, groups_of
+from semicrowd.settings.fields import described, shown
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, TOP, choice_of, groups_of, what_is
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainingSettings
 
@@ -81,7 +81,7 @@ def _choices(group: str, chosen: dict[str, str]) -> list[str]:
             stands = " ".join(f"{group}.{key}={value}" for key, value in settings.items())
             lines.append(f"  {group}={name}".ljust(27) + f" is {stands}")
         return lines
-    for name, kind in sorted(CHOSEN[group].items()):
+    for name in sorted(CHOSEN[group]):
         mark = " *" if name == chosen[group] else ""
-        lines.append(f"  {group}={name}".ljust(27) + f" {heading(kind)}{mark}")
+        lines.append(f"  {group}={name}".ljust(27) + f" {what_is(group, name)}{mark}")
     return lines

@@ -1,6 +1,7 @@
 """Deep Dirichlet process mixture: a flow that keeps volumes, and the clusters behind it (Li et al. 2022)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,45 @@ from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.gibbs import first_partition
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods.gibbs import PartitionParameters, first_partition
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.gibbs import DeepDPMParameters
+from semicrowd.settings.fields import choice, each, flag, number, setting, whole
+from semicrowd.settings.parameters import QUALITY_PRIOR
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeepDPMParameters(PartitionParameters):
+    """Parameters of :class:`DeepDPM`."""
+
+    start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
+    scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
+    variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
+    n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
+    n_epochs: int = setting(300, "epochs in which the flow learns, after the first", whole(1))
+    n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
+    splits: int = setting(
+        10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
+    )
+    unions: bool = setting(
+        True, "at the end, Gaussians are one cluster where items and partition are then likelier together", flag()
+    )
+    n_steps: int | None = setting(
+        10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
+    )
+    batch_size: int = setting(128, "items of a step", whole(1))
+    learning_rate: float = setting(1e-3, "of the flow, by Adam", number(above=0))
+    quality_prior: tuple[float, float] = setting(
+        QUALITY_PRIOR, "Beta prior of the annotators' sensitivity and specificity",
+        each(number(above=0), "[10.0, 1.0]", length=2),
+    )  # fmt: skip
+    n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
+    width: int = setting(512, "hidden units of each", whole(1, 100_000))
+    keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))
 
 
 class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):

@@ -5,6 +5,7 @@ The answers' similarity matrix is filtered and completed, a metric is regressed 
 are clustered by the similarity that the metric gives them.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
-from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import SemiCrowdParameters
+from semicrowd.methods.constrained_kmeans import cluster_means
+from semicrowd.settings.fields import number, setting, shown
+from semicrowd.settings.parameters import CountedParameters
 
 #: Penalty of ADMM; it changes the speed, not the minimum.
 PENALTY = 0.1
@@ -26,6 +29,25 @@ RELAXATION = 1.6
 MATRICES = 4
 #: Matrices of annotated × annotated items in memory at once during the completion (measured).
 COMPLETION = 11
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SemiCrowdParameters(CountedParameters):
+    """Parameters of :class:`SemiCrowd`."""
+
+    lower: float = setting(1 / 3, "share of 'same' up to which a pair counts as different", number(0, 1))
+    upper: float = setting(2 / 3, "and from which it counts as the same", number(0, 1))
+    sparsity: float = setting(1.0, "weight of wrong entries, in units of the theory's value", number(above=0))
+    ridge: float = setting(0.01, "in units of the features' mean variance", number(0))
+
+    def check_parameters(self, group: str = "") -> None:
+        """As everywhere; the thresholds must be in order, too."""
+        super().check_parameters(group)
+        if not self.lower < self.upper:
+            prefix = f"{group}." if group else ""
+            raise UserError(
+                f"{prefix}lower={shown(self.lower)}, {prefix}upper={shown(self.upper)}: expected lower < upper"
+            )
 
 
 class SemiCrowd(SemiCrowdParameters, OneShotClusterer):

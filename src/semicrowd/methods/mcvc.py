@@ -4,6 +4,7 @@ Chang, Chen, Castaldi, Cho, Glass & Dy, ICML 2017; SCDC paper, App. C. The SCDC 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,39 @@ from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
 from semicrowd.nets.mlp import MLP, choose_restarts
 from semicrowd.random import torch_stream
-from semicrowd.settings.baselines import DeepMCVCParameters, MCVCParameters
+from semicrowd.settings.fields import each, flag, number, setting, whole
+from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, WIDTHS, CountedParameters
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
 #: Steps between two removals of views without annotators.
 _PRUNE_EVERY = 50
 #: Steps between two points of the curves.
 _SHOW_EVERY = 10
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MCVCParameters(CountedParameters):
+    """Parameters of :class:`MCVC`."""
+
+    n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
+    n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
+    hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", WIDTHS)
+    quality_prior: tuple[float, float] = setting(
+        QUALITY_PRIOR, "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
+    )
+    learning_rate: float = setting(0.1, "largest step of Adam", number(above=0))
+    n_steps: int = setting(300, "of Adam", whole(1))
+    n_held: int = setting(40, "first steps, in which the annotators are trusted as the prior has it", whole(0))
+    standardize: bool = setting(True, STANDARDIZE, flag())
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeepMCVCParameters(MCVCParameters):
+    """Parameters of :class:`DeepMCVC`."""
+
+    hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", WIDTHS)
+    learning_rate: float = setting(0.03, "largest step of Adam", number(above=0))
+    n_steps: int = setting(600, "of Adam", whole(1))
 
 
 class MCVC(MCVCParameters, CrowdClusterer):

@@ -1,6 +1,7 @@
 """SLPD, a latent process decomposition with must-links: Li, Ying & Campbell 2009."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,32 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.ckm import block_means
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, samples_of
+from semicrowd.methods.ckm import block_means
 from semicrowd.models.slpd import Decomposition, best_of, posterior
 from semicrowd.random import stream, torch_stream
-from semicrowd.settings.baselines import SLPDParameters
+from semicrowd.settings.fields import flag, number, setting, whole
+from semicrowd.settings.parameters import CountedParameters
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SLPDParameters(CountedParameters):
+    """Parameters of :class:`SLPD`."""
+
+    standardize: bool = setting(True, "features to mean 0 and variance 1; false: to mean 0 alone", flag())
+    n_restarts: int = setting(10, "the one with the highest bound is kept", whole(1, 100_000))
+    n_iter: int = setting(500, "most iterations of EM", whole(1))
+    mean_variance: float | None = setting(
+        None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
+    )
+    variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
+    least_variance: float = setting(0.03, "of a cluster's feature, after it was scaled", number(above=0))
+    n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
 
 
 class SLPD(SLPDParameters, CrowdClusterer):

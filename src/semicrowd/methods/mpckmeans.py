@@ -12,10 +12,11 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links
 from semicrowd.errors import UserError
 from semicrowd.estimators import persistence
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans, mean_item_cost
-from semicrowd.estimators.link_graph import LinkGraph
 from semicrowd.fitting.result import Result
-from semicrowd.settings.baselines import MPCKMeansParameters
+from semicrowd.methods.constrained_kmeans import ConstrainedKMeans, ConstrainedKMeansParameters, mean_item_cost
+from semicrowd.methods.link_graph import LinkGraph
+from semicrowd.settings.fields import choice, flag, number, setting, whole
+from semicrowd.settings.parameters import STARTS
 
 #: No eigenvalue of a cluster's inverse metric gets smaller than this share of the mean variance of the features:
 #: the metric of a cluster of few items would be singular.
@@ -44,6 +45,17 @@ class Metric:
 
 
 persistence.CLASSES["Metric"] = Metric
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MPCKMeansParameters(ConstrainedKMeansParameters):
+    """Parameters of :class:`MPCKMeans`."""
+
+    metric: str = setting("full", "full | diagonal", choice("full", "diagonal"))
+    shared: bool = setting(True, "one metric for all clusters", flag())
+    penalty: float = setting(1.0, "of a violated majority vote, in units of `unit`", number(0))
+    unit: str = setting("item", "item (an average item's cost) | paper (1)", choice("item", "paper"))
+    n_init: int = setting(5, STARTS, whole(1, 100_000))
 
 
 class MPCKMeans(MPCKMeansParameters, ConstrainedKMeans):

@@ -1,5 +1,6 @@
 """What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,29 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import QUALITY_PRIOR, CrowdLogisticParameters, CrowdOnlyParameters
+from semicrowd.settings.fields import choice, flag, setting, whole
+from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedParameters
 
 #: Folds of the annotated items by which the classifier's ridge penalty is chosen.
 _FOLDS = 5
 #: Hidden units of the network, as many as in a layer of the paper's networks for MNIST.
 _HIDDEN = 500
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CrowdOnlyParameters(CountedParameters):
+    """Parameters of :class:`SignedSpectral`."""
+
+    n_reweightings: int = setting(3, "rounds in which the annotators are weighted", whole(0))
+    n_init: int = setting(20, "starts of k-means", whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CrowdLogisticParameters(CrowdOnlyParameters):
+    """Parameters of :class:`CrowdLogistic`."""
+
+    standardize: bool = setting(True, STANDARDIZE, flag())
+    classifier: str = setting("logistic", "of the other items: logistic (regression) | mlp", choice("logistic", "mlp"))
 
 
 class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):

@@ -3,15 +3,29 @@
 Li et al. 2022 call by this name, citing Zhao et al. 2008, the method that k-means' number of clusters is found by.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import log_ndtr
 from sklearn.cluster import KMeans
 
-from semicrowd.estimators.unsupervised import NearestCentre
-from semicrowd.settings.baselines import GMeansParameters
+from semicrowd.methods.unsupervised import NearestCentre
+from semicrowd.settings.fields import number, setting, whole
+from semicrowd.settings.parameters import Parameters
 
 #: Fewest items of a cluster that is tested at all.
 _FEWEST = 8
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GMeansParameters(Parameters):
+    """Parameters of :class:`GMeans`."""
+
+    critical: float = setting(
+        1.8692, "Anderson-Darling statistic from which a cluster is split; 1.8692: significance .0001", number(above=0)
+    )
+    most: int = setting(1000, "clusters; no round of splits goes beyond it", whole(1))
+    max_iter: int = setting(100, "rounds of splits, fewer where no cluster is split", whole(1))
 
 
 class GMeans(GMeansParameters, NearestCentre):

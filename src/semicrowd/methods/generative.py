@@ -23,9 +23,9 @@ from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
-from semicrowd.settings.baselines import Parameters
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
+from semicrowd.settings.parameters import Parameters
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 

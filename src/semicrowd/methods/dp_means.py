@@ -1,11 +1,25 @@
 """DP-means: k-means in which a cluster has a price (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from semicrowd.estimators.ckm import block_means
-from semicrowd.estimators.unsupervised import NearestCentre
-from semicrowd.settings.baselines import DPMeansParameters
+from semicrowd.methods.ckm import block_means
+from semicrowd.methods.unsupervised import NearestCentre
+from semicrowd.settings.fields import number, setting, whole
+from semicrowd.settings.parameters import CountedParameters
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DPMeansParameters(CountedParameters):
+    """Parameters of :class:`DPMeans`."""
+
+    penalty: float | None = setting(
+        None, "of a cluster, a squared distance (their lambda); null: by farthest-first from K", number(above=0),
+        optional=True,
+    )  # fmt: skip
+    max_iter: int = setting(100, "passes over the items, fewer where the clusters have settled", whole(1))
 
 
 class DPMeans(DPMeansParameters, NearestCentre):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
-from semicrowd.settings.baselines import CoTrainingParameters
+from semicrowd.settings.fields import each, setting, whole
+from semicrowd.settings.parameters import Parameters
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
@@ -27,6 +28,20 @@ from semicrowd.starts.unsupervised import clusters_of_preparations
 _NEIGHBOURS = 5
 #: New items whose neighbours are searched at once.
 _PIECE = 4096
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CoTrainingParameters(Parameters):
+    """Parameters of :class:`CoTraining`."""
+
+    max_clusters: int | None = setting(
+        None, "clusters at most; null: twice the square root of the number of annotated items (of all, without "
+        "answers), 4 to 50", whole(2, 100_000), optional=True,
+    )  # fmt: skip
+    image_shape: tuple[int, ...] | None = setting(
+        None, "(height, width) or (colours, height, width) where a row of X is an image; on the command line null is "
+        "as the data say", each(whole(1), "[28, 28]", least=2), optional=True,
+    )  # fmt: skip
 
 
 class CoTraining(CoTrainingParameters, CrowdClusterer):

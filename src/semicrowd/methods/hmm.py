@@ -1,6 +1,7 @@
 """A hidden Markov model by maximum likelihood (Rabiner 1989), by hmmlearn."""
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,22 @@ from semicrowd.estimators.inputs import checked_counts
 from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
-from semicrowd.settings.baselines import HMMParameters
+from semicrowd.settings.fields import choice, setting, whole
+from semicrowd.settings.parameters import STARTS, CountedParameters
 
 #: Least probability of a column in a state: a count that a state has never seen is no contradiction.
 _LEAST = 1e-12
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HMMParameters(CountedParameters):
+    """Parameters of :class:`HMM`."""
+
+    family: str = setting(
+        "gaussian", "of the states: gaussian (diagonal) | multinomial (of counts)", choice("gaussian", "multinomial")
+    )
+    n_init: int = setting(5, STARTS, whole(1, 100_000))
+    max_iter: int = setting(100, "steps of EM, fewer where the likelihood has settled", whole(1))
 
 
 class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):

@@ -1,4 +1,4 @@
-"""Dirichlet process mixtures and infinite hidden Markov models by Gibbs sampling, with and without hyperplanes.
+"""What all methods have in common that sample partitions by Gibbs chains, with and without hyperplanes.
 
 Nguyen, Phung, Le & Bui 2017. The number of clusters is found; answers are ignored.
 """
@@ -7,19 +7,18 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import log_softmax
 from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import checked_counts
-from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
@@ -28,15 +27,8 @@ from semicrowd.fitting.result import Assignment, Result, Samples
 from semicrowd.inference.partitions import point_estimate
 from semicrowd.metrics.chains import mixing
 from semicrowd.random import stream
-from semicrowd.settings.gibbs import (
-    DDPMLParameters,
-    DDPMSParameters,
-    DIHLParameters,
-    DIHSParameters,
-    DPMParameters,
-    IHMMParameters,
-    MMGMParameters,
-)
+from semicrowd.settings.fields import choice, each, flag, number, setting, whole
+from semicrowd.settings.parameters import Parameters
 
 if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Chain, Model
@@ -44,9 +36,83 @@ if TYPE_CHECKING:
 
 #: Columns of the chains' table, beside chain and sweep.
 _TRACE = ("clusters", "log_likelihood", "alpha", "gamma", "seconds")
+#: Rule of the shape and the rate of a Gamma prior.
+GAMMA = each(number(above=0), "[1.0, 1.0]", length=2)
 
 
-class _Sampled(CrowdClusterer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PartitionParameters(Parameters):
+    """The prior of partitions, and that of Gaussians."""
+
+    n_start: int = setting(
+        1, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
+    )
+    start: str = setting("random", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
+    alpha: float | None = setting(None, "the concentration; null: it is drawn", number(above=0), optional=True)
+    alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the concentration's Gamma prior", GAMMA)
+    scatter: float = setting(
+        1.0, "gaussian: a cluster's expected covariance, in units of the columns' variances", number(above=0)
+    )
+    mean_strength: float = setting(0.01, "gaussian: items that the prior mean counts for", number(above=0))
+    variance_strength: float = setting(1.0, "isotropic: items that the prior variance counts for", number(above=0))
+    eq19: str = setting(
+        "corrected", "isotropic: marginal density of a new cluster: corrected | printed (as the paper has it)",
+        choice("corrected", "printed"),
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SampledParameters(PartitionParameters):
+    """What all Gibbs samplers of partitions have in common."""
+
+    family: str = setting(
+        "gaussian",
+        "of the clusters: gaussian (any covariance) | isotropic (gaussian, one variance) | multinomial (of counts)",
+        choice("gaussian", "isotropic", "multinomial"),
+    )
+    n_chains: int = setting(10, "independent chains, in parallel", whole(1, 10_000))
+    n_sweeps: int = setting(100, "of each chain", whole(1))
+    n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
+    keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
+    loss: str = setting(
+        "vi", "whose expectation is least for the kept partition that is shown: vi | binder", choice("vi", "binder")
+    )
+    dirichlet: float = setting(0.01, "multinomial: parameter of the symmetric Dirichlet base", number(above=0))
+    count_scale: float = setting(1.0, "multinomial: counts are X times this, rounded", number(above=0))
+
+    def check_parameters(self, group: str = "") -> None:
+        """As everywhere; what is kept must be of sweeps that there are, all with hyperplanes or all without."""
+        super().check_parameters(group)
+        prefix, warm = f"{group}." if group else "", getattr(self, "n_warm", 0)
+        if warm + self.n_kept > self.n_sweeps:
+            more = f" and {prefix}n_warm={warm} before them" if warm else ""
+            raise UserError(f"{prefix}n_sweeps={self.n_sweeps}: too few for {prefix}n_kept={self.n_kept}{more}")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PlaneParameters(SampledParameters):
+    """What samplers with hyperplanes have in common."""
+
+    n_warm: int = setting(10, "first sweeps without hyperplanes", whole(0))
+    w: float = setting(1.0, "prior variance of a hyperplane's weights", number(above=0))
+    bias: bool = setting(True, "hyperplanes that need not go through the origin", flag())
+    scale: str = setting(
+        "standard", "what hyperplanes see: standard (mean 0, one variance, length 1 in the mean) | none (X as it is)",
+        choice("standard", "none"),
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DiscriminativeParameters(PlaneParameters):
+    """What samplers have in common whose hyperplanes are likelihoods of the partition (Nguyen et al. 2017)."""
+
+    new: str = setting(
+        "corrected", "a new cluster's hyperplane is drawn: corrected (given that no item is in it) | paper (prior)",
+        choice("corrected", "paper"),
+    )  # fmt: skip
+
+
+class SampledClusterer(CrowdClusterer):
     """A posterior of partitions that Gibbs chains sample."""
 
     requires_answers = False
@@ -146,136 +212,6 @@ class _Sampled(CrowdClusterer):
         return final
 
 
-class _Mixture(_Sampled):
-    """Items in no order: the predictive density of the partition shown takes new ones."""
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Clusters [N] of items."""
-        return self.predict_proba(X).argmax(-1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities [N, K] of the clusters of the partition shown."""
-        return self._probabilities(self._new_items(X))
-
-    def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:
-        from semicrowd.inference.gibbs.sweep import seat
-
-        family = self._families(features)(int(final.cluster.max()) + 1)
-        self.sizes_ = np.zeros(int(final.cluster.max()) + 1, np.int64)
-        seat(family, final.cluster, self.sizes_)
-        if self.family == "isotropic":
-            family = family.expected()
-        self.clusters_ = family.of(np.zeros((0, features.shape[1])))._asdict()
-        return Assignment.of(self._probabilities(features))
-
-    def _probabilities(self, features: np.ndarray) -> np.ndarray:
-        from semicrowd.inference.gibbs.gaussian import Gaussian
-        from semicrowd.inference.gibbs.isotropic import Isotropic
-        from semicrowd.inference.gibbs.multinomial import Multinomial
-        from semicrowd.inference.gibbs.sweep import predictive
-
-        kinds: dict[str, Any] = {"gaussian": Gaussian, "isotropic": Isotropic, "multinomial": Multinomial}
-        items = checked_counts(features, self.count_scale) if self.family == "multinomial" else features
-        family = kinds[self.family](**self.clusters_).of(items)
-        score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
-        if self.loss_of_planes:
-            score += self._tilt(self._seen(features) @ self.hyperplanes_.T)
-        return np.exp(log_softmax(score, axis=-1))
-
-
-class _Sequential(OrderedClusterer, _Sampled):
-    """Items in order of time."""
-
-
-class DPM(DPMParameters, _Mixture):
-    """A Dirichlet process mixture of Gaussians or multinomials, whose parameters are integrated out.
-
-    Some chains run beside each other from first partitions of their own. ``labels_`` is that of the partitions of their
-    last sweeps that has the least expected loss; :attr:`mixed_` says whether the chains agree.
-
-    Attributes
-    ----------
-    chains_ : data frame, a row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations
-    rhat_, ess_ : R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half
-    mixed_ : whether both are as they should be
-    sizes_ : [K] items of the clusters of ``labels_``
-    """
-
-
-class DDPMS(DDPMSParameters, _Mixture):
-    """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
-
-    As :class:`DPM` in all else.
-
-    Attributes
-    ----------
-    hyperplanes_ : [K, D] or, with bias, [K, D + 1] weights of the clusters of ``labels_``
-    """
-
-    loss_of_planes = "svm"
-
-
-class DDPML(DDPMLParameters, _Mixture):
-    """DDPM-L: a Dirichlet process mixture with a Bayesian logistic regression for each cluster against all others.
-
-    Attributes are those of :class:`DDPMS`.
-    """
-
-    loss_of_planes = "logistic"
-
-
-class MaxMarginMixture(MMGMParameters, _Mixture):
-    """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
-
-    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. They are drawn from their posterior given the
-    partition; which clusters are an item's rivals changes only from sweep to sweep, so that clusters do not come and go
-    as those of one posterior would.
-    """
-
-    loss_of_planes = "margin"
-    new = "paper"
-
-    def _planes(self, items: np.ndarray) -> "Hyperplanes":
-        from semicrowd.inference.gibbs.margins import Margins
-
-        return Margins(items, self.loss_of_planes, self.w, self.cost, self.margin)
-
-    def _chain(self, model: "Model") -> "Chain":
-        from semicrowd.inference.gibbs.margins import MarginChain
-
-        return MarginChain(model)
-
-    def _tilt(self, score: np.ndarray) -> np.ndarray:
-        from semicrowd.inference.gibbs.margins import log_margins
-
-        return log_margins(score, np.arange(score.shape[1]), self.cost, self.margin)
-
-
-class IHMM(IHMMParameters, _Sequential):
-    """An infinite hidden Markov model: states that rows in order of time go through. No prediction row by row.
-
-    Attributes are those of :class:`DPM` but for ``sizes_``.
-    """
-
-
-class DIHS(DIHSParameters, _Sequential):
-    """DIH-S: an infinite hidden Markov model with a Bayesian support vector machine for each state against all others.
-
-    Attributes are those of :class:`IHMM`, and ``hyperplanes_``.
-    """
-
-    loss_of_planes = "svm"
-
-
-class DIHL(DIHLParameters, _Sequential):
-    """DIH-L: an infinite hidden Markov model with a Bayesian logistic regression for each state against all others.
-
-    Attributes are those of :class:`IHMM`, and ``hyperplanes_``.
-    """
-
-    loss_of_planes = "logistic"
-
-
 def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
     """Clusters [N] that a chain of ``n_start`` > 1 clusters begins with."""
     rng, number = stream(model.seed_, "gibbs/start", chain), min(model.n_start, len(features))
@@ -288,12 +224,12 @@ def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
 class _Fit(Method):
     """Sweeps of all chains, each with a random stream of its own for every sweep: no state of a generator to keep."""
 
-    def __init__(self, clusterer: _Sampled, features: np.ndarray, sequence: np.ndarray | None) -> None:
+    def __init__(self, clusterer: SampledClusterer, features: np.ndarray, sequence: np.ndarray | None) -> None:
         self.clusterer, self.features, self.iterations = clusterer, features, clusterer.n_sweeps
         model = clusterer._model(features, sequence)
         self.chains = [clusterer._chain(model) for _ in range(clusterer.n_chains)]
-        for number, chain in enumerate(self.chains if clusterer.n_start > 1 else ()):
-            chain.begin(first_partition(clusterer, features, number))
+        for index, chain in enumerate(self.chains if clusterer.n_start > 1 else ()):
+            chain.begin(first_partition(clusterer, features, index))
         self.seconds = [0.0] * len(self.chains)
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []
@@ -312,9 +248,9 @@ class _Fit(Method):
         self.trace.append(row)
         last = iteration >= self.iterations - self.clusterer.n_kept
         if last or (self.clusterer.keep_every and (iteration + 1) % self.clusterer.keep_every == 0):
-            for number, chain in enumerate(self.chains):
+            for index, chain in enumerate(self.chains):
                 used, labels = np.unique(chain.z, return_inverse=True)
-                self.partitions.append((number, iteration + 1, labels.astype(np.int32)))
+                self.partitions.append((index, iteration + 1, labels.astype(np.int32)))
                 if last and self.clusterer.loss_of_planes:
                     self.planes.append(chain.eta[chain.plane[used]])
         return dict(zip(_TRACE[:3], np.mean(row, 0), strict=False))

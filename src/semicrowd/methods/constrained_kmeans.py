@@ -1,10 +1,11 @@
 """Majority vote, then k-means with penalties for violated must-links and cannot-links (PCKMeans).
 
 Basu, Banerjee & Mooney 2004, "Active semi-supervision for pairwise constrained clustering" (SDM). The initial
-centres and the loop serve :mod:`semicrowd.estimators.mpckmeans` too, which adds the metric.
+centres and the loop serve :mod:`semicrowd.methods.mpckmeans` too, which adds the metric.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,10 +14,23 @@ from sklearn.cluster import KMeans
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
 from semicrowd.estimators.base import OneShotClusterer
-from semicrowd.estimators.link_graph import Costs, LinkGraph
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods.link_graph import Costs, LinkGraph
 from semicrowd.random import stream
-from semicrowd.settings.baselines import ConstrainedKMeansParameters
+from semicrowd.settings.fields import choice, number, setting, whole
+from semicrowd.settings.parameters import STARTS, CountedParameters
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConstrainedKMeansParameters(CountedParameters):
+    """Parameters of :class:`ConstrainedKMeans`."""
+
+    penalty: float = setting(1.0, "of a violated majority vote, in units of an average item's cost", number(0))
+    weighting: Literal["unit", "net"] = setting(
+        "unit", "of a majority vote: unit | net (the majority in answers)", choice("unit", "net")
+    )  # fmt: skip
+    n_init: int = setting(10, STARTS, whole(1, 100_000))
+    max_iter: int = setting(100, "rounds of assignment and centres", whole(1))
 
 
 class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):

@@ -1,6 +1,7 @@
 """Affinity propagation: exemplars by messages (Frey & Dueck 2007, "Clustering by passing messages", Science 315)."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -9,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import check_memory
-from semicrowd.estimators.unsupervised import NearestCentre
-from semicrowd.settings.baselines import AffinityPropagationParameters
+from semicrowd.methods.unsupervised import NearestCentre
+from semicrowd.settings.fields import number, setting, whole
+from semicrowd.settings.parameters import CountedParameters
 
 #: Preferences that are tried for a number of clusters: each halves the range of their logarithm.
 _TRIALS = 15
@@ -18,6 +20,18 @@ _TRIALS = 15
 _SETTLED = 0.1
 #: Iterations without a new exemplar, at least.
 _FEWEST = 15
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AffinityPropagationParameters(CountedParameters):
+    """Parameters of :class:`AffinityPropagation`."""
+
+    preference: float | None = setting(
+        None, "similarity of an item to itself, minus a squared distance; null: what comes nearest to K clusters",
+        number(), optional=True,
+    )  # fmt: skip
+    damping: float = setting(0.9, "share of the old message in the new one", number(0.5, 0.999))
+    max_iter: int = setting(1000, "rounds of messages, fewer where the exemplars have settled", whole(1))
 
 
 class AffinityPropagation(AffinityPropagationParameters, NearestCentre):

@@ -4,6 +4,7 @@ UKM is k-means; CKM keeps the items of a block in one cluster (Basu, Banerjee & 
 Embrechts 1999), without exception where PCKMeans has a penalty.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,21 @@ from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import CKMParameters, UKMParameters
+from semicrowd.settings.fields import flag, setting, whole
+from semicrowd.settings.parameters import STANDARDIZE, STARTS, CountedParameters
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CKMParameters(CountedParameters):
+    """Parameters of :class:`CKM`."""
+
+    standardize: bool = setting(True, STANDARDIZE, flag())
+    n_init: int = setting(10, STARTS, whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class UKMParameters(CKMParameters):
+    """Parameters of :class:`UKM`."""
 
 
 class CKM(CKMParameters, OneShotClusterer):

@@ -3,6 +3,7 @@
 The metric is metric-learn's.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from sklearn.metrics import roc_auc_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.estimators.base import OneShotClusterer
-from semicrowd.estimators.constrained_kmeans import cluster_means
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.random import stream
-from semicrowd.settings.baselines import ITMLParameters
+from semicrowd.settings.fields import number, setting, whole
+from semicrowd.settings.parameters import CountedParameters
 
 #: Values of γ that the paper cross-validates over.
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
@@ -33,6 +35,17 @@ class _Solver(_BaseITML):
 
     def _prepare_inputs(self, X: Any, y: Any = None, type_of_inputs: str = "tuples", **_: Any) -> Any:  # noqa: ARG002
         return X, y
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ITMLParameters(CountedParameters):
+    """Parameters of :class:`ITML`."""
+
+    gamma: float | None = setting(
+        None, "weight of the answers; null: the one of .01, .1, 1, 10 that ranks held-out answers best",
+        number(above=0), optional=True,
+    )  # fmt: skip
+    max_iter: int = setting(50, "passes over all answers", whole(1))
 
 
 class ITML(ITMLParameters, OneShotClusterer):

@@ -1,5 +1,6 @@
 """Cluster-based similarity partitioning of the annotators' clusterings: Strehl & Ghosh 2002 (JMLR 3), section 3.1."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,27 @@ from sklearn.neighbors import KNeighborsClassifier
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
 from semicrowd.estimators.base import OneShotClusterer
-from semicrowd.estimators.constrained_kmeans import ConstrainedKMeans
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
 from semicrowd.random import stream
-from semicrowd.settings.baselines import CSPAParameters
+from semicrowd.settings.fields import choice, setting
+from semicrowd.settings.parameters import CountedParameters
 
 #: METIS takes whole numbers: co-associations are rounded to this part of 1.
 RESOLUTION = 1000
 #: So many matrices of all items against all are there at once (measured).
 MATRICES = 3
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CSPAParameters(CountedParameters):
+    """Parameters of :class:`CSPA`."""
+
+    clusterings: str = setting(
+        "balance", "what an annotator's clustering is: balance | closure | constrained_kmeans",
+        choice("balance", "closure", "constrained_kmeans"),
+    )  # fmt: skip
 
 
 class CSPA(CSPAParameters, OneShotClusterer):

@@ -1,6 +1,7 @@
 """Clustering from the features alone, for scale: k-means and Gaussian mixtures that take answers and ignore them."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.estimators.base import OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.baselines import KMeansParameters, MixtureParameters, VariationalMixtureParameters
+from semicrowd.settings.fields import setting, whole
+from semicrowd.settings.parameters import STARTS, CountedParameters
 
 
 class FeaturesOnly(OneShotClusterer):
@@ -63,6 +65,26 @@ class _OfScikitLearn(FeaturesOnly):
     @abstractmethod
     def _model(self) -> Any:
         """The scikit-learn estimator, not fitted."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KMeansParameters(CountedParameters):
+    """Parameters of :class:`KMeansOnly`."""
+
+    n_init: int = setting(20, STARTS, whole(1, 100_000))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MixtureParameters(KMeansParameters):
+    """Parameters of :class:`MixtureOnly`."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class VariationalMixtureParameters(KMeansParameters):
+    """Parameters of :class:`VariationalMixture`."""
+
+    n_init: int = setting(1, STARTS, whole(1, 100_000))
+    max_iter: int = setting(300, "steps, fewer where the bound has settled", whole(1))
 
 
 class KMeansOnly(KMeansParameters, _OfScikitLearn):

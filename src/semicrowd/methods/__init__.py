@@ -1,0 +1,1 @@
+"""The methods: each file has a method's parameters, its estimator and what mathematics is its own."""

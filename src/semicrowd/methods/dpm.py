@@ -1,0 +1,154 @@
+"""Dirichlet process mixtures by Gibbs sampling, with and without hyperplanes between the clusters.
+
+Antoniak 1974; Nguyen, Phung, Le & Bui 2017; Chen, Zhu & Zhang 2014. The number of clusters is found; answers are
+ignored.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from semicrowd.estimators.inputs import checked_counts
+from semicrowd.fitting.result import Assignment
+from semicrowd.methods.gibbs import DiscriminativeParameters, PlaneParameters, SampledClusterer, SampledParameters
+from semicrowd.settings.fields import number, setting, whole
+
+if TYPE_CHECKING:
+    from semicrowd.inference.gibbs.chain import Chain, Model
+    from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DPMParameters(SampledParameters):
+    """Parameters of :class:`DPM`."""
+
+    splits: int = setting(
+        0, "splits and merges of clusters that are proposed before a sweep (mmgm, new=paper: one without hyperplanes)",
+        whole(0),
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DDPMParameters(DiscriminativeParameters, DPMParameters):
+    """Dirichlet process mixtures whose clusters hyperplanes separate (Nguyen et al. 2017)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DDPMSParameters(DDPMParameters):
+    """Parameters of :class:`DDPMS`."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DDPMLParameters(DDPMParameters):
+    """Parameters of :class:`DDPML`."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MMGMParameters(PlaneParameters, DPMParameters):
+    """Parameters of :class:`MaxMarginMixture`."""
+
+    cost: float = setting(1.0, "of an item within the margin, as far as it is within", number(above=0))
+    margin: float = setting(1.0, "between the scores of an item's cluster and of the best other", number(above=0))
+
+
+class _Mixture(SampledClusterer):
+    """Items in no order: the predictive density of the partition shown takes new ones."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Clusters [N] of items."""
+        return self.predict_proba(X).argmax(-1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities [N, K] of the clusters of the partition shown."""
+        return self._probabilities(self._new_items(X))
+
+    def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:
+        from semicrowd.inference.gibbs.sweep import seat
+
+        family = self._families(features)(int(final.cluster.max()) + 1)
+        self.sizes_ = np.zeros(int(final.cluster.max()) + 1, np.int64)
+        seat(family, final.cluster, self.sizes_)
+        if self.family == "isotropic":
+            family = family.expected()
+        self.clusters_ = family.of(np.zeros((0, features.shape[1])))._asdict()
+        return Assignment.of(self._probabilities(features))
+
+    def _probabilities(self, features: np.ndarray) -> np.ndarray:
+        from semicrowd.inference.gibbs.gaussian import Gaussian
+        from semicrowd.inference.gibbs.isotropic import Isotropic
+        from semicrowd.inference.gibbs.multinomial import Multinomial
+        from semicrowd.inference.gibbs.sweep import predictive
+
+        kinds: dict[str, Any] = {"gaussian": Gaussian, "isotropic": Isotropic, "multinomial": Multinomial}
+        items = checked_counts(features, self.count_scale) if self.family == "multinomial" else features
+        family = kinds[self.family](**self.clusters_).of(items)
+        score = predictive(family, len(features), len(self.sizes_)) + np.log(self.sizes_)
+        if self.loss_of_planes:
+            score += self._tilt(self._seen(features) @ self.hyperplanes_.T)
+        return np.exp(log_softmax(score, axis=-1))
+
+
+class DPM(DPMParameters, _Mixture):
+    """A Dirichlet process mixture of Gaussians or multinomials, whose parameters are integrated out.
+
+    Some chains run beside each other from first partitions of their own. ``labels_`` is that of the partitions of their
+    last sweeps that has the least expected loss; :attr:`mixed_` says whether the chains agree.
+
+    Attributes
+    ----------
+    chains_ : data frame, a row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations
+    rhat_, ess_ : R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half
+    mixed_ : whether both are as they should be
+    sizes_ : [K] items of the clusters of ``labels_``
+    """
+
+
+class DDPMS(DDPMSParameters, _Mixture):
+    """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
+
+    As :class:`DPM` in all else.
+
+    Attributes
+    ----------
+    hyperplanes_ : [K, D] or, with bias, [K, D + 1] weights of the clusters of ``labels_``
+    """
+
+    loss_of_planes = "svm"
+
+
+class DDPML(DDPMLParameters, _Mixture):
+    """DDPM-L: a Dirichlet process mixture with a Bayesian logistic regression for each cluster against all others.
+
+    Attributes are those of :class:`DDPMS`.
+    """
+
+    loss_of_planes = "logistic"
+
+
+class MaxMarginMixture(MMGMParameters, _Mixture):
+    """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
+
+    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. They are drawn from their posterior given the
+    partition; which clusters are an item's rivals changes only from sweep to sweep, so that clusters do not come and go
+    as those of one posterior would.
+    """
+
+    loss_of_planes = "margin"
+    new = "paper"
+
+    def _planes(self, items: np.ndarray) -> "Hyperplanes":
+        from semicrowd.inference.gibbs.margins import Margins
+
+        return Margins(items, self.loss_of_planes, self.w, self.cost, self.margin)
+
+    def _chain(self, model: "Model") -> "Chain":
+        from semicrowd.inference.gibbs.margins import MarginChain
+
+        return MarginChain(model)
+
+    def _tilt(self, score: np.ndarray) -> np.ndarray:
+        from semicrowd.inference.gibbs.margins import log_margins
+
+        return log_margins(score, np.arange(score.shape[1]), self.cost, self.margin)
