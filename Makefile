@@ -55,5 +55,5 @@ bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks
 	@$(PY) benchmarks/run.py
 
 clean:  ## delete the environment and the caches of tools; data, results and the tracking store stay
-	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
 ORDER = (
     "errors", "random", "files", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data", "defaults",
     "models", "starts", "fitting", "estimators", "methods", "evaluation", "tracking", "figures", "run", "pipeline",
-    "report",
+    "report", "__main__",
 )  # fmt: skip
 
 

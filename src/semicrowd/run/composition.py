@@ -29,7 +29,8 @@ from semicrowd.settings.groups import (
     stands_for,
 )
 
-CONF = Path(__file__).resolve().parents[3] / "conf"
+#: Of the source tree that this file is run from; an installed package has it inside.
+CONF = next(folder / "conf" for folder in Path(__file__).resolve().parents[1:4:2] if (folder / "conf").is_dir())
 
 
 class _Names(ConfigNode):

@@ -7,9 +7,10 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, naming_extras
 from semicrowd.run.commandline.arguments import Command, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
+from semicrowd.run.commandline.program import as_typed, program
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -19,13 +20,14 @@ def main(arguments: Sequence[str]) -> int:
         command = parse(arguments)
         sweep = command.sweep
         _prepare_environment(arguments)
-        _do(command)
+        with naming_extras():
+            _do(command)
     except KeyboardInterrupt:
         print("interrupted; the same command with resume=true goes on", file=sys.stderr)
         return 130
     except Exception as error:
         if is_mistake(error):
-            print(f"error: {explain(error, arguments)}", file=sys.stderr)
+            print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
             return 2
         if isinstance(error, OSError) and not sweep:
             print(f"error: {error.filename or 'a file'}: cannot be used: {error.strerror or error}", file=sys.stderr)
@@ -39,7 +41,7 @@ def _do(command: Command) -> None:
     if command.help:
         from semicrowd.run.commandline.help import help_page
 
-        print(help_page(command.overrides), end="")
+        print(as_typed(help_page(command.overrides)), end="")
     elif command.showing:
         _show_by_hydra(command)
     elif command.sweep:
@@ -91,7 +93,7 @@ def _show_by_hydra(command: Command) -> None:
 
 def _prepare_environment(arguments: Sequence[str]) -> None:
     """Settings that must be there before torch, MLflow and the worker processes start."""
-    os.environ["SEMICROWD_COMMAND"] = shlex.join(["python", "src/train.py", *arguments])
+    os.environ["SEMICROWD_COMMAND"] = shlex.join([*program("train").split(), *arguments])
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # the same sums in every run on a GPU
     # A tracking server that does not answer is given up within half a minute.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")

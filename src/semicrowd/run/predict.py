@@ -10,6 +10,7 @@ import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_status, write_text
+from semicrowd.run.commandline.program import as_typed, program
 
 _EPILOG = """\
 examples:
@@ -25,8 +26,8 @@ were used) and, where the table has ids, id. The same input gives the same outpu
 def parser() -> argparse.ArgumentParser:
     """The command line of ``src/predict.py``."""
     arguments = argparse.ArgumentParser(
-        prog="python src/predict.py", description="Assign new items to the clusters of a finished run.",
-        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program("predict"), description="Assign new items to the clusters of a finished run.",
+        epilog=as_typed(_EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     arguments.add_argument("run", type=Path, help="directory of a finished run of src/train.py")
     arguments.add_argument(

@@ -1,0 +1,90 @@
+"""The wheel: whole outside the source tree, small without its extras, and clear about what an extra has."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from semicrowd.errors import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+#: Modules of the extras cannot be found: a process in which this runs first is as one of an installation without them.
+_WITHOUT_EXTRAS = """
+import sys
+from semicrowd.errors import EXTRAS
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in LEFT_OUT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+# Other packages ask whether these are installed, not whether they can be imported.
+LEFT_OUT = {one for modules in EXTRAS.values() for one in modules} - {"matplotlib", "PIL", "torchvision", "yaml"}
+sys.meta_path.insert(0, Missing())
+"""
+_FIT = """
+import numpy as np
+from semicrowd import DPM, SCDC, UserError
+rng = np.random.default_rng(0)
+kinds = np.arange(90) % 3
+X = 4 * np.eye(3)[kinds] + rng.normal(size=(90, 3))
+i, j = np.triu_indices(90, 1)
+pairs = np.stack([i, j, i % 3, kinds[i] == kinds[j]], 1)[rng.permutation(len(i))[:300]]
+print("clusters", SCDC(epochs=1).fit(X, pairs=pairs).n_clusters_)
+try:
+    DPM().fit(X)
+except UserError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel's files in a folder of their own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    wheel = next(folder.glob("*.whl"))
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"
+
+
+def python(folder: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_configuration_is_in_it_and_the_command_runs_anywhere(unpacked: Path, tmp_path: Path) -> None:
+    packed = {path.relative_to(unpacked / "semicrowd") for path in (unpacked / "semicrowd" / "conf").rglob("*.yaml")}
+    assert packed == {path.relative_to(ROOT) for path in (ROOT / "conf").rglob("*.yaml")}
+    asked = python(unpacked, "-m", "semicrowd", "train", "K=3", cwd=tmp_path)
+    assert (asked.returncode, asked.stdout) == (2, "")
+    assert asked.stderr == "error: K=3: unknown setting K; the nearest is model.K\n"
+    entry = next(unpacked.glob("*.dist-info")) / "entry_points.txt"
+    assert "semicrowd = semicrowd.__main__:main" in entry.read_text()
+
+
+def test_a_fit_needs_no_extra_and_what_does_says_which(unpacked: Path, tmp_path: Path) -> None:
+    run = python(unpacked, "-c", _WITHOUT_EXTRAS + _FIT, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [
+        "clusters 3", "numba is not installed; pip install 'semicrowd[samplers]' has it",
+    ]  # fmt: skip
+    command = _WITHOUT_EXTRAS + "from semicrowd.__main__ import main; sys.exit(main(['train']))"
+    asked = python(unpacked, "-c", command, cwd=tmp_path)
+    assert asked.returncode == 2
+    assert asked.stderr == "error: hydra is not installed; pip install 'semicrowd[cli]' has it\n"
+
+
+def test_the_extras_of_the_messages_are_those_of_pyproject() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    of_module = packages_distributions()
+    for extra, modules in EXTRAS.items():
+        for module in set(modules) & set(of_module):
+            assert {name.lower() for name in of_module[module]} & set(extras[extra]), f"{module} is not in {extra}"
+    assert {*EXTRAS} == {*extras} - {"all", "dev"}
