@@ -1,11 +1,16 @@
-"""Writes reports/index.html and reports/REPORT.md from the runs that params.yaml asks for, finished or not.
+"""The page of a run, or of all that params.yaml asks for.
 
-``make reproduce`` does the same as its last step; this is for a look at what is there already.
+``python src/report.py run=FOLDER`` makes FOLDER/report.html anew. Without it, reports/index.html and reports/REPORT.md
+are written from the runs that are there, finished or not; ``make reproduce`` does the same as its last step.
 """
 
 import sys
 
-from semicrowd.report.build import main
-
 if __name__ == "__main__":
+    if any(argument.startswith("run=") for argument in sys.argv[1:]):
+        from semicrowd.run.page import main as page_of_run
+
+        sys.exit(page_of_run(sys.argv[1:]))
+    from semicrowd.report.build import main
+
     sys.exit(main(["--collect", *sys.argv[1:]]))

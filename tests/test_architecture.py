@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "semicrowd"
 #: A file imports from its own folder and from those before it. ``defaults`` is made from facts of data and answers.
 ORDER = (
     "errors", "random", "files", "settings", "expfam", "metrics", "crowd", "inference", "nets", "data", "defaults",
-    "models", "starts", "fitting", "estimators", "methods", "evaluation", "tracking", "figures", "run", "pipeline",
-    "report", "__main__",
+    "models", "starts", "fitting", "estimators", "methods", "evaluation", "tracking", "figures", "page", "run",
+    "pipeline", "report", "__main__",
 )  # fmt: skip
 
 

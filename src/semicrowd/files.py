@@ -39,6 +39,7 @@ RUN_FILES = {
     MODEL: False,
     "checkpoints": False,
     "figures": True,
+    "report.html": True,
     "provenance.json": True,
     "config.yaml": True,
 }
@@ -110,6 +111,23 @@ def read_status(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return status if isinstance(status, dict) else {}
+
+
+def read_metrics(path: Path) -> dict[str, float | int]:
+    """Content of a finished run's metrics.json.
+
+    Raises
+    ------
+    UserError
+        Where there is none.
+    """
+    file = path / "metrics.json"
+    try:
+        metrics = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read; is {path} a finished run?") from error
+    assert isinstance(metrics, dict)
+    return metrics
 
 
 class RunDirectory:

@@ -1,13 +1,12 @@
 """One run from its settings to its files."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
-from semicrowd.files import RunDirectory, read_status, write_json
+from semicrowd.files import RunDirectory, read_metrics, read_status, write_json
 from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
@@ -105,23 +104,6 @@ def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:
 def _nothing_to_do(run_dir: Path) -> Metrics:
     _note(f"{run_dir}: finished before, nothing to do")
     return read_metrics(run_dir)
-
-
-def read_metrics(run_dir: Path) -> Metrics:
-    """A finished run's metrics.json.
-
-    Raises
-    ------
-    UserError
-        Where there is none.
-    """
-    path = run_dir / "metrics.json"
-    try:
-        metrics = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read; is {run_dir} a finished run?") from error
-    assert isinstance(metrics, dict)
-    return metrics
 
 
 def _note(text: str) -> None:

@@ -19,6 +19,7 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.estimator import assigned, make_estimator
 from semicrowd.run.files.results import write_results
+from semicrowd.run.page import write_page_of_run
 from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
 from semicrowd.tracking import RunTracker
@@ -96,6 +97,7 @@ class Session:
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor, likeliest)
+        write_page_of_run(self.run_dir, self.data, self.answers, result, metrics, warnings)
         kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
         self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings)
         return metrics

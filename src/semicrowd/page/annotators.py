@@ -1,0 +1,90 @@
+"""Annotators for people: how often each is right, how sure that is, and what to do about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.crowd.workers import WorkerPosterior
+
+#: Standard deviations to an end of a 90 % interval.
+_NINETY = 1.645
+#: Sensitivity + specificity − 1 that is at most this says next to nothing: 0 is answering without looking, 1 perfect.
+_NOTHING = 0.2
+#: A 90 % interval of sensitivity + specificity − 1 wider than this has not told them yet.
+_WIDE = 0.6
+
+DROP = "answers tell next to nothing: do not ask again"
+REVERSED = "answers the opposite of what is right: explain the question, or do not ask again"
+UNKNOWN = "too few answers to tell"
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """A person who answered.
+
+    Attributes
+    ----------
+    answers : number of answers
+    sensitivity, specificity : estimate and the ends of its 90 % interval
+    weight : what a "same" and a "different" of this person say together, in nats
+    remark : what to do, empty where there is nothing
+    """
+
+    name: str
+    answers: int
+    sensitivity: tuple[float, float, float]
+    specificity: tuple[float, float, float]
+    weight: float
+    remark: str
+
+
+def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int) -> list[Annotator]:
+    """All annotators, the most reliable first.
+
+    Parameters
+    ----------
+    table : as :func:`semicrowd.crowd.workers.worker_frame`
+    posterior : that the table is of
+    """
+    informedness, error = _informedness(posterior, best, table["pairs"].to_numpy())
+    order = np.argsort(-table["weight"].to_numpy(), kind="stable")
+    rows = table.to_dict("records")
+    return [
+        Annotator(
+            str(rows[n]["annotator"]), int(rows[n]["pairs"]), _with_ends(rows[n], "sensitivity"),
+            _with_ends(rows[n], "specificity"), float(rows[n]["weight"]),
+            _remark(float(informedness[n]), float(error[n])),
+        )
+        for n in order.tolist()
+    ]  # fmt: skip
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    estimate = float(row[name])
+    low, high = (float(row[f"{name}_{end}"]) for end in ("low", "high"))
+    return estimate, low if np.isfinite(low) else estimate, high if np.isfinite(high) else estimate
+
+
+def _informedness(posterior: WorkerPosterior, best: int, answers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sensitivity + specificity − 1 of each (Youden 1950) and its standard deviation.
+
+    Where a method gives no posterior, the deviation is at most that of two shares of half the answers each.
+    """
+    rates, variance = [one[best] for one in posterior.mean()], np.zeros(len(answers))
+    for shape in (posterior.sensitivity[best], posterior.specificity[best]):
+        a, b = shape[:, 0], shape[:, 1]
+        beta = a * b / ((a + b) ** 2 * (a + b + 1))
+        variance += np.where(np.isfinite(beta), beta, 0.5 / np.maximum(answers, 1))
+    return rates[0] + rates[1] - 1, np.sqrt(variance)
+
+
+def _remark(informedness: float, error: float) -> str:
+    low, high = informedness - _NINETY * error, informedness + _NINETY * error
+    if high < 0:
+        return REVERSED
+    if high < _NOTHING:
+        return DROP
+    return UNKNOWN if high - low > _WIDE else ""

@@ -1,0 +1,138 @@
+"""Makes ``report.html``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.evaluation.scores import Evaluation
+from semicrowd.files import write_text
+from semicrowd.page import advice
+from semicrowd.page.annotators import DROP, REVERSED, annotators
+from semicrowd.page.clusters import MOST, SURE, clusters
+from semicrowd.page.decision import candidates, decided
+from semicrowd.page.figures import pictures
+from semicrowd.page.items import Items
+from semicrowd.page.number import number_of_clusters
+
+FILE = "report.html"
+#: Width of the picture of an annotator's rates, in units of the picture.
+_WIDTH = 200.0
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page is made of.
+
+    Attributes
+    ----------
+    title : of the run
+    data, answers : that it was fitted to
+    result : and its scores
+    metrics : content of metrics.json
+    warnings : why not to trust the result, a line each
+    settings : of the run, nested
+    given : those of them that somebody gave, dotted
+    command, started : how and when it was begun
+    """
+
+    title: str
+    data: Dataset
+    answers: PairAnnotations | None
+    result: Evaluation
+    metrics: Mapping[str, float]
+    warnings: Sequence[str]
+    settings: Mapping[str, Any]
+    given: Mapping[str, Any]
+    command: str = ""
+    started: str = ""
+
+
+def write_page(page: Page, run_dir: Path) -> Path:
+    """Write the page of a run into its folder, with the pictures of ``figures/`` inside; its path.
+
+    Raises
+    ------
+    UserError
+        Where it cannot be written.
+    """
+    write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
+    return run_dir / FILE
+
+
+def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
+    """The page as text. Everything that comes from data and files is escaped.
+
+    Parameters
+    ----------
+    figures : name, caption and ``data:`` address of each picture
+    """
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("semicrowd.page"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    templates.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    return templates.get_template("page.html").render(_content(page), figures=figures)
+
+
+def _content(page: Page) -> dict[str, Any]:
+    data, found, answers = page.data, page.result.found, page.answers
+    folder = dict(page.settings.get("data", {})).get("path")
+    items = Items(data, Path(folder) if folder is not None else None)
+    annotated = np.zeros(data.num_items, bool)
+    if answers is not None:
+        annotated[answers.annotated] = True
+    place = found.latent_mean if found.latent_mean is not None else data.features
+    every = clusters(items, found.final, place, annotated)
+    people = []
+    if page.result.workers is not None and found.workers is not None:
+        people = annotators(page.result.workers, found.workers, found.best)
+    known = every[0].sure is not None
+    shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
+    asked = advice.questions(found.final, place)
+    shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
+    return {
+        "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
+        "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MOST,
+        "table": not items.have_pictures,
+        "name": {item: items.name(item) for item in shown},
+        "picture": {item: items.picture(item) for item in shown},
+        "cells": {one.number: {item: [items.cell(item, column) for column in one.columns]
+                               for item in (*one.typical, *one.least_certain)} for one in every[:MOST]},
+        "probability": {item: float(found.final.probability[item]) for item in shown},
+        "annotated": {item: bool(annotated[item]) for item in shown},
+        "number": number_of_clusters(found, page.settings, page.given),
+        "decided": decided(found, answers, page.settings, page.metrics), "candidates": candidates(found),
+        "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
+        "drop": [one for one in people if one.remark in (DROP, REVERSED)],
+        "questions": asked, "need": advice.need(found.final, page.result.workers),
+        "uncertain": float((found.final.probability < SURE).mean()) if known else None,
+        "metrics": page.metrics,
+    }  # fmt: skip
+
+
+def _facts(page: Page) -> list[tuple[str, str]]:
+    data, answers = page.data, page.answers
+    source = dict(page.settings.get("data", {}))
+    facts = [("data", str(source.get("path") or data.name)), ("items", f"{data.num_items:,}"),
+             ("features", f"{data.num_features:,}"), ("method", str(page.settings["model"]["name"]))]  # fmt: skip
+    if answers is None:
+        facts.append(("answers", "none"))
+    else:
+        simulated = " (simulated)" if answers.simulated else ""
+        facts.append(("answers", f"{answers.num_pairs:,} of {answers.num_annotators:,} annotators{simulated}"))
+    facts.append(("seed", str(page.settings["seed"])))
+    if "final/acc" in page.metrics:
+        accuracy, nmi = (page.metrics[f"final/{name}"] for name in ("acc", "nmi"))
+        facts.append(("against the labels", f"accuracy {accuracy:.3f}, NMI {nmi:.3f}"))
+    return facts
+
+
+def _bar(rate: float) -> str:
+    """Where a rate from 0 to 1 is in the picture."""
+    return f"{_WIDTH * min(max(rate, 0.0), 1.0):.1f}"

@@ -1,0 +1,192 @@
+"""Clusters for people: how large, how sure, what sets each apart, which items are typical and which uncertain."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from semicrowd.fitting.result import Assignment
+from semicrowd.page.items import Items
+
+#: An item whose cluster has a lower probability is called uncertain.
+SURE = 0.9
+#: Items shown of each kind.
+_SHOWN = 8
+#: Clusters whose items are shown, the largest.
+MOST = 25
+#: Features that set a cluster apart, and columns of its items, at most.
+_TRAITS = 5
+#: Standardised mean differences below this are not worth a word: "small" in Cohen's scale is 0.2.
+_LEAST = 0.2
+#: Larger ones are shown as this.
+_LARGEST = 99.0
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A feature in which a cluster differs from all other items.
+
+    Attributes
+    ----------
+    name : of the feature
+    inside, outside : its means in the cluster and elsewhere
+    difference : inside − outside over the standard deviation within both, the root of the mean of their variances
+        (standardised mean difference)
+    share : whether the means are shares
+    """
+
+    name: str
+    inside: float
+    outside: float
+    difference: float
+    share: bool
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster of the result.
+
+    Attributes
+    ----------
+    number, size : size in items
+    share : of all items
+    sure : mean probability of its items, None of a method without probabilities
+    uncertain : share of its items below :data:`SURE`, None of a method without probabilities
+    annotated : share of its items with answers
+    traits : what sets it apart, the largest difference first; none of pictures
+    columns : of the table that its items are shown with
+    typical, least_certain : items; typical are those nearest to its mean among the surer half, the least certain are
+        those of the lowest probability, or without probabilities those hardly nearer to its mean than to another one
+    """
+
+    number: int
+    size: int
+    share: float
+    sure: float | None
+    uncertain: float | None
+    annotated: float
+    traits: tuple[Trait, ...]
+    columns: tuple[str, ...]
+    typical: tuple[int, ...]
+    least_certain: tuple[int, ...]
+
+
+def clusters(items: Items, found: Assignment, place: Float[np.ndarray, "N d"], annotated: np.ndarray) -> list[Cluster]:
+    """All clusters that have an item, the largest first.
+
+    Parameters
+    ----------
+    place : where items lie: latent means, or the features
+    annotated : [N] bool, whether there are answers about an item
+    """
+    return list(_clusters(items, found, place, annotated))
+
+
+def _clusters(items: Items, found: Assignment, place: np.ndarray, annotated: np.ndarray) -> Iterator[Cluster]:
+    numbers, group, sizes = np.unique(found.cluster, return_inverse=True, return_counts=True)
+    distance = Distances(place, group)
+    known = bool(np.isfinite(found.probability).all())
+    differences = None if items.have_pictures else Differences(items.data.features, group)
+    names, shares = (items.feature_names, items.shares) if differences is not None else ([], np.zeros(0, bool))
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        own = np.flatnonzero(group == k)
+        probability = found.probability[own]
+        traits: tuple[Trait, ...] = ()
+        columns: tuple[str, ...] = ()
+        if differences is not None and len(numbers) > 1:
+            order = differences.largest(k)
+            traits = tuple(
+                Trait(names[d], float(differences.inside[k, d]), float(differences.outside(k)[d]),
+                      float(np.clip(differences.of(k)[d], -_LARGEST, _LARGEST)), bool(shares[d]))
+                for d in order[:_TRAITS]
+            )  # fmt: skip
+            columns = tuple(items.columns_of(order, _TRAITS))
+        margin = probability if known else distance.margin(own, k)
+        surer = own[probability >= np.median(probability)] if known else own
+        typical = surer[np.argsort(distance.to_own(surer), kind="stable")[:_SHOWN]]
+        unsure = own[np.argsort(margin, kind="stable")[:_SHOWN]]
+        yield Cluster(
+            int(numbers[k]), len(own), len(own) / len(group), float(probability.mean()) if known else None,
+            float((probability < SURE).mean()) if known else None, float(annotated[own].mean()), traits, columns,
+            tuple(typical.tolist()), tuple(unsure[~np.isin(unsure, typical)].tolist()),
+        )  # fmt: skip
+
+
+class Distances:
+    """Squared distances of items to clusters' means, every dimension in units of its standard deviation.
+
+    Missing values do not count.
+    """
+
+    def __init__(self, place: Float[np.ndarray, "N d"], group: Int[np.ndarray, "N"]) -> None:
+        spread = np.nanstd(place, axis=0, dtype=np.float64)
+        self._scale = np.where(spread > 0, 1 / np.maximum(spread, 1e-300), 0.0)
+        self._place, self._group = place, group
+        centres = [np.nan_to_num(_nanmean(place[group == k])) for k in range(int(group.max()) + 1)]
+        self._centres = np.stack(centres)
+
+    def to_own(self, rows: np.ndarray) -> np.ndarray:
+        """Of items to the mean of their own cluster."""
+        return self._to(rows, self._centres[self._group[rows]])
+
+    def margin(self, rows: np.ndarray, k: int) -> np.ndarray:
+        """How much farther from the nearest other mean than from that of cluster k, over their sum; −1 … 1."""
+        others = np.delete(self._centres, k, axis=0)
+        if not len(others):
+            return np.ones(len(rows))
+        own, other = self._to(rows, self._centres[k]), np.min([self._to(rows, centre) for centre in others], axis=0)
+        return np.divide(other - own, other + own, out=np.zeros(len(rows)), where=other + own > 0)
+
+    def nearest_other(self, item: int, k: int) -> int:
+        """The cluster other than k whose mean is nearest to an item."""
+        each = [float(self._to(np.array([item]), centre)[0]) for centre in self._centres]
+        each[k] = np.inf
+        return int(np.argmin(each))
+
+    def _to(self, rows: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        return (np.nan_to_num((self._place[rows] - centre) * self._scale) ** 2).sum(1)
+
+
+class Differences:
+    """Means of all features within each cluster and outside it, in units of the standard deviation within."""
+
+    def __init__(self, features: Float[np.ndarray, "N D"], group: Int[np.ndarray, "N"]) -> None:
+        each = [features[group == k].astype(np.float64) for k in range(int(group.max()) + 1)]
+        self._count = np.stack([(~np.isnan(one)).sum(0) for one in each])
+        self._sum = np.stack([np.nansum(one, axis=0) for one in each])
+        self.inside = np.divide(self._sum, self._count, out=np.zeros_like(self._sum), where=self._count > 0)
+        # Around the means, so that large numbers do not cancel.
+        pairs = zip(each, self.inside, strict=True)
+        self._within = np.stack([np.nansum((one - mean) ** 2, axis=0) for one, mean in pairs])
+
+    def outside(self, k: int) -> np.ndarray:
+        """[D] means of the items outside cluster k."""
+        count = self._count.sum(0) - self._count[k]
+        return np.divide(self._sum.sum(0) - self._sum[k], count, out=np.zeros(count.shape), where=count > 0)
+
+    def of(self, k: int) -> np.ndarray:
+        """[D] standardised mean differences; 0 where a cluster or all others have no value."""
+        outside, others = self.outside(k), np.arange(len(self._count)) != k
+        left = self._count[others].sum(0)
+        between = (self._count[others] * (self.inside[others] - outside) ** 2).sum(0)
+        variance = np.divide(self._within[others].sum(0) + between, left, out=np.zeros(left.shape), where=left > 0)
+        own = np.divide(self._within[k], self._count[k], out=np.zeros(left.shape), where=self._count[k] > 0)
+        spread, difference = np.sqrt((variance + own) / 2), self.inside[k] - outside
+        there = (self._count[k] > 0) & (left > 0)
+        constant = np.sign(difference) * _LARGEST  # no spread on either side
+        found = np.divide(difference, spread, out=constant, where=spread > 1e-12 * np.abs(self.inside[k]))
+        return np.where(there, found, 0.0)
+
+    def largest(self, k: int) -> list[int]:
+        """Features by the size of their difference, those worth a word."""
+        size = np.abs(self.of(k))
+        order = np.argsort(-size, kind="stable")
+        return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]
+
+
+def _nanmean(rows: np.ndarray) -> np.ndarray:
+    known = ~np.isnan(rows)
+    count = known.sum(0)
+    return np.divide(np.where(known, rows, 0).sum(0, dtype=np.float64), count, out=np.full(count.shape, np.nan),
+                     where=count > 0)  # fmt: skip

@@ -1,0 +1,105 @@
+"""How an item is shown: by its name, its picture, or cells of its row."""
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.data import Dataset
+from semicrowd.data.columns import CATEGORY
+
+#: Longer side of a small picture, in pixels.
+_SIDE = 96
+#: Quality of a small picture with colours, of 100.
+_QUALITY = 80
+
+
+class Items:
+    """Names, pictures and cells of a data set's items.
+
+    Parameters
+    ----------
+    pictures : the folder that ``data.files`` lie in, None where the items are no files
+    """
+
+    def __init__(self, data: Dataset, pictures: Path | None = None) -> None:
+        self.data = data
+        self._pictures = pictures if data.files is not None else None
+        self._columns = _columns(data)
+
+    @property
+    def have_pictures(self) -> bool:
+        """Whether an item is a picture."""
+        return self.data.image_shape is not None or self._pictures is not None
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Of every feature: its column, and of a category its value."""
+        columns = self.data.columns
+        return [name for name, *_ in self._columns] if columns is None or not columns.named else columns.feature_names
+
+    @property
+    def shares(self) -> np.ndarray:
+        """[D] bool: whether a feature is 0 or 1, so that its mean is a share."""
+        values = self.data.features
+        return np.array([bool(np.isin(values[:, d], (0, 1)).all()) for d in range(values.shape[1])])
+
+    def name(self, item: int) -> str:
+        """What the user calls an item: its id, its file, or the number of its row."""
+        named = self.data.ids or self.data.files
+        return str(item) if named is None else named[item]
+
+    def columns_of(self, features: Sequence[int], most: int) -> list[str]:
+        """Columns that some features are of, in their order, each once."""
+        return list(dict.fromkeys(self._columns[feature][0] for feature in features))[:most]
+
+    def cell(self, item: int, column: str) -> str:
+        """What an item has in a column."""
+        row = self.data.features[item]
+        of_column = [(d, value, gap) for d, (name, value, gap) in enumerate(self._columns) if name == column]
+        if any(gap and row[d] for d, _, gap in of_column):
+            return ""
+        values = [(d, value) for d, value, gap in of_column if not gap]
+        if values[0][1] is None:
+            number = float(row[values[0][0]])
+            return "" if np.isnan(number) else f"{number:.4g}"
+        return next((str(value) for d, value in values if row[d]), "")
+
+    def picture(self, item: int) -> str:
+        """A small picture of an item as a ``data:`` address, empty where there is none or it cannot be read."""
+        # Imported here: most items are rows of tables.
+        from PIL import Image
+
+        shape = self.data.image_shape
+        if shape is not None:
+            pixels = np.clip(np.nan_to_num(self.data.features[item]) * 255, 0, 255).astype(np.uint8).reshape(shape)
+            pixels = pixels[0] if len(shape) == 3 and shape[0] == 1 else pixels
+            image = Image.fromarray(pixels.transpose(1, 2, 0) if pixels.ndim == 3 else pixels)
+        elif self._pictures is not None and self.data.files is not None:
+            try:
+                image = Image.open(self._pictures / self.data.files[item])
+                image.thumbnail((_SIDE, _SIDE))
+                image = image.convert("RGB")
+            except (OSError, ValueError, Image.DecompressionBombError):
+                return ""
+        else:
+            return ""
+        written, kind = io.BytesIO(), "JPEG" if max(image.size) > _SIDE // 2 else "PNG"
+        image.save(written, kind, quality=_QUALITY)
+        return f"data:image/{kind.lower()};base64,{base64.b64encode(written.getvalue()).decode()}"
+
+
+def _columns(data: Dataset) -> list[tuple[str, str | None, bool]]:
+    """Of every feature: its column, the value it stands for in a column of categories, whether it says "empty"."""
+    columns = data.columns
+    if columns is None or not columns.named:
+        return [(f"column {number}", None, False) for number in range(data.num_features)]
+    found: list[tuple[str, str | None, bool]] = []
+    for column in columns.columns:
+        values = column.values if column.kind == CATEGORY else (None,)
+        found += [(column.name, value, False) for value in values]
+    if columns.filled:
+        found += [(column.name, "", True) for column in columns.columns if column.gaps]
+    return found

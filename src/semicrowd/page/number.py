@@ -1,0 +1,66 @@
+"""How many clusters there are, and what that rests on: a line for each source that a method has."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from semicrowd.fitting.result import Result
+from semicrowd.metrics import USED_SHARE, cluster_counts
+from semicrowd.settings.fields import dotted
+
+
+def number_of_clusters(found: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Lines about the number of clusters.
+
+    Parameters
+    ----------
+    settings : of the run, nested
+    given : those of them that somebody gave, dotted
+    """
+    return list(_lines(found, settings, given))
+
+
+def _lines(found: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    counts = cluster_counts(found.final.cluster, int(found.final.cluster.max()) + 1)
+    occupied, used = int(counts["occupied"]), int(counts["used"])
+    few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
+    small = "" if used == occupied else few
+    yield f"{_count(occupied)} with at least one item{small}."
+    most = dotted(settings).get("model.K")
+    if most is not None:
+        origin = "you gave" if "model.K" in given else "the rule or the default set"
+        yield (
+            f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "
+            + ("and uses all of them: try a larger one, unless you know the number." if occupied >= most
+               else f"and leaves {most - occupied} without an item.")
+        )  # fmt: skip
+    if found.samples is not None:
+        number = found.samples.partitions[found.samples.kept].max(axis=1) + 1
+        low, high = np.quantile(number, (0.05, 0.95), method="nearest")
+        mode = int(np.bincount(number).argmax())
+        yield (f"Posterior over {len(number)} sampled partitions: {low} to {high} clusters with 90 % probability, most "
+               f"often {mode} ({100 * float((number == mode).mean()):.0f} % of them).")
+    if found.verdict is not None:
+        rows = found.verdict.table
+        near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
+        every = sorted({int(n) for n in rows["clusters"]})
+        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict answers "
+               f"that they had not seen; those within one standard error of the best have {_range(near)}.")
+    if found.restarts is not None and len(found.restarts.elbo) > 1:
+        each = [int(cluster_counts(one, found.num_clusters)["used"]) for one in found.restarts.clusters]
+        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one of highest "
+               "ELBO is kept.")
+    elif found.samples is None and found.verdict is None:
+        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
+
+
+def _count(number: int) -> str:
+    return f"{number} cluster" + ("" if number == 1 else "s")
+
+
+def _range(numbers: list[int]) -> str:
+    """``3``, ``3 or 4``, ``3 to 7``."""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{numbers[0]} {'or' if len(numbers) == 2 else 'to'} {numbers[-1]}"
