@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data import Dataset
-from semicrowd.data.columns import CATEGORY
+from semicrowd.data.cells import CATEGORY
 
 #: Longer side of a small picture, in pixels.
 _SIDE = 96
