@@ -6,11 +6,7 @@ are written from the runs that are there, finished or not; ``make reproduce`` do
 
 import sys
 
+from semicrowd.report.build import main
+
 if __name__ == "__main__":
-    if any(argument.startswith("run=") for argument in sys.argv[1:]):
-        from semicrowd.run.page import main as page_of_run
-
-        sys.exit(page_of_run(sys.argv[1:]))
-    from semicrowd.report.build import main
-
     sys.exit(main(["--collect", *sys.argv[1:]]))

@@ -12,6 +12,7 @@ from semicrowd.report import collect, papers, site
 from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
 from semicrowd.report.studies import embedded, generality
+from semicrowd.run import page as run_page
 
 REPORTS = Path("reports")
 
@@ -38,11 +39,17 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """Command line of ``src/report.py`` and of the pipeline's last stage."""
-    parser = argparse.ArgumentParser(description="write reports/index.html and reports/REPORT.md")
+    """Command line of ``src/report.py`` and of the pipeline's last stage; with ``run=FOLDER`` the page of that run."""
+    given = sys.argv[1:] if arguments is None else arguments
+    runs = [one for one in given if one.startswith(run_page.ARGUMENT)]
+    if runs:
+        return run_page.main(runs)
+    parser = argparse.ArgumentParser(
+        description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
+    )
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")
     parser.add_argument("--out", type=Path, default=REPORTS, help=f"folder of the report (default: {REPORTS})")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     if options.collect:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)
