@@ -1,6 +1,6 @@
 # `make help` lists the targets. Every target that needs the environment makes it first (make setup).
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all reproduce ui lint types bench clean
+.PHONY: help setup demo test test-nightly reproduce ui lint types bench clean
 
 PYTHON ?=
 PROFILE ?=
@@ -10,7 +10,7 @@ PY := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup:  ## make .venv with the versions of constraints.txt (a no-op when it is current)
 	@PYTHON="$(PYTHON)" tools/setup.sh
@@ -21,8 +21,9 @@ demo: setup  ## a first look in two minutes: the pinwheel without and with answe
 test: setup  ## run the tests (all but the slow ones) on two cores
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m "not slow"
 
-test-all: setup  ## run all tests, the slow ones too
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2
+test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
+	@$(PY) -m semicrowd.pipeline.fetch
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -rs -m "slow or needs_data"
 
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))
