@@ -8,6 +8,9 @@ SEMICROWD_UI_PORT ?= 5000
 PY := .venv/bin/python
 # Without an activated environment: programs that start programs (dvc) find its commands.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Tests start many interpreters: where bytecode is not kept, each of them would compile the package anew.
+test test-nightly: export PYTHONDONTWRITEBYTECODE =
+test test-nightly: export OMP_NUM_THREADS = 1
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -19,11 +22,11 @@ demo: setup  ## a first look in two minutes: the pinwheel without and with answe
 	@$(PY) -m semicrowd.pipeline.demo
 
 test: setup  ## run the tests (all but the slow ones) on two cores
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m "not slow"
+	$(PY) -m pytest -q -n 2 -m "not slow"
 
 test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
 	@$(PY) -m semicrowd.pipeline.fetch
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -rs -m "slow or needs_data"
+	$(PY) -m pytest -q -n 2 -rs -m "slow or needs_data"
 
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))

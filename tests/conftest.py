@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tests.type_checks  # noqa: F401 - by its name below
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from tests import type_checks
 
-# Shapes and types of all signatures are checked while the tests run, at no cost to anyone else. Before other imports.
-install_import_hook("semicrowd", "tests.type_checks.checked")
+# Shapes and types of all signatures are checked while the tests run. Before other imports.
+type_checks.install()
 # The same examples in every run, however slow the machine.
 settings.register_profile("semicrowd", deadline=None, derandomize=True)
 settings.load_profile("semicrowd")
@@ -36,6 +35,11 @@ from semicrowd.data.public import CIFAR10_RECORD, PUBLIC, PublicFile  # noqa: E4
 from semicrowd.errors import UserError  # noqa: E402
 from semicrowd.models.bayes import BayesSCDC  # noqa: E402
 from semicrowd.models.scdc import SCDC  # noqa: E402
+
+
+def pytest_runtest_setup() -> None:
+    """Signatures are checked in each test anew."""
+    type_checks.begin_test()
 
 
 @pytest.fixture(scope="session")

@@ -4,17 +4,68 @@ import ast
 import builtins
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import wraps
+from inspect import isclass
+from types import CodeType
 from typing import Any, Self, TypeVar
 
+import jaxtyping
 from beartype import BeartypeConf, beartype
 from beartype.roar import BeartypeDecorHintPep585DeprecationWarning
+from jaxtyping import config, install_import_hook, jaxtyped
 
+#: Calls of a function that are checked in each test, the first ones: a check takes longer than many a function does.
+CHECKED_CALLS = 20
+#: The same of a function within another, whose check has to be made anew whenever the other is called.
+CHECKED_LOCAL_CALLS = 2
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
 #: Modules of dataclasses that are settings, or parameters of an estimator.
 _CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.")
 F = TypeVar("F", bound=Callable[..., Any])
+#: How many calls of each piece of code this test has had.
+_calls: Counter[CodeType] = Counter()
+
+
+def install() -> None:
+    """Have the signatures of the package checked, at no cost to anyone else; before it is imported."""
+    jaxtyping.jaxtyped = sparingly  # type: ignore[assignment] # by this name the hook's code asks for it
+    install_import_hook("semicrowd", "tests.type_checks.checked")
+
+
+def begin_test() -> None:
+    """The next :data:`CHECKED_CALLS` calls of each function are checked."""
+    _calls.clear()
+
+
+def sparingly(*, typechecker: Callable[..., Any]) -> Callable[[F], F]:
+    """As jaxtyping's own decorator, but what a check needs is made at a function's first call, not at its import."""
+
+    def decorate(function: F) -> F:
+        if isclass(function):
+            if is_dataclass(function) and "__init__" in vars(function):
+                function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+        whole: Callable[..., Any] | None = None
+        code: CodeType = function.__code__  # type: ignore[attr-defined]
+        most = CHECKED_LOCAL_CALLS if "<locals>" in function.__qualname__ else CHECKED_CALLS
+
+        @wraps(function)
+        def sparing(*args: Any, **options: Any) -> Any:
+            nonlocal whole
+            if _calls[code] >= most or config.jaxtyping_disable:
+                return function(*args, **options)
+            _calls[code] += 1
+            if whole is None:
+                whole = jaxtyped(function, typechecker=typechecker)
+            return whole(*args, **options)
+
+        return sparing  # type: ignore[return-value]
+
+    return decorate
 
 
 def checked(function: F) -> F:
