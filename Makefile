@@ -13,7 +13,7 @@ test test-nightly: export PYTHONDONTWRITEBYTECODE =
 test test-nightly: export OMP_NUM_THREADS = 1
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup:  ## make .venv with the versions of constraints.txt (a no-op when it is current)
 	@PYTHON="$(PYTHON)" tools/setup.sh

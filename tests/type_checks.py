@@ -47,10 +47,10 @@ def sparingly(*, typechecker: Callable[..., Any]) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         if isclass(function):
             if is_dataclass(function) and "__init__" in vars(function):
-                function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+                function.__init__ = decorate(function.__init__)  # type: ignore[method-assign]
             return function
         whole: Callable[..., Any] | None = None
-        code: CodeType = function.__code__  # type: ignore[attr-defined]
+        code: CodeType = function.__code__
         most = CHECKED_LOCAL_CALLS if "<locals>" in function.__qualname__ else CHECKED_CALLS
 
         @wraps(function)
