@@ -65,10 +65,14 @@ def test_a_fresh_process_predicts_the_same_bytes_without_the_data(
             pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=1e-14)
 
 
-def test_parameters_come_back_and_a_loaded_model_can_be_saved_and_fitted(problem: Problem, tmp_path: Path) -> None:
+@pytest.mark.parametrize("classifier", ["logistic", "mlp"])
+def test_parameters_come_back_and_a_loaded_model_can_be_saved_and_fitted(
+    classifier: str, problem: Problem, tmp_path: Path
+) -> None:
     path, again = tmp_path / "one.pt", tmp_path / "deep" / "two.pt"
     frame = pd.DataFrame(problem[0], columns=["a", "b", "c"])
-    model = CrowdLogistic(3, n_init=2, random_state=np.random.RandomState(3)).fit(frame, problem[1])
+    model = CrowdLogistic(3, classifier=classifier, n_init=2, random_state=np.random.RandomState(3))
+    model.fit(frame, problem[1])
     model.save(path)
     found = CrowdLogistic.load(path)
     assert {**found.get_params(), "random_state": None} == {**model.get_params(), "random_state": None}

@@ -18,8 +18,9 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.model_selection import StratifiedKFold
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import LabelBinarizer, Normalizer, StandardScaler
 
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
@@ -38,10 +39,10 @@ from semicrowd.starts.portfolio import Verdict
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LogisticRegression,
-        LogisticRegressionCV, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline, Recipe, Restarts, Result,
-        SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings, TrainingSettings,
-        VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
+        Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LabelBinarizer, LogisticRegression,
+        LogisticRegressionCV, MLPClassifier, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline, Recipe, Restarts,
+        Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings,
+        TrainingSettings, VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

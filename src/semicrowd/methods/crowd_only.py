@@ -133,6 +133,7 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         classifier = self._network(smallest) if self.classifier == "mlp" else self._regression(smallest)
         scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
+        vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments, twice as large as the network
         alone = Assignment.hard(self.classifier_.predict(features))
         return self._found(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
