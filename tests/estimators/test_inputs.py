@@ -1,5 +1,6 @@
 """Items and answers as a person has them."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,16 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.inputs import checked_answers, names_of_rows
+from semicrowd.estimators.frames import names_of_rows
+from semicrowd.estimators.inputs import checked_answers, labels_alone
+from semicrowd.estimators.persistence import load
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
 from semicrowd.methods.unsupervised import KMeansOnly
 
@@ -74,7 +78,7 @@ def test_a_pipeline_and_cross_validation_pass_answers_on() -> None:
 
 @pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])
 def test_labels_are_not_taken_for_answers(y: Any) -> None:
-    assert checked_answers(y, 4) is None
+    assert labels_alone(y)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,6 @@ def test_answers_that_are_none_are_refused(pairs: Any, message: str) -> None:
         ([1.0, 2.0], UserError, "X: Expected 2D array, got 1D array instead"),
         (np.zeros((2, 2, 2)), UserError, "X: .*dim 3"),
         (np.zeros((0, 2)), UserError, "X: Found array with 0 sample"),
-        (csr_array(np.eye(3)), TypeError, "Sparse data was passed"),
         ([[1.0], [2.0]], UserError, "n_clusters=4: expected at most n_samples=2"),
     ],
 )
@@ -124,5 +127,95 @@ def test_columns_have_names() -> None:
     frame = pd.DataFrame(np.eye(5), columns=list("abcde"))
     model = KMeansOnly(2).fit(frame)
     assert model.feature_names_in_.tolist() == list("abcde")
-    with pytest.raises(UserError, match="feature names should match"):
-        model.predict(frame[list("edcba")])
+    assert model.predict(frame[list("edcba")]).tolist() == model.labels_.tolist()
+
+
+MIXED = pd.DataFrame({
+    "id": [f"u{k}" for k in range(12)], "x": [0.0, 1, 0, 1, 0, np.nan, 50, 51, 50, 51, 50, 51],
+    "kind": list("aaaaaabbbbbb"), "label": [0] * 6 + [1] * 6,
+})  # fmt: skip
+
+
+def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
+    with pytest.warns(UserWarning, match=r"column (label is left out|id is taken for the items' ids)") as told:
+        model = ConstrainedKMeans(2).fit(MIXED, pairs=[("u0", "u1", 1), ("u1", "u7", 0)])
+    assert len(told) == 2
+    assert model.feature_names_in_.tolist() == ["x", "kind=a", "kind=b", "x is empty"]
+    known = MIXED["x"].notna()
+    assert adjusted_rand_score(MIXED["label"][known], model.labels_[known]) == 1.0
+    assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
+    with pytest.raises(UserError, match="X: no column kind; expected those"):
+        model.predict(MIXED[["x"]])
+    with pytest.raises(UserError, match="X, row 2, column x: two; expected a number"):
+        model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
+    with pytest.raises(UserError, match=r"day \(a date\), said \(text.*X.drop\(columns=\['day', 'said'\]\)"):
+        KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
+
+
+def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:
+    frame = MIXED[["x", "kind"]]
+    model = KMeansOnly(2).fit(frame)
+    model.save(tmp_path / "model.pt")
+    loaded = load(tmp_path / "model.pt")
+    assert loaded.predict(frame[["kind", "x"]]).tolist() == model.labels_.tolist()
+    assert loaded.columns_ == model.columns_
+
+
+def test_labels_as_y_are_said_not_to_be_used() -> None:
+    with pytest.warns(UserWarning, match="y: labels of the items are not used"):
+        KMeansOnly(2).fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(UserError, match=r"pairs: shape \(4,\)"):
+        KMeansOnly(2).fit(np.eye(4), pairs=[0, 1, 0, 1])
+
+
+def test_a_sparse_matrix_is_made_dense_up_to_a_bound() -> None:
+    assert len(KMeansOnly(2).fit(csr_array(np.eye(4))).labels_) == 4
+    with pytest.raises(UserError, match=r"745\.1 GiB when it is made dense.*TruncatedSVD"):
+        KMeansOnly(2).fit(csr_array((10**6, 10**5)))
+
+
+@pytest.mark.parametrize("form", ["answers", "data frame"])
+def test_cross_validation_keeps_rows_and_answers_together(form: str) -> None:
+    rng = np.random.default_rng(0)
+    kinds = np.arange(40) % 2
+    X: Any = rng.normal(size=(40, 2)) + 9 * kinds[:, None]
+    i, j = np.triu_indices(40, 1)
+    table = np.stack([i, j, kinds[i] == kinds[j]], 1).astype(int)
+    pairs: Any = table
+    if form == "answers":
+        pairs = PairAnnotations.from_arrays(i, j, i * 0, table[:, 2], num_items=40)
+    else:
+        X = pd.DataFrame(X, columns=["a", "b"])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scores = cross_val_score(ConstrainedKMeans(2), X, kinds, params={"pairs": pairs}, scoring="adjusted_rand_score")
+    assert scores.tolist() == [1.0] * 5
+    left_out = [str(one.message) for one in told if "not there, and left out" in str(one.message)]
+    assert len(left_out) == (0 if form == "answers" else 5)
+    with pytest.raises(ValueError, match="an item id from 0 to 31"):  # of arrays, rows would be mistaken for others
+        cross_val_score(ConstrainedKMeans(2), np.asarray(X), kinds, params={"pairs": table},
+                        scoring="adjusted_rand_score")  # fmt: skip
+
+
+def test_answers_about_some_items_are_those_of_both_ends() -> None:
+    answers = PairAnnotations.from_arrays(
+        [0, 1, 2, 3], [1, 2, 3, 0], [0, 1, 0, 2], [1, 0, 1, 0], task=[4, 5, 6, 7], num_items=4,
+        worker_names=["a", "b", "c"], true_sensitivity=[0.1, 0.2, 0.3], true_specificity=[0.4, 0.5, 0.6],
+    )  # fmt: skip
+    some = answers[[3, 2, 1]]
+    _is(some, i=[2, 1], j=[1, 0], worker=[1, 0], label=[0, 1], task=[0, 1], worker_names=["a", "b"], num_items=3,
+        true_sensitivity=[0.1, 0.2])  # fmt: skip
+    assert answers[np.array([False, True, True, True])].num_pairs == 2
+    with pytest.raises(UserError, match="none of the 4 answers is about two of these items"):
+        answers[[0, 2]]
+
+
+def test_rows_about_unknown_items_are_left_out_of_a_file_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("item,worker,group\na,eve,1\nb,eve,1\nz,eve,2\nc,bob,1\ny,bob,1\n")
+    answers = csv_file.read(path, 3, ["a", "b", "c"], skip_unknown=True)
+    _is(answers, i=[0], j=[1], worker=[0], label=[1], worker_names=["eve"])
+    assert any("2 of 5 rows are about items that are not there, and left out (y, z)" in note for note in answers.notes)
+    path.write_text("i,j,label\nx,y,1\n")
+    with pytest.raises(UserError, match="no row is about items that are there; such as x, y"):
+        csv_file.read(path, 3, ["a", "b", "c"], skip_unknown=True)

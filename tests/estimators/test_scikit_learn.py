@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, estimator_checks
@@ -37,6 +38,10 @@ ONE = dict.fromkeys(
     ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
      "check_methods_subset_invariance"), "it asks for one cluster, which is no clustering: n_clusters=1 is refused",
 )  # fmt: skip
+#: Checks of sparse matrices, of the methods with probabilities.
+SPARSE = dict.fromkeys(
+    ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "what has predict_proba counts as a classifier",
+)  # fmt: skip
 #: The check that compares probabilities to 1e-7 after a permutation that it draws anew in every run, and what those in
 #: float32 may differ by: rounding, which depends on where in a batch an item stands.
 ORDER, ROUNDING = "check_methods_sample_order_invariance", 1e-5
@@ -45,7 +50,7 @@ ORDER, ROUNDING = "check_methods_sample_order_invariance", 1e-5
 def _answers(X: Any) -> np.ndarray | None:
     """Answers i, j, worker, label about the rows of a table; of what is none, nothing: X is what is refused."""
     try:
-        table = check_array(X, ensure_min_samples=2)
+        table = check_array(X.toarray() if issparse(X) else X, ensure_min_samples=2)
     except (TypeError, ValueError):
         return None
     with warnings.catch_warnings():
@@ -82,7 +87,7 @@ def _counted(estimator: BaseEstimator) -> bool:
 
 def _expected(estimator: BaseEstimator) -> dict[str, str]:
     """Checks that this method fails, and why."""
-    return ONE if _counted(estimator) else {}
+    return (ONE if _counted(estimator) else {}) | (SPARSE if hasattr(estimator, "predict_proba") else {})
 
 
 def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **options: Any) -> None:
@@ -90,11 +95,18 @@ def _as_close_as_float32(actual: Any, desired: Any, rtol: float = 1e-7, **option
     assert_allclose_dense_sparse(actual, desired, rtol=max(rtol, ROUNDING) if single else rtol, **options)
 
 
+def _one_sparse_format(matrix: Any) -> Any:
+    """Matrices of every format are made dense in one line before anything else is done: one stands for all."""
+    yield "csr", matrix
+
+
 # Strict: a check that a method has come to pass is expected to fail no longer.
+@pytest.mark.filterwarnings("ignore:y. labels of the items are not used")
 @parametrize_with_checks([_answered(name) for name in ESTIMATORS], expected_failed_checks=_expected, xfail_strict=True)
 def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if check.func.__name__ == ORDER:
         monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", _as_close_as_float32)
+    monkeypatch.setattr(estimator_checks, "_generate_sparse_data", _one_sparse_format)
     check(estimator)
 
 

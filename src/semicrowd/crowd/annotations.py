@@ -96,6 +96,36 @@ class PairAnnotations:
         task = None if self.task is None else np.unique(self.task[rows], return_inverse=True)[1]
         return replace(self, i=i, j=j, worker=worker, label=label, task=task, notes=())
 
+    @property
+    def shape(self) -> tuple[int]:
+        """(N,): for scikit-learn's cross-validation answers are an array of the items, of which each fit gets some."""
+        return (self.num_items,)
+
+    def __getitem__(self, items: Any) -> "PairAnnotations":
+        """The answers about these items alone: numbers of items, or whether each is among them, [N].
+
+        The items are numbered anew, in the order in which they are given; so are tasks and annotators.
+
+        Raises
+        ------
+        UserError
+            Where there are no answers about two of them.
+        """
+        first = items[0] if isinstance(items, tuple) else items
+        chosen = np.arange(self.num_items)[first]
+        number = np.full(self.num_items, -1)
+        number[chosen] = np.arange(len(chosen))
+        i, j = number[self.i], number[self.j]
+        rows = np.flatnonzero((i >= 0) & (j >= 0))
+        if not len(rows):
+            raise UserError(f"{self.source}: none of the {self.num_pairs} answers is about two of these items")
+        who, worker = np.unique(self.worker[rows], return_inverse=True)
+        true = [None if one is None else one[who] for one in (self.true_sensitivity, self.true_specificity)]
+        return replace(
+            self.some(rows), i=i[rows], j=j[rows], worker=worker, num_items=len(chosen),
+            worker_names=tuple(self.worker_names[m] for m in who), true_sensitivity=true[0], true_specificity=true[1],
+        )  # fmt: skip
+
     def judged_by(self, labels: np.ndarray) -> "PairAnnotations":
         """The same with each annotator's share of right answers, by true classes [N], as the truth about them."""
         sensitivity, specificity = self.empirical_quality(labels)

@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ _OPTIONAL = ("worker", "task")
 _HEADERS = {
     PAIRS: "i,j,worker,label[,task]", GROUPS: "item,worker,group[,task]", CLASSES: "item,worker,label[,task]",
 }  # fmt: skip
+#: Names that a message mentions.
+_NAMED = 5
 _ANY_HEADER = ", or ".join(_HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -129,6 +131,21 @@ class AnswerTable:
         if None in answers:
             raise self.error(answers.index(None), "label", _LABELS)
         return np.array(answers, np.int64)
+
+    def about(self, num_items: int, ids: Sequence[str] | None) -> tuple["AnswerTable", str]:
+        """The rows whose items are all there, and the first of those that are not, as text."""
+        names = [name for name in self.kind if name in ("i", "j", "item")]
+        cells = {cell for name in names for cell in self.columns[name]}
+        known = set() if ids is None else {name.strip() for name in ids}
+        rows = {cell for cell in cells if _WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
+        if ids is None or len(rows) > len(cells & known):  # most cells are rows, not ids
+            known = rows
+        unknown = sorted(cells - known)
+        kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
+        columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
+        more = ", …" if len(unknown) > _NAMED else ""
+        return (replace(self, lines=[self.lines[row] for row in kept], columns=columns),
+                ", ".join(shown(name) for name in unknown[:_NAMED]) + more)
 
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
         """Items of each column of items, [rows] numbers from 0, and a note on how the cells were read.

@@ -23,6 +23,8 @@ from semicrowd.files import write_text
 _COLUMNS = ("i", "j", "worker", "label")
 #: Who gave the answers of a file that does not say.
 _EVERYBODY = "everybody"
+#: What a note says of rows that were left out.
+LEFT_OUT = "are about items that are not there, and left out"
 #: Items of one task at most: each of them is compared with each, two million pairs.
 _LARGEST_TASK = 2000
 
@@ -32,7 +34,9 @@ def truth_path(path: Path) -> Path:
     return path.with_suffix(".truth.json")
 
 
-def read(path: Path | str, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations:
+def read(
+    path: Path | str, num_items: int, ids: Sequence[str] | None = None, *, skip_unknown: bool = False
+) -> PairAnnotations:
     """Answers about ``num_items`` items from a csv file with a header; further columns are ignored.
 
     There are three kinds of files; columns in brackets may be missing.
@@ -51,21 +55,34 @@ def read(path: Path | str, num_items: int, ids: Sequence[str] | None = None) -> 
     path : of the file
     num_items : N
     ids : [N] names of the items, by which the file may call them; otherwise it gives their rows, from 0
+    skip_unknown : leave out answers about items that are not there; a note says how many
 
     Raises
     ------
     UserError
         Naming file, line, column and what was expected.
     """
-    return of_table(AnswerTable.read(Path(path)), num_items, ids, truth_path(Path(path)))
+    return of_table(AnswerTable.read(Path(path)), num_items, ids, truth_path(Path(path)), skip_unknown=skip_unknown)
 
 
 def of_table(
-    table: AnswerTable, num_items: int, ids: Sequence[str] | None = None, truth: Path | None = None
+    table: AnswerTable,
+    num_items: int,
+    ids: Sequence[str] | None = None,
+    truth: Path | None = None,
+    *,
+    skip_unknown: bool = False,
 ) -> PairAnnotations:
     """As :func:`read`, of a table that has been read; ``truth`` is a file that says where its answers are from."""
     path = table.path
     names, notes = [_EVERYBODY], list[str]()
+    if skip_unknown:
+        known, unknown = table.about(num_items, ids)
+        if left_out := len(table.lines) - len(known.lines):
+            notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
+        if not known.lines:
+            raise UserError(f"{path}: no row is about items that are there; such as {unknown}")
+        table = known
     worker, task = np.zeros(len(table.lines), np.int64), None
     if "worker" in table.columns:
         worker, names = table.names("worker")

@@ -1,5 +1,6 @@
 """What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators import persistence
-from semicrowd.estimators.inputs import checked_answers, checked_features, names_of_rows
+from semicrowd.estimators.frames import items_to_fit, items_to_predict
+from semicrowd.estimators.inputs import checked_answers, checked_features, labels_alone
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
@@ -37,7 +39,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
         answers if ``labels_`` were the truth (observed_…); None for a method that estimates no annotators
     seed_ : the seed that ``random_state`` is or gave
-    n_features_in_, feature_names_in_ : of X, the names where it is a data frame
+    n_features_in_, feature_names_in_ : of the features that X has become, the names where it is a data frame
+    columns_ : what the columns of a data frame have become (:class:`semicrowd.data.columns.Columns`), by which
+        ``predict`` finds those of new items; None of an array
     """
 
     #: Whether it needs answers.
@@ -62,15 +66,18 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.takes_missing
+        tags.input_tags.sparse = True  # made dense
         return tags
 
-    def fit(self, X: Any, y: Any = None, *, pairs: Any = None, monitor: Monitor | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, pairs: Any = None, *, monitor: Monitor | None = None) -> Self:
         """Cluster the rows of X with the help of answers about them.
 
         Parameters
         ----------
-        X : [N, D] numbers, an array or a data frame
-        y : answers, too, as the second argument; labels in one dimension are ignored, as scikit-learn's clusterings do
+        X : [N, D] numbers, an array, a sparse matrix, or a data frame, whose categories and gaps are made numbers
+            (:func:`semicrowd.estimators.frames.items_to_fit`)
+        y : answers, too, as the second argument. Labels, one for each item, are not used, as in scikit-learn's own
+            clusterings; without ``pairs`` a warning says so
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
             :func:`semicrowd.estimators.inputs.checked_answers`. They call the rows as the index of a data frame does,
             if that is more than 0, 1, 2, …
@@ -82,11 +89,17 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
         """
         self._check_parameters()
-        features = checked_features(self, X, fit=True)
+        if pairs is None and labels_alone(y):
+            warnings.warn("y: labels of the items are not used to fit; answers about pairs of items are pairs=…",
+                          UserWarning, stacklevel=2)  # fmt: skip
+            y = None
+        items = items_to_fit(self, X)
+        features = checked_features(self, items.X, fit=True)
+        self.columns_ = items.columns
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
-        answers = checked_answers(y if pairs is None else pairs, len(features), names_of_rows(X))
+        answers = checked_answers(y if pairs is None else pairs, len(features), items.ids, skip_unknown=items.named)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
@@ -142,7 +155,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""
         check_is_fitted(self)
-        return checked_features(self, X, fit=False)
+        return checked_features(self, items_to_predict(self, X).X, fit=False)
 
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         found = getattr(self, "n_clusters", 1 + final.cluster.max())

@@ -1,6 +1,7 @@
 """Items and answers as a person has them, checked: arrays, data frames, files."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,24 +47,19 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
     return features
 
 
-def names_of_rows(X: Any) -> tuple[str, ...] | None:
-    """What the index of a data frame calls its rows; None where they are counted from 0, or have one name twice."""
-    index = getattr(X, "index", None)
-    if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
-        return None
-    return tuple(map(str, index))
-
-
-def checked_answers(pairs: Any, num_items: int, ids: Sequence[str] | None = None) -> PairAnnotations | None:
+def checked_answers(
+    pairs: Any, num_items: int, ids: Sequence[str] | None = None, *, skip_unknown: bool = False
+) -> PairAnnotations | None:
     """Answers about the items 0 … ``num_items`` − 1.
 
     Parameters
     ----------
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None. Anything of one dimension is the ``y``
-        of scikit-learn's own methods, and ignored as they do
+        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
     ids : names of the items, by which the answers may call them; without, by the numbers of their rows
+    skip_unknown : leave out answers about items that are not there, with a warning that says how many: of a data frame
+        each fit of a cross-validation gets some rows, which keep their names
 
     Raises
     ------
@@ -75,19 +71,33 @@ def checked_answers(pairs: Any, num_items: int, ids: Sequence[str] | None = None
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
     if isinstance(pairs, str | Path):
-        return csv_file.read(Path(pairs), num_items, ids)
+        return _told(csv_file.read(Path(pairs), num_items, ids, skip_unknown=skip_unknown))
     if not isinstance(pairs, pd.DataFrame):
         table = np.asarray(pairs)
-        if table.ndim == 1:
-            return None
         if table.ndim != 2 or table.shape[1] not in _COLUMNS:
             raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5]: i, j[, worker], label[, task]")
         rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
         pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
     plain = all(name in pairs and pairs[name].dtype.kind in "iuf" for name in ("i", "j", "label"))
-    if ids is not None or not plain:
-        return csv_file.of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids)
+    if ids is not None or skip_unknown or not plain:
+        rows_of = AnswerTable.of_frame(pairs, "pairs")
+        return _told(csv_file.of_table(rows_of, num_items, ids, skip_unknown=skip_unknown))
     return _from_frame(pairs, num_items)
+
+
+def labels_alone(y: Any) -> bool:
+    """Whether ``y`` is what scikit-learn hands to every fit: a label for each item, and no answers."""
+    if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
+        return False
+    return np.ndim(y) == 1
+
+
+def _told(answers: PairAnnotations) -> PairAnnotations:
+    """The answers; what was left out of them is a warning."""
+    for note in answers.notes:
+        if csv_file.LEFT_OUT in note:
+            warnings.warn(note, UserWarning, stacklevel=4)
+    return answers
 
 
 def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:

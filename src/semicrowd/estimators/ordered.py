@@ -17,7 +17,7 @@ class OrderedClusterer(CrowdClusterer):
     sequential: ClassVar[bool] = True
 
     def fit(
-        self, X: Any, y: Any = None, *, pairs: Any = None, sequence: Any = None, monitor: Monitor | None = None
+        self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None
     ) -> Self:
         """Find states of the rows of X, which are in order of time.
 

@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, Normalizer, StandardScaler
 
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.columns import Column, Columns
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
@@ -39,9 +40,9 @@ from semicrowd.starts.portfolio import Verdict
 CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Assignment, BayesianGaussianMixture, BayesSettings, GaussianMixture, KMeans, LabelBinarizer, LogisticRegression,
-        LogisticRegressionCV, MLPClassifier, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline, Recipe, Restarts,
-        Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings,
+        Assignment, BayesianGaussianMixture, BayesSettings, Column, Columns, GaussianMixture, KMeans, LabelBinarizer,
+        LogisticRegression, LogisticRegressionCV, MLPClassifier, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline,
+        Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings,
         TrainingSettings, VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip

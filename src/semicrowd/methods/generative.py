@@ -15,7 +15,8 @@ from semicrowd.defaults.resolution import recipe
 from semicrowd.defaults.rule import PAPER_DATA
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.inputs import checked_answers, names_of_rows
+from semicrowd.estimators.frames import names_of_rows
+from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -165,7 +166,8 @@ class _Generative(GenerativeParameters, CrowdClusterer):
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
             if name not in number_of:
-                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit")
+                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so nothing is "
+                                "known of them; leave their answers out, or fit again with all answers")
         numbers = np.array([number_of[name] for name in answers.worker_names])
         task = np.arange(answers.num_pairs) if self.model_.places and answers.task is None else answers.task
         return replace(

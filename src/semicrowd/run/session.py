@@ -94,6 +94,7 @@ class Session:
         likeliest = self._likeliest(result)
         names = {"id": self.data.ids, "file": self.data.files}
         write_results(self.run_dir, result, self.answers, warnings, likeliest, names)
+        self.estimator.columns_ = self.data.columns  # by which predict finds the columns of a data frame
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor, likeliest)

@@ -1,0 +1,126 @@
+"""Items as people hand them over in Python, as numbers: data frames with names, categories, gaps; sparse matrices."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
+from semicrowd.data.cells import CATEGORY, first_bad, id_column, ids_of
+from semicrowd.data.columns import IN_PYTHON, Columns
+from semicrowd.errors import UserError
+
+#: Largest sparse matrix that is made dense, in GiB of double precision.
+_LARGEST_DENSE = 4
+#: A column that would give away what is to be found.
+_LABEL = "label"
+
+
+class Items(NamedTuple):
+    """Items as an array or a data frame of numbers.
+
+    Attributes
+    ----------
+    X : what scikit-learn checks further
+    ids : names of the rows, by which answers call them; None: by their numbers
+    columns : what the columns of a data frame have become; None of what is no data frame with names
+    named : whether rows have names that they keep where some of them are taken: of a data frame
+    """
+
+    X: Any
+    ids: tuple[str, ...] | None
+    columns: Columns | None
+    named: bool = False
+
+
+def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
+    """What a fit learns from.
+
+    The columns of a data frame are read as those of a table on the command line: categories become a column of 0 and 1
+    for each, gaps the median beside a column that says where, unless the method takes them as they are. A column label
+    is left out, and so is one called id, which names the rows where the index does not; a warning says so.
+
+    Raises
+    ------
+    UserError
+        Naming all columns of dates or text, and for a sparse matrix that is too large.
+    """
+    X = _dense(X)
+    if not _has_names(X):
+        return Items(X, names_of_rows(X), None, isinstance(X, pd.DataFrame))
+    frame, ids = X, names_of_rows(X)
+    if _LABEL in frame:
+        warnings.warn("X: column label is left out, it would give away what is to be found", UserWarning, stacklevel=4)
+        frame = frame.drop(columns=_LABEL)
+    name = id_column(frame) if frame.shape[1] else None
+    if name is not None:
+        said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
+        warnings.warn(said, UserWarning, stacklevel=4)
+        ids = ids or ids_of(frame, name, IN_PYTHON)
+        frame = frame.drop(columns=name)
+    if not frame.shape[1]:
+        raise UserError("X: no column of features")
+    columns = Columns.of(frame, IN_PYTHON, name)
+    if not get_tags(estimator).input_tags.allow_nan:
+        columns = columns.with_gaps_filled()
+    return Items(_numbers(frame, columns), ids, columns, True)
+
+
+def items_to_predict(estimator: BaseEstimator, X: Any) -> Items:
+    """New items: the columns of a data frame are found by the names that they had in the fit, in any order.
+
+    Raises
+    ------
+    UserError
+        Naming the columns that are missing.
+    """
+    X, columns = _dense(X), getattr(estimator, "columns_", None)
+    if columns is None or not columns.named or not _has_names(X):
+        return Items(X, names_of_rows(X), None)
+    found = _numbers(X, columns)
+    names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
+    return Items(found if names is not None else found.to_numpy(), names_of_rows(X), columns)
+
+
+def names_of_rows(X: Any) -> tuple[str, ...] | None:
+    """What the index of a data frame calls its rows; None where they are counted from 0, or have one name twice."""
+    index = getattr(X, "index", None)
+    if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
+        return None
+    return tuple(map(str, index))
+
+
+def _has_names(X: Any) -> bool:
+    """Whether it is a data frame whose columns have names: text, each another one."""
+    if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
+        return False
+    if len(twice := X.columns[X.columns.duplicated()]):
+        raise UserError(f"X: column {twice[0]} is there twice; expected a name of its own for each")
+    return bool(len(X))
+
+
+def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    for one in columns.columns:
+        if one.kind == CATEGORY or one.name not in frame:
+            continue
+        if (bad := first_bad(frame[one.name], one.kind)) is not None:
+            raise UserError(f"X, row {bad[0]}, column {one.name}: {bad[1][:50]}; expected a number")
+    known = [one.name for one in columns.columns]
+    features, notes = columns.features(frame[[name for name in known if name in frame]], IN_PYTHON)
+    for note in notes:
+        warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
+    values = columns.fill(features) if columns.filled else features
+    return pd.DataFrame(values, columns=columns.feature_names)
+
+
+def _dense(X: Any) -> Any:
+    if not issparse(X):
+        return X
+    size = 8 * X.shape[0] * X.shape[-1] / 2**30
+    if X.ndim != 2 or size > _LARGEST_DENSE:
+        raise UserError(f"X: a sparse matrix {list(X.shape)} is {size:,.1f} GiB when it is made dense, which every "
+                        f"method needs; expected {_LARGEST_DENSE} at most: sklearn.decomposition.TruncatedSVD makes "
+                        "fewer columns")
+    return X.toarray()
