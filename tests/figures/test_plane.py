@@ -1,8 +1,11 @@
 """Scatter plots show every point once, in colours that agree between panels."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from sklearn.metrics import silhouette_score
 
@@ -121,3 +124,24 @@ def test_ranks_are_a_bijection_with_more_groups_than_the_reference() -> None:
     groups_, reference = rng.integers(7, size=200), rng.integers(4, size=200)
     assert sorted(ranks_like(groups_, reference).values()) == list(range(7))
     assert ranks_like(reference, reference) == ranks_by_size(reference)
+
+
+def test_classes_have_their_names() -> None:
+    points, clusters = groups([30, 20])
+    names = ["a very long name of a class", "$\\x"]
+    right = scatter(points, clusters, clusters, "title", "feature", names).axes[1]
+    assert [text.get_text() for text in right.texts] == ["a very long nam…", "$\\x"]
+    assert str(right.collections[0].get_label()) == "class a very long nam…: 60.0 %"
+    FigureCanvasAgg(right.get_figure()).draw()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", [None, [f"class {k}" for k in range(10)]])
+def test_names_of_groups_on_top_of_each_other_keep_apart(names: list[str] | None) -> None:
+    """Ten groups with one middle: no name covers another one."""
+    points, numbers = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 10
+    figure = scatter(points, numbers, numbers, "title", "feature", names)
+    FigureCanvasAgg(figure).draw()
+    texts = figure.axes[1].texts
+    assert len(texts) >= 6
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))

@@ -34,7 +34,9 @@ def planar() -> dict[str, Any]:
         "title": "pinwheel bayes none seed 0",
         "data": Dataset("pinwheel", points.astype(np.float32), clusters),
         "result": found(clusters, points, 3, None),
-        "rows": [{"epoch": n, "elbo/epoch": -1.0 / n, "clusters/used": 3, "clusters/effective": 2.9} for n in (1, 2)],
+        "rows": [
+            {"epoch": n, "elbo/epoch": -1.0 / n, "proportions/used": 3, "proportions/effective": 2.9} for n in (1, 2)
+        ],
         "generated": (rng.normal(size=(4, 10, 2)), np.array([0.4, 0.3, 0.3, 0.0])),
     }
 

@@ -14,7 +14,7 @@ def array(drawn: Any) -> np.ndarray:
 
 def rows(elbo: np.ndarray) -> list[dict[str, float]]:
     return [
-        {"epoch": n + 1, "elbo/epoch": value, "clusters/used": 15 - n % 3, "clusters/effective": 9.5}
+        {"epoch": n + 1, "elbo/epoch": value, "proportions/used": 15 - n % 3, "proportions/effective": 9.5}
         for n, value in enumerate(elbo)
     ]
 
@@ -37,6 +37,28 @@ def test_a_steep_start_is_cut_off_and_that_is_said() -> None:
     assert "first epochs below the axis" in upper.get_title()
 
 
+def test_no_line_lies_on_the_frame_and_the_clusters_found_stand_beside_the_proportions() -> None:
+    flat = [row | {"proportions/used": 3, "proportions/effective": 3.0} for row in rows(np.linspace(-9, -8, 6))]
+    lower = curves(flat, "title", found=16).axes[1]
+    bottom, top = lower.get_ylim()
+    assert bottom == 0
+    assert top > 16
+    assert "items, at the end: 16" in str(lower.lines[2].get_label())
+    assert curves(flat, "title").axes[1].get_ylim()[1] > 3.2
+
+
+def test_a_noisy_course_is_a_median_over_faint_epochs() -> None:
+    noise = np.random.default_rng(0).normal(size=200)
+    elbo = np.linspace(-1000, -990, 200) + 5 * noise
+    faint, course = curves(rows(elbo), "title").axes[0].lines
+    np.testing.assert_allclose(array(faint.get_ydata()), elbo)
+    assert "median of 11 epochs" in str(course.get_label())
+    np.testing.assert_allclose(array(course.get_ydata())[100], np.median(elbo[95:106]))
+    assert np.diff(array(course.get_ydata())).std() < 0.2 * np.diff(elbo).std()
+    smooth = curves(rows(np.linspace(-1000, -990, 200)), "title").axes[0]
+    assert len(smooth.lines) == 1
+
+
 def test_epochs_without_a_number_are_gaps() -> None:
     upper = curves(rows(np.array([-5.0, np.nan, -4.0])), "title").axes[0]
     assert np.isnan(upper.lines[0].get_ydata()[1])  # type: ignore[index]
@@ -54,6 +76,19 @@ def test_the_chosen_restart_is_ringed() -> None:
     np.testing.assert_allclose(array(points.get_offsets()), [[-3, 0.9], [-1, 0.8], [-2, 0.7]])
     np.testing.assert_allclose(array(points.get_array()), [4, 5, 6])
     np.testing.assert_allclose(array(ring.get_offsets()), [[-1, 0.8]])
+
+
+def test_accuracy_ends_at_one_and_colours_are_whole_numbers_of_clusters() -> None:
+    columns = {
+        "elbo": np.array([-3.0, -1.0]), "clusters_used": np.array([4, 6]), "oracle_acc": np.array([0.6, 1.0]),
+    }  # fmt: skip
+    axes, bar = restarts(columns, 1, "title").axes
+    assert axes.get_ylim()[1] == 1
+    ticks = [tick for tick in bar.get_yticks() if bar.get_ylim()[0] <= tick <= bar.get_ylim()[1]]
+    assert ticks == [4, 5, 6]
+    same = restarts(columns | {"clusters_used": np.array([5, 5])}, 1, "title").axes
+    assert len(same) == 1  # no bar from 4.5 to 5.5
+    assert same[0].get_title() == "2 restarts, each with 5 clusters"
 
 
 def test_restarts_without_labels_stand_over_their_cluster_count() -> None:

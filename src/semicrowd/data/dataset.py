@@ -24,6 +24,7 @@ class Dataset:
     test_features, test_labels : the same of a test split, or None
     image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
     hashes : file → sha256 of what was read; of the array's bytes where the data are generated
+    class_names : what class k of ``labels`` is called; None where classes are numbers
     num_classes : kinds of items, where that is known of the data set
     sequence : [N] int64, which sequence an item is of, in the order of the items; None of data without order
     other_labels : [N] int64 or None; another way to sort the same items, for simulated annotators who do
@@ -48,6 +49,7 @@ class Dataset:
     test_labels: np.ndarray | None = None
     image_shape: tuple[int, ...] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
+    class_names: tuple[str, ...] | None = None
     num_classes: int | None = None
     sequence: np.ndarray | None = None
     other_labels: np.ndarray | None = None

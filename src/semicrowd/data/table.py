@@ -91,8 +91,8 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     label = settings.label or LABEL
     others = [(name, "ignored", "left out: data.ignore") for name in settings.ignore]
     table = table.drop(columns=list(settings.ignore))
-    labels, sequence = (
-        _named(frame, table.pop(name), name) if name in table else None for name in (label, SEQUENCE)
+    (labels, class_names), (sequence, _) = (
+        _named(frame, table.pop(name), name) if name in table else (None, None) for name in (label, SEQUENCE)
     )
     if labels is not None:
         others.insert(0, (label, "classes", "for the scores alone, no feature"))
@@ -110,7 +110,7 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     features, missing, _ = _features(replace(frame, table=table), columns)
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,
-        missing=missing, ids=ids, columns=columns,
+        class_names=class_names, missing=missing, ids=ids, columns=columns,
     )
 
 
@@ -132,16 +132,18 @@ def _array(path: Path) -> Dataset:
     return Dataset("table", features, missing=missing, columns=Columns.of_array(features) if missing else None)
 
 
-def _named(frame: Frame, cells: pd.Series, column: str) -> np.ndarray:
+def _named(frame: Frame, cells: pd.Series, column: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """Numbers of a column's names, and the names by these; None where they are numbers."""
     empty = np.flatnonzero(cells.isna().to_numpy())
     if len(empty):
         where = frame.where(int(empty[0]), column)
         raise UserError(f"{where}: empty; expected a {column} in every row, or no such column")
     names = np.char.strip(cells.to_numpy(str))
     try:
-        return names.astype(np.int64)
+        return names.astype(np.int64), None
     except (ValueError, OverflowError):
-        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+        found, numbers = np.unique(names, return_inverse=True)
+        return numbers.astype(np.int64), tuple(found.tolist())
 
 
 def _as_features(array: np.ndarray, where: Callable[[int, int], str]) -> tuple[np.ndarray, str]:

@@ -1,6 +1,7 @@
 """Items as points in the plane, coloured by cluster, and by true class if labels are known."""
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,17 +10,26 @@ from matplotlib.patheffects import withStroke
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, tidy
+from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, short, tidy
 from semicrowd.metrics import USED_SHARE
 from semicrowd.random import stream
 
 #: Most points drawn: more only cover each other.
 _MOST = 3000
+#: Width of a letter of a name in the plot, and height of a line, as shares of the plot's width and height.
+_LETTER, _LINE = 0.026, 0.05
 #: Most groups named in a legend.
 _LEGEND = 16
 
 
-def scatter(points: np.ndarray, clusters: np.ndarray, labels: np.ndarray | None, title: str, axis: str) -> Figure:
+def scatter(
+    points: np.ndarray,
+    clusters: np.ndarray,
+    labels: np.ndarray | None,
+    title: str,
+    axis: str,
+    class_names: Sequence[str] | None = None,
+) -> Figure:
     """Points coloured by cluster and, where labels are known, once more by true class in the matching colours.
 
     Parameters
@@ -30,6 +40,7 @@ def scatter(points: np.ndarray, clusters: np.ndarray, labels: np.ndarray | None,
     labels : [N] or None
     title : of the figure
     axis : what an axis is, such as "feature"
+    class_names : what class k is called, None where numbers are all there is
     """
     points, names = _plane(points, clusters, axis)
     shown = _spread(len(points))
@@ -39,7 +50,7 @@ def scatter(points: np.ndarray, clusters: np.ndarray, labels: np.ndarray | None,
     _draw(axes[0], points, clusters, shown, ranks_by_size(clusters), "cluster")
     tidy(axes[0], _count(clusters), *names)
     if labels is not None:
-        _draw(axes[1], points, labels, shown, ranks_like(labels, clusters), "class")
+        _draw(axes[1], points, labels, shown, ranks_like(labels, clusters), "class", class_names)
         tidy(axes[1], f"{len(np.unique(labels))} true classes", names[0], "")
     if _nearly_square(points):
         for panel in axes:
@@ -115,31 +126,63 @@ def _note(num_items: int, num_shown: int) -> str:
 
 
 def _draw(
-    axes: Axes, points: np.ndarray, groups: np.ndarray, shown: np.ndarray, ranks: dict[int, int], what: str
+    axes: Axes,
+    points: np.ndarray,
+    groups: np.ndarray,
+    shown: np.ndarray,
+    ranks: dict[int, int],
+    what: str,
+    names: Sequence[str] | None = None,
 ) -> None:
-    """Groups in colours, each of 0.5 % or more with its name amid its points."""
+    """Groups in colours, each of 0.5 % or more with its name amid its points, where no other name stands."""
+    extent = np.maximum(np.ptp(points, axis=0), 1e-12)
+    taken: list[tuple[np.ndarray, int]] = []
     size = 14 if len(shown) <= 1000 else 9
     for group, colour, marker in in_rank_order(ranks):
         share = float((groups == group).mean())
-        x, y = _xy(points[shown[groups[shown] == group]])
-        label = f"{what} {group}: {percent(float(share))}"
+        own = points[shown[groups[shown] == group]]
+        x, y = _xy(own)
+        name = str(group) if names is None else short(names[group], 16)
+        label = f"{what} {name}: {percent(float(share))}"
         axes.scatter(x, y, s=size, alpha=0.7, linewidths=0, label=label, color=colour, marker=marker)
-        if share >= USED_SHARE and len(x):
-            middle = int(np.argmin(np.hypot(x - np.median(x), y - np.median(y))))  # a point: groups may be bent
+        place = _free_place(own / extent, len(name), taken) if share >= USED_SHARE and len(x) else None
+        if place is not None:
+            taken.append((own[place] / extent, len(name)))
             axes.annotate(
-                str(group), (x[middle], y[middle]), ha="center", va="center", fontsize=11, fontweight="bold",
+                name, (x[place], y[place]), parse_math=False, ha="center", va="center", fontsize=11, fontweight="bold",
                 path_effects=[withStroke(linewidth=3, foreground="white")],
             )  # fmt: skip
     _legend(axes, len(ranks))
 
 
+def _free_place(points: np.ndarray, letters: int, taken: list[tuple[np.ndarray, int]]) -> int | None:
+    """Of the points of a group, that nearest to their median where its name covers no other; None without one.
+
+    It is a point, since groups may be bent.
+
+    Parameters
+    ----------
+    points : [n, 2] in widths and heights of the plot
+    letters : of the name
+    taken : places and letters of the names that there are
+    """
+    order = np.argsort(np.hypot(*(points - np.median(points, axis=0)).T), kind="stable")
+    for place in order.tolist():
+        apart = (np.abs(points[place] - other) >= (_LETTER * (letters + more) / 2, _LINE) for other, more in taken)
+        if all(one.any() for one in apart):
+            return int(place)
+    return None
+
+
 def _legend(axes: Axes, num_groups: int) -> None:
     handles, names = axes.get_legend_handles_labels()
-    axes.legend(
+    legend = axes.legend(
         handles[:_LEGEND], names[:_LEGEND], fontsize=8, markerscale=1.6, frameon=False, ncols=4, loc="upper center",
         bbox_to_anchor=(0.5, -0.1), title=None if num_groups <= _LEGEND else f"the {_LEGEND} largest of {num_groups}",
         title_fontsize=8, columnspacing=1.2, handletextpad=0.2,
     )  # fmt: skip
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _count(clusters: np.ndarray) -> str:

@@ -24,7 +24,7 @@ DPI = 120
 def new_figure(width: float, height: float, title: str) -> Figure:
     """An empty figure, in inches, that belongs to no window."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(title, fontsize=12)
+    figure.suptitle(title, fontsize=12, parse_math=False)
     return figure
 
 
@@ -36,6 +36,12 @@ def tidy(axes: Axes, title: str, x: str, y: str) -> None:
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def short(name: str, longest: int = 24) -> str:
+    """A name of somebody's own in one line that fits."""
+    line = " ".join(name.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def percent(share: float) -> str:

@@ -7,69 +7,78 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Transform
 from scipy.special import logit
 
-from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, tidy
+from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, short, tidy
 
 #: Most annotators named on the axis.
 _MOST_NAMES = 60
+#: Inches of a row, and of all that is above and below the rows.
+_ROW, _AROUND = 0.24, 2.4
+#: Heights of the figure, in inches.
+_LEAST, _MOST = 3.6, 17.0
 
 
 def workers(table: pd.DataFrame, title: str) -> Figure:
-    """Sensitivity, specificity and weight of every annotator, one column each; bars are 90 % intervals.
+    """Number of answers, sensitivity, specificity and weight of every annotator, a row each; bars are 90 % intervals.
+
+    Sensitivity and specificity have the same axis, from 0 to 1.
 
     Parameters
     ----------
     table : as :func:`semicrowd.crowd.workers.worker_frame`, with true_sensitivity and true_specificity
-    title : of the figure
     """
     table = table.sort_values("weight", ascending=False, kind="stable")
     # An annotator who is never wrong, or never right, has infinite weight; one who always gives the same answer none.
     with np.errstate(divide="ignore", invalid="ignore"):
         true_weight = (logit(table["true_sensitivity"]) + logit(table["true_specificity"])).to_numpy()
-    columns = np.arange(len(table))
-    figure = new_figure(min(max(8.0, 0.22 * len(table) + 4), 18.0), 9, title)
-    axes = figure.subplots(3, 1, sharex=True)
-    _quality(axes[0], "sensitivity", table)
-    _quality(axes[1], "specificity", table)
-    axes[2].axhline(0, color=MUTED, lw=1, ls="--")
-    axes[2].scatter(columns, table["weight"], s=22, color=MAIN, label="estimate")
-    _truth(axes[2], true_weight)
-    tidy(axes[2], "weight: logit(sensitivity) + logit(specificity); 0 says nothing", _axis(len(table)), "weight (nats)")
-    _legend(axes[2])
-    if len(table) <= _MOST_NAMES:
-        axes[2].set_xticks(columns, list(table["annotator"]), fontsize=8, rotation=90 if len(table) > 12 else 0)
-    axes[2].set_xlim(-0.8, len(table) - 0.2)
+    rows, named = np.arange(len(table)), len(table) <= _MOST_NAMES
+    figure = new_figure(13, min(max(_ROW * len(table) + _AROUND, _LEAST), _MOST), title)
+    counts, sensitivity, specificity, weight = figure.subplots(1, 4, sharey=True, width_ratios=(0.7, 2, 2, 2))
+    bars = counts.barh(rows, table["pairs"], color=MUTED, height=0.7)
+    if named:
+        counts.bar_label(bars, [f"{number:,}" for number in table["pairs"]], fontsize=7, padding=2)
+        counts.margins(x=0.5)
+    tidy(counts, "answers", "number", _axis(len(table)))
+    _quality(sensitivity, "sensitivity", table)
+    _quality(specificity, "specificity", table)
+    weight.axvline(0, color=MUTED, lw=1, ls="--")
+    weight.scatter(table["weight"], rows, s=22, color=MAIN, label="estimate")
+    _truth(weight, true_weight)
+    tidy(weight, "weight; 0 says nothing", "logit(sensitivity) + logit(specificity), nats", "")
+    _legend(weight)
+    names = [short(str(name)) for name in table["annotator"]] if named else []
+    counts.set_yticks(rows if named else [], names, fontsize=8, parse_math=False)
+    counts.set_ylim(len(table) - 0.4, -0.6)  # the first on top
     return figure
 
 
 def _quality(axes: Axes, name: str, table: pd.DataFrame) -> None:
-    columns = np.arange(len(table))
-    names = (name, f"{name}_low", f"{name}_high", f"true_{name}")
-    estimate, low, high, truth = (table[column].to_numpy() for column in names)
+    columns = (name, f"{name}_low", f"{name}_high", f"true_{name}")
+    estimate, low, high, truth = (table[column].to_numpy() for column in columns)
     axes.errorbar(
-        columns, estimate, np.abs([low - estimate, high - estimate]), fmt="o", ms=4.5, lw=1.4, color=MAIN,
-        label="estimate and 90 % interval",
+        estimate, np.arange(len(table)), xerr=np.abs([low - estimate, high - estimate]), fmt="o", ms=4.5, lw=1.4,
+        color=MAIN, label="estimate and 90 % interval",
     )  # fmt: skip
-    title = f"{name} of {len(table)} annotators"
+    title = name
     if not np.isnan(truth).all():
         _truth(axes, truth)
         title += f": mean absolute error {np.nanmean(np.abs(estimate - truth)):.3f}"
-    if axes.get_ylim()[0] < 0.5:
-        axes.axhline(0.5, color=MUTED, lw=1, ls="--")
-    tidy(axes, title, "", f"P(right | {'same' if name == 'sensitivity' else 'different'})")
+    axes.axvline(0.5, color=MUTED, lw=1, ls="--")
+    axes.set_xlim(-0.02, 1.02)
+    tidy(axes, title, f"P(right | {'same' if name == 'sensitivity' else 'different'})", "")
     _legend(axes)
 
 
 def _truth(axes: Axes, values: np.ndarray) -> None:
-    """Diamonds; infinite values as arrow heads at the upper or lower edge; none for what is not defined or known."""
+    """Diamonds; infinite values as arrow heads at the right or left edge; none for what is not defined or known."""
     finite = np.flatnonzero(np.isfinite(values))
     if finite.size:
-        _outline(axes, finite, values[finite], "D", "truth", axes.transData)
-    for endless, height, marker, label in (
-        (np.flatnonzero(np.isposinf(values)), 0.97, "^", "truth is infinite: never wrong"),
-        (np.flatnonzero(np.isneginf(values)), 0.03, "v", "truth is minus infinity: never right"),
+        _outline(axes, values[finite], finite, "D", "truth", axes.transData)
+    for endless, place, marker, label in (
+        (np.flatnonzero(np.isposinf(values)), 0.97, ">", "truth is infinite: never wrong"),
+        (np.flatnonzero(np.isneginf(values)), 0.03, "<", "truth is minus infinity: never right"),
     ):
         if endless.size:
-            _outline(axes, endless, np.full(endless.size, height), marker, label, axes.get_xaxis_transform())
+            _outline(axes, np.full(endless.size, place), endless, marker, label, axes.get_yaxis_transform())
 
 
 def _outline(axes: Axes, x: np.ndarray, y: np.ndarray, marker: str, label: str, transform: Transform) -> None:
@@ -80,9 +89,10 @@ def _outline(axes: Axes, x: np.ndarray, y: np.ndarray, marker: str, label: str, 
 
 
 def _legend(axes: Axes) -> None:
-    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    below = -0.75 / (axes.figure.get_figure(root=True).get_size_inches()[1] - _AROUND + 0.9)  # under the axis' label
+    axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, below))
 
 
 def _axis(count: int) -> str:
     names = "" if count <= _MOST_NAMES else f" ({count})"
-    return f"annotators{names} by estimated weight, the most reliable first"
+    return f"annotators{names}, the most reliable first"

@@ -195,8 +195,8 @@ class ClusteringModule(pl.LightningModule):
         self.metrics = {name: float(mean[best]) for name, mean in means.items()} | {
             "elbo/epoch": float(bound[best].float()),
             "gradient/norm_max": float(self._largest[best]),
-            "clusters/effective": float(torch.special.entr(weights).sum().exp().float()),
-            "clusters/used": float((weights >= USED_SHARE).sum()),
+            "proportions/effective": float(torch.special.entr(weights).sum().exp().float()),
+            "proportions/used": float((weights >= USED_SHARE).sum()),
         }
         workers = self.model.workers()
         if workers is not None:

@@ -39,7 +39,7 @@ NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 #: Timeout of the other processes while the first one works for all, as in the start.
 LONGEST = timedelta(days=2)
 #: Metrics beside the bar.
-SHOWN = ("elbo/epoch", "clusters/used")
+SHOWN = ("elbo/epoch", "proportions/used")
 
 
 def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:

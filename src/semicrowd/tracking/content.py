@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
 
 
 def curve(metrics: Mapping[str, float]) -> dict[str, float]:
-    """An epoch's metrics: ``clusters/used`` is ``curve/clusters used``.
+    """An epoch's metrics: ``proportions/used`` is ``curve/proportions used``.
 
     The names differ from those of metrics.json, which are about the fixed model, and have one prefix: MLflow draws the
     metrics of a prefix side by side.
