@@ -44,6 +44,8 @@ def test_kinds_of_texture_have_words_of_their_own(folder: Path) -> None:
     assert data.labels is not None
     assert (data.features.shape, data.num_classes) == ((13, 12), 2)
     assert data.labels.tolist() == [0] * 6 + [1] * 7
+    assert data.class_names is not None
+    assert len(data.class_names) == 2
     assert np.array_equal(data.features, np.round(data.features))
     assert not data.features[12].any()  # the empty one
     share = data.features[:12] / data.features[:12].sum(1, keepdims=True)

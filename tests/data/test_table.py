@@ -25,6 +25,7 @@ def test_csv_with_labels_anywhere(tmp_path: Path) -> None:
     assert data.features.dtype == np.float32
     assert data.labels is not None
     assert data.labels.tolist() == [3, 3, -1]
+    assert data.class_names is None
     assert data.num_classes == 2
     assert list(data.hashes) == ["mine.csv"]
 
@@ -33,6 +34,7 @@ def test_names_as_labels_are_numbered_in_their_order(tmp_path: Path) -> None:
     data = _load(_csv(tmp_path, "label,x\nrose,1\n iris ,2\nrose,3\nNA,4\n"))
     assert data.labels is not None
     assert data.labels.tolist() == [2, 1, 2, 0]
+    assert data.class_names == ("NA", "iris", "rose")
 
 
 def test_csv_with_sequences(tmp_path: Path) -> None:
