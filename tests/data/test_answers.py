@@ -218,16 +218,6 @@ def test_flipped_annotators_are_drawn_by_the_seed_apart_from_the_tasks(crowd: Cr
     assert len(flipped(0, num_tasks=12)) == round(0.4 * few.num_annotators)
 
 
-def test_truthful_answers_are_to_the_same_questions_and_all_right(crowd: Crowd) -> None:
-    before, after = crowd(0), crowd(0, truthful=True)
-    assert np.array_equal(rows_of(before)[:, :3], rows_of(after)[:, :3])
-    for rates in (after.true_sensitivity, after.true_specificity):
-        assert rates is not None
-        assert np.nanmin(rates) == 1
-    assert after.simulated
-    assert after.source.endswith(", answered by the labels")
-
-
 @pytest.mark.parametrize("wrong", [0, -1, 92, 2.5, "five", True])
 def test_a_number_of_tasks_that_there_is_not(crowd: Crowd, wrong: Any) -> None:
     with pytest.raises(

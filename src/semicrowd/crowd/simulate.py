@@ -151,16 +151,6 @@ def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any)
     )
 
 
-def answer_truthfully(answers: PairAnnotations, labels: np.ndarray) -> PairAnnotations:
-    """The same questions, each answered by the items' classes: what no crowd could answer better."""
-    return replace(
-        answers,
-        label=(labels[answers.i] == labels[answers.j]).astype(answers.label.dtype),
-        simulated=True,
-        source=f"{answers.source}, answered by the labels",
-    )
-
-
 def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:
     """Turn every answer of some annotators into its opposite, and with the answers their true quality.
 

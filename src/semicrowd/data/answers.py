@@ -132,11 +132,7 @@ def _own(data: Dataset, answers: PairAnnotations, seed: int, settings: CrowdSett
 def _judged(
     answers: PairAnnotations, labels: np.ndarray | None, seed: int, settings: CrowdSettings
 ) -> PairAnnotations:
-    """With the truth about the annotators where labels are known, some of them flipped, or all answers right."""
-    if settings.truthful:
-        if labels is None:
-            raise UserError("annotations.truthful=true: the data has no labels; expected false")
-        answers = simulate.answer_truthfully(answers, labels)
+    """With the truth about the annotators where labels are known, some of them flipped."""
     if labels is not None:
         answers = answers.judged_by(labels)
     return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))

@@ -42,8 +42,8 @@ CLASSES: dict[str, type] = {
     for kind in (
         Assignment, BayesianGaussianMixture, BayesSettings, Column, Columns, GaussianMixture, KMeans, LabelBinarizer,
         LogisticRegression, LogisticRegressionCV, MLPClassifier, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline,
-        Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold, TrainerSettings,
-        TrainingSettings, VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
+        Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold,
+        TrainerSettings, TrainingSettings, VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
     )
 }  # fmt: skip
 #: What a file is; the number changes with what it holds.

@@ -320,7 +320,6 @@ class CrowdSettings(AnswerSettings):
         _expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
     flipped: float = setting(0.0, "share of the annotators whose every answer is its opposite", _SHARE_FLIPPED)
-    truthful: bool = setting(False, "oracle: every answer is replaced by what the labels say; a ceiling", flag())
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ RECORDED_ROWS = (
     Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", epochs=False),
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", epochs=False),
     Row("mnist_crowd_mlp", "answers, then a network with one hidden layer, told ten", epochs=False),
-    Row("mnist_oracle_mlp", "ceiling (oracle): the same network, all answers right", epochs=False),
+    Row("mnist_oracle_mlp", "ceiling (oracle): the same network, the classes of as many images", epochs=False),
     Row("mnist_mcvc", "MCVC, with, told ten", epochs=False),
     Row("mnist_deep_mcvc", "deep MCVC, with, told ten", epochs=False),
 )  # fmt: skip
