@@ -24,7 +24,7 @@ CHECKED_LOCAL_CALLS = 2
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
 #: Modules of dataclasses that are settings, or parameters of an estimator.
-_CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.")
+_CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.", "semicrowd.methods.")
 F = TypeVar("F", bound=Callable[..., Any])
 #: How many calls of each piece of code this test has had.
 _calls: Counter[CodeType] = Counter()

@@ -1,6 +1,7 @@
 """Fixtures for tests of all methods."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.methods.gibbs import SampledParameters
 from semicrowd.settings.methods import METHODS
 
+Problem = tuple[np.ndarray, PairAnnotations]
 #: Short fits of the slow ones.
 _SETTINGS = {
     "start.kind": "cells", "start.epochs": 5, "start.candidates": 2, "start.teach_epochs": 5, "model.hidden": (8,),
@@ -29,7 +31,7 @@ _QUICK: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="session")
-def problem() -> tuple[np.ndarray, PairAnnotations]:
+def problem() -> Problem:
     """Three classes of 20 items, half of the items annotated."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), 20)
@@ -48,7 +50,25 @@ def quick() -> Callable[..., CrowdClusterer]:
     return make
 
 
-@pytest.fixture(params=sorted(ESTIMATORS))
-def estimator(request: pytest.FixtureRequest, quick: Callable[..., CrowdClusterer]) -> CrowdClusterer:
+@pytest.fixture(scope="session", params=sorted(ESTIMATORS))
+def name(request: pytest.FixtureRequest) -> str:
+    """Of every method. The tests of one stand together: a worker fits it once."""
+    return str(request.param)
+
+
+@pytest.fixture
+def estimator(name: str, quick: Callable[..., CrowdClusterer]) -> CrowdClusterer:
     """Every method, not fitted."""
-    return quick(request.param)
+    return quick(name)
+
+
+@pytest.fixture(scope="session")
+def fit_once(quick: Callable[..., CrowdClusterer], problem: Problem) -> Callable[[str], CrowdClusterer]:
+    """``fit_once(name)``: the same fit of the problem for all tests, which leave it as it is."""
+    return cache(lambda name: quick(name).fit(*problem))
+
+
+@pytest.fixture
+def fitted(name: str, fit_once: Callable[[str], CrowdClusterer]) -> CrowdClusterer:
+    """Every method, fitted."""
+    return fit_once(name)
