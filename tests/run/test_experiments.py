@@ -15,7 +15,7 @@ FILES = sorted((CONF / "experiment").glob("*.yaml"))
 FITTED = ("model.n_steps=1", "model.n_restarts=1")
 SAMPLED = ("model.n_sweeps=2", "model.n_chains=1", "model.n_warm=1", "model.n_kept=1")
 #: One step where a run would take long: few items without answers in it, no start, one draw.
-SHORT = ("epochs=1", "batch_size=6000", "start.epochs=0", "start.teach_epochs=0", "restarts=1")
+SHORT = ("epochs=1", "batch_size=6000", "start=cold", "restarts=1")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

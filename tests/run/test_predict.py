@@ -16,7 +16,8 @@ from .conftest import Command
 def run(train: Command, tmp_path: Path, table: Path, answers: Path) -> Path:
     """A finished run on the two groups of the table, of two restarts."""
     done = train("data=table", f"data.path={table}", "annotations=file", f"annotations.path={answers}", "model=scdc",
-                 "model.K=4", "epochs=5", "batch_size=10", "restarts=2", "hydra.run.dir=run")  # fmt: skip
+                 "model.K=4", "epochs=5", "batch_size=10", "restarts=2", "start=cells", "start.teach_epochs=50",
+                 "hydra.run.dir=run")  # fmt: skip
     assert done.returncode == 0, done.stderr
     return tmp_path / "run"
 

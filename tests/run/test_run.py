@@ -20,7 +20,8 @@ from semicrowd.files import read_status
 from .conftest import Command
 
 #: A short run with answers whose data are in the test's folder.
-WHOLE = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run")
+WHOLE = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run",
+         "start.teach_epochs=5")  # fmt: skip
 #: With a quick start.
 SHORT = (*WHOLE, "start=cells")
 
