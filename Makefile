@@ -22,11 +22,11 @@ demo: setup  ## a first look in two minutes: the pinwheel without and with answe
 	@$(PY) -m semicrowd.pipeline.demo
 
 test: setup  ## run the tests (all but the slow ones) on two cores
-	$(PY) -m pytest -q -n 2 -m "not slow"
+	$(PY) -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-nightly: setup  ## fetch the real data and run what `make test` leaves out: slow tests, real data, bars of quality (an hour)
 	@$(PY) -m semicrowd.pipeline.fetch
-	$(PY) -m pytest -q -n 2 -rs -m "slow or needs_data"
+	$(PY) -m pytest -q -n 2 --dist worksteal -rs -m "slow or needs_data"
 
 reproduce: setup  ## run the pipeline and write reports/index.html and reports/REPORT.md (PROFILE=laptop or paper)
 	@$(PY) -m semicrowd.pipeline.reproduce $(if $(PROFILE),--profile $(PROFILE))

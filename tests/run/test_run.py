@@ -190,11 +190,12 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
     assert not out
     assert not (run / "metrics.json").exists()
     assert not (run / "assignments.csv").exists()
+    said = [line for line in err.splitlines() if not line.startswith("note: a fit of this size takes")]
     if kind == signal.SIGKILL:
-        assert (process.returncode, status, err) == (-9, "running", "")
+        assert (process.returncode, status, said) == (-9, "running", [])
     else:
         assert (process.returncode, status) == (130, "interrupted")
-        assert err.splitlines() == ["interrupted; the same command with resume=true goes on"]
+        assert said == ["interrupted; the same command with resume=true goes on"]
     assert len(rows(run / "curves.csv")) < 5
 
     done = train(*LONG, "hydra.run.dir=stopped", "resume=true")
