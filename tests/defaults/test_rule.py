@@ -245,3 +245,10 @@ def test_what_the_answers_say_of_colour_images_weighs_as_their_pixels_do() -> No
     assert grey.start.teach_weight == 30.0
     assert recipe("bayes", {}, some).start.teach_weight == 30.0
     assert recipe("bayes", {"nets.kind": "resnet", "start.teach_weight": 2.0}, some).start.teach_weight == 2.0
+
+
+@pytest.mark.parametrize("method", ["bayes", "scdc"])
+@pytest.mark.parametrize("shape", [None, (4, 4)])
+def test_no_rule_sets_more_clusters_than_there_are_items(method: str, shape: tuple[int, int] | None) -> None:
+    few = Facts(6, 16, shape, unit_interval=True)
+    assert recipe(method, {}, few).model.K == 6

@@ -138,3 +138,31 @@ def test_a_forecast_grows_with_items_answers_and_columns() -> None:
     assert small.gib < large.gib
     assert forecast("kmeans", Facts(10, 2)) is None
     assert "minutes" in str(large)
+
+
+@pytest.mark.usefixtures("table")
+def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_path: Path) -> None:
+    pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]
+    lines = [f"{i},{j},{who},{int((i < 20) == (j < 20))}" for who in ("Annegret", "Bartholomew") for i, j in pairs]
+    (tmp_path / "answers.csv").write_text("\n".join(["i,j,worker,label", *lines]) + "\n")
+    own = ("data=table", "data.path=items.csv", "annotations=file", "annotations.path=answers.csv")
+    done = train(*own, "annotations.anonymise=true", "model=crowd_only", "model.K=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    workers = pd.read_csv(tmp_path / "run" / "workers.csv")["annotator"]
+    assert all(name.startswith("person-") for name in workers)
+    kept = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert [path for path in kept if b"Annegret" in path.read_bytes() or b"Bartholomew" in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("data=table annotations.path=a.csv", "annotations=file, which has it"),
+        ("model=dpm model.K=5", "model=dpm has no setting K and finds the number of clusters by itself"),
+        ("K=5", "the nearest is model.K"),
+    ],
+)
+def test_a_setting_of_another_choice_says_the_way_on(train: Command, arguments: str, said: str) -> None:
+    done = train(*arguments.split())
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr

@@ -27,6 +27,16 @@ _HEADERS = {
 }  # fmt: skip
 #: Names that a message mentions.
 _NAMED = 5
+#: Other names of columns that people use, in small letters, where the proper one is not there.
+_ALIASES = {
+    "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "left", "first"),
+    "j": ("item_j", "item2", "item_2", "item_b", "id2", "id_2", "right", "second"),
+    "label": ("answer", "response", "same", "link", "class", "category"),
+    "worker": ("annotator", "rater", "user", "person", "labeler", "labeller", "worker_id", "annotator_id", "user_id"),
+    "item": ("item_id", "object", "image", "file", "id"),
+    "group": ("cluster", "pile", "group_id"),
+    "task": ("task_id", "question", "batch", "session"),
+}
 _ANY_HEADER = ", or ".join(_HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -80,8 +90,12 @@ class AnswerTable:
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
     @classmethod
-    def read(cls, path: Path) -> "AnswerTable":
+    def read(cls, path: Path, label: int | None = None) -> "AnswerTable":
         """Read a file of text (utf-8), columns separated by commas, semicolons or tabs; blank rows are left out.
+
+        Parameters
+        ----------
+        label : what all rows of a list of pairs i,j say; None: it has a column label, or groups
 
         Raises
         ------
@@ -94,7 +108,7 @@ class AnswerTable:
                 first = file.readline()
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=_separator(first), strict=True)
                 try:
-                    kind, positions = _header(path, next(rows, []))
+                    kind, positions = _header(path, next(rows, []), label is not None)
                     cells = list(_cells(path, rows, positions.values()))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
@@ -105,7 +119,10 @@ class AnswerTable:
         if not cells:
             raise UserError(f"{path}: no answers; expected at least one row {_HEADERS[kind]} after the header")
         lines, *columns = zip(*cells, strict=True)
-        return cls(path, kind, lines, {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)})
+        found = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
+        if label is not None:
+            found["label"] = [str(label)] * len(lines)
+        return cls(path, kind, lines, found)
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """What to raise for a cell that means nothing."""
@@ -169,6 +186,10 @@ class AnswerTable:
         no_id = shown(self._first(names, by_id))
         examples = " and ".join(shown(name) for name in ids[:2])
         expected = f"the id of an item, such as {examples}, or for all items their row, from 0 to {num_items - 1}"
+        unknown = cells - by_id.keys() - row_numbers.keys()
+        if unknown:
+            rows = sum(any(self.columns[name][row] in unknown for name in names) for row in range(len(self.lines)))
+            expected += f"; annotations.skip_unknown=true leaves out the rows about items that are not there, {rows:,}"
         # First the cells that are neither; then, where some are ids alone and others rows alone, those that are no ids.
         self._numbered(names, by_id | row_numbers, expected)
         if not cells <= row_numbers.keys():
@@ -217,15 +238,21 @@ def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
 
 def _separator(header: str) -> str:
     """The one that makes the most of the header's cells known names."""
-    return max(_SEPARATORS, key=lambda one: sum(cell.strip(' "\r\n') in _KNOWN for cell in header.split(one)))
+    return max(_SEPARATORS, key=lambda one: len(_KNOWN.intersection(_proper(
+        [cell.strip(' "\r\n') for cell in header.split(one)]
+    ))))
 
 
-def _header(path: Path, row: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Kind of the table, and the position of each column that is wanted."""
-    found = [name.strip() for name in row]
+def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Kind of the table, and the position of each column that is wanted; ``links``: a list of pairs i,j."""
+    found = _proper(row)
     if not any(found):
         raise UserError(f"{path}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
-    kind = next((one for one in _HEADERS if set(one) <= set(found)), None)
+    if links and len(found) == 2 and "" not in found and not any(_WHOLE_NUMBER.fullmatch(name) for name in found):
+        return PAIRS, {"i": 0, "j": 1}
+    if links and not {"i", "j"} <= set(found):
+        raise UserError(f"{path}, line 1: expected i,j[,worker], found {shown(','.join(found), most=100)}")
+    kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(found)), None)
     if kind is None:
         if "item" in found:
             missing, expected = "group or label", f"{_HEADERS[GROUPS]}, or {_HEADERS[CLASSES]}"
@@ -235,19 +262,36 @@ def _header(path: Path, row: Sequence[str]) -> tuple[tuple[str, ...], dict[str, 
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(found), most=100)
         raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}")
-    wanted = [name for name in (*kind, *_OPTIONAL) if name in found]
+    wanted = [name for name in (*kind, *_OPTIONAL) if name in found and not (links and name == "label")]
     twice = [name for name in wanted if found.count(name) > 1]
     if twice:
         raise UserError(f"{path}, line 1: column {twice[0]} is there twice")
     return kind, {name: found.index(name) for name in wanted}
 
 
+def _proper(row: Sequence[str]) -> list[str]:
+    """The names of columns, spelled as here where they are other names of these."""
+    found = [name.strip() for name in row]
+    lower = [name.lower() for name in found]
+    for proper, others in _ALIASES.items():
+        if proper in found:
+            continue
+        for name in (proper, *others):
+            if name in lower:
+                found[lower.index(name)] = proper
+                break
+    return found
+
+
 def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[int | str, ...]]:
     """Line number and wanted cells of each row that is not blank (``rows`` is a csv reader after the header)."""
-    width = max(positions) + 1
+    width, blank = max(positions) + 1, 0
     for row in rows:
         if not any(cell.strip() for cell in row):
+            blank = blank or (rows.line_num if len(row) > 1 else 0)
             continue
+        if blank:  # at the end of a file spreadsheets leave such rows behind
+            raise UserError(f"{path}, line {blank}: every cell is empty; expected an answer in every row")
         if len(row) < width:
             raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected at least {width}")
         yield (rows.line_num, *(row[position].strip() for position in positions))

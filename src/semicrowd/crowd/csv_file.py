@@ -110,6 +110,29 @@ def of_table(
     return replace(annotations, notes=(*notes, *annotations.notes))
 
 
+def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
+    """Answers of several files about the same items; people of one name are one."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
+    worker = [np.array([names.index(name) for name in part.worker_names])[part.worker] for part in parts]
+    i, j, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "j", "label"))
+    task = None
+    if any(part.task is not None for part in parts):
+        tasks, number = [], 0
+        for part in parts:  # an answer that came without a task is one of its own
+            own = np.arange(part.num_pairs) if part.task is None else part.task
+            tasks.append(own + number)
+            number = int(tasks[-1].max()) + 1
+        task = np.concatenate(tasks)
+    answers = PairAnnotations.from_arrays(
+        i, j, np.concatenate(worker), label, task=task, num_items=parts[0].num_items, worker_names=names,
+        source=" and ".join(part.source for part in parts),
+    )  # fmt: skip
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    return replace(answers, notes=(*notes, *(note for note in answers.notes if note not in notes)))
+
+
 def _pairs_of_groups(
     table: AnswerTable, item: np.ndarray, worker: np.ndarray, names: list[str], task: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str]]:

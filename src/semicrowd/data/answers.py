@@ -1,23 +1,26 @@
 """Answers by the name of their origin."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.experts import experts
 from semicrowd.data import Dataset
+from semicrowd.data.anonymous import anonymised
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
+from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
 from semicrowd.random import stream
+from semicrowd.settings.answers import FileSettings
 from semicrowd.settings.sources import (
     CROWD_TASKS,
     CrowdSettings,
-    FileSettings,
     NoAnswers,
     TasksSettings,
     source_settings,
@@ -66,9 +69,11 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
         case NoAnswers():
             return None
         case FileSettings():
-            return _file(data, settings)
+            answers = read_answers(data, settings)
+            return anonymised(answers, root) if settings.anonymise else answers
         case CrowdSettings():
-            return _crowd(data, root, seed, settings)
+            answers = _crowd(data, root, seed, settings)
+            return anonymised(answers, root) if settings.anonymise else answers
     if data.labels is None:
         raise UserError(
             f"annotations={kind}: data={data.name} has no true labels to simulate answers from; "
@@ -88,13 +93,42 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
-def _file(data: Dataset, settings: FileSettings) -> PairAnnotations:
-    if not settings.path:
+def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
+    """The answers of files about the items of ``data``, which may call these by ids, by files, or by rows.
+
+    Raises
+    ------
+    UserError
+        As :func:`semicrowd.crowd.csv_file.read`.
+    """
+    given = (settings.path, None), (settings.must_link, 1), (settings.cannot_link, 0)
+    files = [(Path(path).expanduser(), label) for path, label in given if path is not None]
+    if not files:
         raise UserError(
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
-    return csv_file.read(settings.path, data.num_items, data.ids)
+    parts = []
+    for path, label in files:
+        if path.suffix.lower() in (".parquet", ".xlsx"):
+            table = AnswerTable.of_frame(read_frame(path).table, path.name)
+        else:
+            table = AnswerTable.read(path, label)
+        names, truth = _names(data, table), csv_file.truth_path(path)
+        parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=settings.skip_unknown))
+    return csv_file.joined(parts)
+
+
+def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
+    """What the answers may call the items; of pictures their paths, names or names without suffix, if all differ."""
+    if data.ids is not None or data.files is None:
+        return data.ids
+    first = table.columns["i" if "i" in table.columns else "item"][0]
+    paths = [PurePosixPath(name) for name in data.files]
+    for names in ([path.name for path in paths], [path.stem for path in paths]):
+        if first in names and len(set(names)) == len(names):
+            return names
+    return data.files
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:

@@ -82,7 +82,7 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
 
 def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
     """All but grey images, of any size: what grows with the items grows without a step."""
-    K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))))
+    K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))), max(2, num_items))
     yield {"model.K": K}, "more items may be of more kinds; what is not needed empties itself"
 
     def passes(most: int) -> int:
@@ -123,7 +123,8 @@ def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts
         """Epochs, of which fewer images need more; one of less than a batch is a step all the same."""
         return max(1, round(of_mnist * MNIST_ITEMS / max(facts.num_items, IMAGE_BATCH)))
 
-    yield {"model.K": 50}, "images may be of many kinds; what is not needed empties itself"
+    K = min(50, max(2, facts.num_items))
+    yield {"model.K": K}, "images may be of many kinds; what is not needed empties itself"
     yield {"model.hidden": (500, 500), "model.likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
     yield {"nets.precision": "auto"}, "bfloat16 is twice as fast where the machine has it, the same accuracy"
     yield {"epochs": passes(8)}, "accuracy has settled by then"

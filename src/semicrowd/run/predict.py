@@ -58,14 +58,18 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         raise UserError(f"{run}: not the directory of a finished run (no status.json that says so)")
 
     # Imported here: torch takes seconds.
-    from semicrowd.crowd import csv_file
     from semicrowd.data import load_dataset
+    from semicrowd.data.anonymous import anonymised
+    from semicrowd.data.answers import read_answers
     from semicrowd.data.columns import Columns
+    from semicrowd.data.fetch import data_root
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned, check_complete
+    from semicrowd.run.files.config import CONFIG, read_config
     from semicrowd.run.files.results import assignment_csv
     from semicrowd.run.interrupts import raise_again
+    from semicrowd.settings.answers import FileSettings
 
     columns, estimator = Columns.read(run), load(run / MODEL)
     if columns is None:
@@ -85,7 +89,10 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if annotations_file is not None:
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        answers = csv_file.read(annotations_file, len(features), data.ids)
+        config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
+        hashed = bool(config.get("annotations", {}).get("anonymise"))
+        answers = read_answers(data, FileSettings(path=annotations_file))
+        answers = anonymised(answers, data_root()) if hashed else answers
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.settings.answers import ANONYMISE, AnswerSettings, FileSettings
 from semicrowd.settings.cifar10 import CIFAR10Settings
 from semicrowd.settings.data import DataSettings, OwnDataSettings
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
@@ -39,12 +40,6 @@ _SUBSET = _expecting("a whole number >= 2, or null for all", whole(2))
 
 def _components(most: int) -> Rule:
     return _expecting(f"a whole number from 1 to {most}, or null for the pixels", whole(1, most))
-
-
-class AnswerSettings(Settings):
-    """Of a kind of answers."""
-
-    group = "annotations"
 
 
 @dataclass(frozen=True)
@@ -320,21 +315,7 @@ class CrowdSettings(AnswerSettings):
         _expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
     flipped: float = setting(0.0, "share of the annotators whose every answer is its opposite", _SHARE_FLIPPED)
-
-
-@dataclass(frozen=True)
-class FileSettings(AnswerSettings):
-    """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items.
-
-    Items are called by their ids or counted from 0. Pairs i,j have a label, 1 (same) or 0 (different), or a word:
-    true/false, same/different, yes/no, must-link/cannot-link. Or each item has the group, or the label, that a worker
-    gave it: two items of one task (without a column task: of one worker) are the same if their groups are. Without a
-    column worker one person gave all answers.
-    """
-
-    path: str | Path | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and perhaps worker and task", _PATH, optional=True
-    )
+    anonymise: bool = setting(False, ANONYMISE, flag())
 
 
 DATA: dict[str, type[Settings]] = {

@@ -34,8 +34,11 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         group, _, name = key.partition(".")
         owners = [choice for choice, kind in CHOSEN.get(group, {}).items() if name in names_of(kind)]
         if owners:
-            have = f"{group}={', '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
-            return UserError(f"{given}: the {group} that is chosen has no setting {name}; {have}")
+            chosen = [one.partition("=")[2] for one in arguments if one.startswith(f"{group}=")]
+            what = f"{group}={chosen[-1]}" if chosen else f"the {group} that is chosen where none is named"
+            itself = " and finds the number of clusters by itself" if key == "model.K" else ""
+            way = f"add {group}={owners[0]}, which has" if len(owners) == 1 else f"{group}={', '.join(owners)} have"
+            return UserError(f"{given}: {what} has no setting {name}{itself}; {way} it")
         of_choices = {f"{one}.{key}" for one, kinds in CHOSEN.items()
                       for kind in kinds.values() if key in names_of(kind)}
         others = [k for k in (*keys, *sorted(of_choices)) if k != key]

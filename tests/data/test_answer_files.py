@@ -1,0 +1,108 @@
+"""Answers as people have them: other names of columns, lists of links, names of pictures; nobody's name kept."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.data.anonymous import anonymised
+from semicrowd.data.answers import read_answers
+from semicrowd.errors import UserError
+from semicrowd.settings.answers import FileSettings
+
+DATA = Dataset("table", np.zeros((4, 1), np.float32), ids=("a", "b", "c", "d"))
+
+
+def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(answers: PairAnnotations) -> list[tuple[str, int, int, int]]:
+    names = [answers.worker_names[m] for m in answers.worker]
+    return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item_1,item_2,annotator,answer\na,b,eve,same\nb,c,eve,different\n",
+        "Left;Right;Rater;Same\na;b;eve;yes\nb;c;eve;no\n", "I,J,WORKER,LABEL\n0,1,eve,1.0\n1,2,eve,FALSE\n",
+        "i,j,worker,label\na,b,eve,1\nb,c,eve,0\n,,,\n,,,\n",
+    ],
+)  # fmt: skip
+def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
+    answers = read_answers(DATA, FileSettings(path=written(tmp_path, text)))
+    assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+
+
+def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
+    path = tmp_path / "answers.parquet"
+    pd.DataFrame({"item": ["a", "b", "c"], "worker": "eve", "group": [1.0, 1, 2]}).to_parquet(path)
+    assert rows(read_answers(DATA, FileSettings(path=path))) == [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
+
+
+def test_lists_of_links_are_answers_of_one_person_beside_others(tmp_path: Path) -> None:
+    must, cannot = written(tmp_path, "x,y\na,b\n", "must.csv"), written(tmp_path, "i,j,note\nc,d,?\n", "cannot.csv")
+    both = read_answers(DATA, FileSettings(must_link=must, cannot_link=cannot))
+    assert rows(both) == [("everybody", 0, 1, 1), ("everybody", 2, 3, 0)]
+    path = written(tmp_path, "item,worker,group,task\na,eve,1,t\nb,eve,1,t\n")
+    all_three = read_answers(DATA, FileSettings(path=path, must_link=must, cannot_link=cannot))
+    assert rows(all_three) == [("eve", 0, 1, 1), ("everybody", 0, 1, 1), ("everybody", 2, 3, 0)]
+    assert all_three.task is not None
+    assert len(set(all_three.task.tolist())) == 3
+    with pytest.raises(UserError, match="expected i,j"):
+        read_answers(DATA, FileSettings(must_link=written(tmp_path, "0,1\n2,3\n", "bare.csv")))
+
+
+@pytest.mark.parametrize("name", ["cats/one.png", "one.png", "one"])
+def test_pictures_are_called_by_their_files(tmp_path: Path, name: str) -> None:
+    data = Dataset("images", np.zeros((2, 1), np.float32), files=("cats/one.png", "dogs/two.png"))
+    other = name.replace("cats", "dogs").replace("one", "two")
+    answers = read_answers(data, FileSettings(path=written(tmp_path, f"i,j,label\n{other},{name},0\n")))
+    assert (answers.i.tolist(), answers.j.tolist()) == ([1], [0])
+
+
+def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
+    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* not there, 2"
+    with pytest.raises(UserError, match=said) as caught:
+        read_answers(DATA, FileSettings(path=path))
+    assert "\n" not in str(caught.value)
+    assert rows(read_answers(DATA, FileSettings(path=path, skip_unknown=True))) == [("everybody", 0, 1, 1)]
+
+
+def test_a_row_of_commas_between_answers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="line 3: every cell is empty"):
+        read_answers(DATA, FileSettings(path=written(tmp_path, "i,j,label\na,b,1\n,,\nb,c,0\n")))
+
+
+def test_names_become_the_same_hashes_everywhere_and_the_salt_is_its_owners(tmp_path: Path) -> None:
+    answers = PairAnnotations.from_arrays(
+        [0, 1, 2], [1, 2, 3], [0, 1, 2], [1, 0, 1], num_items=4, worker_names=["Zoe", "Anna", "Mia"],
+        true_sensitivity=[0.1, 0.2, 0.3], true_specificity=[0.1, 0.2, 0.3],
+    )  # fmt: skip
+    hidden = anonymised(answers, tmp_path)
+    assert list(hidden.worker_names) == sorted(hidden.worker_names)
+    assert not set(hidden.worker_names) & {"Zoe", "Anna", "Mia"}
+    assert hidden.true_sensitivity is not None
+    assert hidden.true_sensitivity[hidden.worker].tolist() == [0.1, 0.2, 0.3]
+    some = answers.some(np.array([1]))
+    assert anonymised(some, tmp_path).worker_names == hidden.worker_names
+    assert anonymised(answers, tmp_path / "another").worker_names != hidden.worker_names
+    assert stat.S_IMODE((tmp_path / "salt").stat().st_mode) == 0o600
+
+
+def test_a_salt_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "salt").write_bytes(b"short")
+    answers = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=2)
+    with pytest.raises(UserError, match="not a salt of 32 bytes"):
+        anonymised(answers, tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot be used"):
+        anonymised(answers, tmp_path / "file" / "below")
