@@ -25,8 +25,13 @@ EXTRAS = {
 class UserError(ValueError):
     """Bad input or settings; the message names what is wrong and what was expected, in one line.
 
-    A ``ValueError``, as libraries in the manner of scikit-learn expect.
+    A ``ValueError``, as libraries in the manner of scikit-learn expect. What stands in somebody's file and cannot be
+    printed is a question mark, so that no terminal obeys it.
     """
+
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        super().__init__(text if text.isprintable() else "".join(s if s.isprintable() else "?" for s in text))
 
 
 @contextmanager

@@ -1,8 +1,11 @@
 """The user's own tables: what is read, and one clear line for what cannot be."""
 
+import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from semicrowd.data import Dataset, load_dataset
@@ -156,3 +159,73 @@ def test_no_file(tmp_path: Path) -> None:
         _load(tmp_path / "absent.csv")
     with pytest.raises(UserError, match=r"expected a \.csv or \.tsv with a header"):
         _load(tmp_path / "mine.txt")
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "items.csv")
+    with pytest.raises(UserError, match="cannot be read: not a file"):
+        _load(tmp_path / "items.csv")
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("(10000000000, 5)", r"float64 \[10000000000, 5\] needs 400,000,000,000 bytes, and 80 are there"),
+        ("(-1, 5)", "bytes, and 80 are there"),
+        ("(4294967296, 4294967296)", "bytes, and 80 are there"),
+        ("(" * 3000 + ")" * 3000, "not a NumPy array of numbers that is whole"),
+    ],
+)
+def test_a_header_that_promises_more_than_there_is(tmp_path: Path, shape: str, message: str) -> None:
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(80)
+    (tmp_path / "mine.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "mine.npz", "w") as archive:
+        archive.writestr("X.npy", content)
+    for name in ("mine.npy", "mine.npz"):
+        with pytest.raises(UserError, match=message):
+            _load(tmp_path / name)
+
+
+def test_numbers_that_are_no_measurements_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "mine.npy", np.array([[2**63, 1], [3, 4]], np.uint64))
+    with pytest.raises(UserError, match=r"row 0, column 0: 9223372036854775808; expected a number below 1e\+15"):
+        _load(tmp_path / "mine.npy")
+
+
+def test_arrays_with_names_labels_and_ids(tmp_path: Path) -> None:
+    X = np.array([[1.0, 2], [3, np.nan], [5, 6]])
+    np.savez(tmp_path / "mine.npz", features=X, y=["b", "a", "b"], ids=["u", "v", "w"], columns=["left", "right"])
+    data = _load(tmp_path / "mine.npz")
+    assert data.ids == ("u", "v", "w")
+    assert data.labels is not None
+    assert data.labels.tolist() == [1, 0, 1]
+    assert data.columns is not None
+    assert data.columns.names == ["left", "right"]
+    assert data.with_gaps_filled().features.tolist() == [[1, 2, 0], [3, 4, 1], [5, 6, 0]]
+    np.savez(tmp_path / "alone.npz", codes=np.eye(3, dtype=np.float32))
+    assert _load(tmp_path / "alone.npz").features.tolist() == np.eye(3).tolist()
+    np.savez(tmp_path / "mine.npz", features=X, columns=["left"])
+    with pytest.raises(UserError, match="columns: 1 names; expected 2"):
+        _load(tmp_path / "mine.npz")
+
+
+def test_columns_of_ones_own_for_ids_and_classes(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "nick,species,x\nzoe,cat,1\nann,dog,2\n")
+    data = load_dataset("table", Path("unused"), path=path, id="nick", label="species")
+    assert (data.ids, data.features.tolist()) == (("zoe", "ann"), [[1], [2]])
+    assert data.labels is not None
+    assert data.labels.tolist() == [0, 1]
+    with pytest.raises(UserError, match=r"data.label=\[kind\]: .* has no such column; it has nick, species, x"):
+        load_dataset("table", Path("unused"), path=path, label="kind")
+    customers = _load(_csv(tmp_path, "customer_id,x\n7,1\n3,2\n"))
+    assert (customers.ids, customers.features.tolist()) == (("7", "3"), [[1], [2]])
+
+
+def test_spreadsheets(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "x": [1.5, None, 3], "kind": ["u", "v", "u"]})
+    frame.to_excel(tmp_path / "mine.xlsx", index=False)
+    data = _load(tmp_path / "mine.xlsx")
+    assert data.ids == ("a", "b", "c")
+    np.testing.assert_array_equal(data.features, [[1.5, 1, 0], [np.nan, 0, 1], [3, 1, 0]])

@@ -3,12 +3,13 @@
 import io
 import os
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,9 @@ def check_memory(size: int, where: str) -> None:
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of headers that Python 2 wrote
+            yield
     except UserError:
         raise
     except OSError as error:
@@ -94,8 +97,8 @@ def _refusing(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: not {_EXPECTED}") from error
 
 
-def _read(file: IO[bytes], size: int, where: str) -> np.ndarray:
-    """An array from where the file is, of ``size`` bytes with its header."""
+def _read(file: Any, size: int, where: str) -> np.ndarray:
+    """An array from where the binary file is, of ``size`` bytes with its header."""
     version = np.lib.format.read_magic(file)
     header = file.read(4 if version[0] > 1 else 2)
     length = int.from_bytes(header, "little")
@@ -119,7 +122,7 @@ def _read(file: IO[bytes], size: int, where: str) -> np.ndarray:
     content_of = bytearray(needed)  # unlike bytes it can be written to, which torch wants
     view, done = memoryview(content_of), 0
     while done < needed:
-        done += file.readinto(view[done:]) or _ended()  # type: ignore[attr-defined]
+        done += file.readinto(view[done:]) or _ended()
     return np.frombuffer(content_of, dtype).reshape(shape, order="F" if fortran else "C")
 
 

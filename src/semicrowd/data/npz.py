@@ -11,13 +11,12 @@ SEMICROWD_CROWDS
 
 import hashlib
 import os
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.arrays import read_npz
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import NpzSettings
@@ -77,15 +76,16 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     if path is None:
         raise UserError(where_to_put(str(settings.path), root))
     try:
-        with np.load(path, allow_pickle=False) as file:
-            names = next((names for names in _KEYS if set(names) <= set(file.files)), None)
-            if names is None:
-                raise ValueError(f"it has {', '.join(file.files)}")
-            features, labels = (file[name] for name in names)
-            pairs = file["pairs"] if "pairs" in file.files else None
+        arrays = read_npz(path)
+        names = next((names for names in _KEYS if set(names) <= arrays.keys()), None)
+        if names is None:
+            raise ValueError(f"it has {', '.join(arrays)}")
+        features, labels = (arrays[name] for name in names)
+        pairs = arrays.get("pairs")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except (OSError, EOFError, ValueError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise UserError(f"data.path={path}: cannot be read: {error}; expected an .npz with {_EXPECTED}") from error
+    except (OSError, ValueError) as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"data.path={path}: cannot be read: {reason}; expected an .npz with {_EXPECTED}") from error
     if features.ndim != 2 or features.dtype.kind not in "fiub" or labels.shape != features.shape[:1]:
         raise UserError(
             f"data.path={path}: {names[0]} {features.dtype} {list(features.shape)}, {names[1]} {list(labels.shape)}; "
