@@ -187,6 +187,15 @@ class RunDirectory:
         write_json(self.path / STATUS, {"status": status, "error": error, "seconds": seconds})
 
 
+def settle(path: Path) -> None:
+    """Let status.json of a run whose process has gone without a word say so: interrupted, not running."""
+    status = read_status(path)
+    if status.get("status") != "running":
+        return
+    with contextlib.suppress(UserError), RunDirectory(path):  # held: its process is there
+        write_json(path / STATUS, status | {"status": "interrupted"})
+
+
 def existing_ancestor(path: Path) -> Path:
     """The deepest folder on the way to ``path`` (itself included) that is there."""
     path = path.absolute()

@@ -33,5 +33,5 @@ def test_a_run_has_a_page_and_it_can_be_made_anew(train: Command, tmp_path: Path
         file.write((tmp_path / "items.csv").read_text().splitlines()[1] + "\n")
     changed = report(tmp_path, "run=run")
     assert changed.returncode == 2
-    assert "items.csv has changed since the run" in changed.stderr
+    assert "items.csv has changed since the run was started" in changed.stderr
     assert page.read_text() == text

@@ -218,6 +218,54 @@ def test_a_method_that_is_fitted_once_says_that_it_was_killed(
     assert read_status(tmp_path / "killed")["status"] == "interrupted"
 
 
+@pytest.mark.usefixtures("table", "answers")
+def test_a_finished_run_goes_on_with_more_epochs_and_not_with_fewer(train: Command, tmp_path: Path) -> None:
+    command = [*SHORT, "model=scdc", "annotations=file", "annotations.path=answers.csv"]
+    assert train(*command).returncode == 0
+    run = tmp_path / "run"
+    before = rows(run / "curves.csv")
+    fewer = train(*command, "epochs=2", "resume=true")
+    assert fewer.returncode == 2
+    assert "resume=true, but the run was started with epochs=3, not 2" in fewer.stderr
+    more = train(*command, "epochs=5", "resume=true")
+    assert more.returncode == 0, more.stderr
+    assert "finished before" not in more.stderr
+    after = rows(run / "curves.csv")
+    assert [row["epoch"] for row in after] == ["1", "2", "3", "4", "5"]
+    assert after[:3] == before
+    assert json.loads((run / "metrics.json").read_text())["epochs"] == 5
+    assert yaml.safe_load((run / "config.yaml").read_text())["epochs"] == 5
+    assert "finished before" in train(*command, "epochs=5", "resume=true").stderr
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_a_run_does_not_go_on_with_inputs_that_have_changed(train: Command, tmp_path: Path) -> None:
+    command = ["data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
+               "annotations=file", "annotations.path=answers.csv"]  # fmt: skip
+    assert train(*command).returncode == 0
+    run, answers = tmp_path / "run", tmp_path / "answers.csv"
+    kept = answers.read_text()
+    answers.write_text("\n".join(kept.splitlines()[:-1]) + "\n")
+    finished = train(*command, "resume=true")
+    assert finished.returncode == 2
+    assert "answers.csv has changed since the run was started" in finished.stderr
+    # The same of a run that was cut off, whose data are read before anything is said.
+    (run / "status.json").write_text('{"status": "running", "error": null, "seconds": 1.0}\n')
+    cut_off = train(*command, "resume=true")
+    assert cut_off.returncode == 2
+    assert "the answers have changed since the run was started" in cut_off.stderr
+    answers.write_text(kept)
+    assert train(*command, "resume=true").returncode == 0
+    with (tmp_path / "items.csv").open("a") as file:
+        file.write((tmp_path / "items.csv").read_text().splitlines()[1] + "\n")
+    changed = train(*command, "resume=true")
+    assert changed.returncode == 2
+    assert "items.csv has changed" in changed.stderr
+    anew = train(*command)
+    assert anew.returncode == 0, anew.stderr
+    assert f"{run}: replaces the run that was there (finished)" in anew.stderr
+
+
 @pytest.mark.slow
 def test_two_runs_in_one_directory_and_a_checkpoint_that_is_damaged(
     train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path

@@ -9,7 +9,8 @@ from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory, read_metrics, read_status, write_json
 from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
-from semicrowd.run.files.config import CONFIG, check_same, read_config, same_given, write_config
+from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
+from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
 from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.interrupts import raise_again
 from semicrowd.run.processes import check_processes, place
@@ -44,19 +45,24 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             train_along(settings.content, data, answers, run_dir)
         return {}
     if finished and same_given(before, content):
+        check_files(run_dir, given.values)
         return _nothing_to_do(run_dir)
     settings, data, answers = resolve_on_data(given)
     if before:
         check_same(before, settings.content, run_dir)
+    # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
+    from semicrowd.run.files.provenance import provenance
+
+    origin = {**provenance(data, answers), "files": file_hashes(given.values)}
+    if before:
+        check_inputs(run_dir, origin)
         if finished:
             return _nothing_to_do(run_dir)
     for note in given_in_vain(given):
         _note(note)
     tell(settings.choices["model"], data, answers)
 
-    # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
     from semicrowd.run.estimator import check_complete, make_estimator
-    from semicrowd.run.files.provenance import provenance
     from semicrowd.run.session import Session
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
@@ -68,16 +74,18 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     check_complete(data, estimator)
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
-    origin = provenance(data, answers)
     raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
         if not resume:
+            if replaced := read_status(run_dir).get("status"):
+                state = "cut off" if replaced == "running" else replaced
+                _note(f"{run_dir}: replaces the run that was there ({state}); another hydra.run.dir keeps both")
             directory.clear()
         directory.set_status("running")
         try:
             write_config(run_dir, settings.content, content)
-            write_json(run_dir / "provenance.json", origin)
+            write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
             if answers is not None:
@@ -94,11 +102,12 @@ def execute(given: Given, run_dir: Path) -> Metrics:
 
 
 def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:
-    """Configuration of the run to go on with, empty without one, and whether that has finished."""
+    """Configuration of the run to go on with, empty without one, and whether that has finished what is asked for."""
     status = read_status(run_dir)
     if not given.values.get("resume") or not status or not (run_dir / CONFIG).exists():
         return {}, False
-    return read_config(run_dir / CONFIG), status.get("status") == "finished"
+    before = read_config(run_dir / CONFIG)
+    return before, status.get("status") == "finished" and not more_epochs(before, given.values)
 
 
 def _nothing_to_do(run_dir: Path) -> Metrics:

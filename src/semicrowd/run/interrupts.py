@@ -1,4 +1,5 @@
-"""Ctrl-C and kill: the process ends at once until something must be put in order; from then on a KeyboardInterrupt.
+"""Ctrl-C, kill, a closed terminal: the process ends at once until something must be put in order; then a
+KeyboardInterrupt.
 
 A KeyboardInterrupt can be lost while libraries are imported and a configuration is read: Python drops what is raised in
 a weak reference's callback or a finaliser, and extension modules and parsers turn it into an error of their own.
@@ -11,7 +12,11 @@ import time
 from typing import Any, NoReturn
 
 #: Signal → what Python does of itself.
-_SIGNALS: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_SIGNALS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,  # a closed terminal; nohup ignores it
+}
 
 
 def _exit(number: int, *_: object) -> NoReturn:
@@ -23,7 +28,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends this process with code 130, kill with 143, without a word.
+    """From now on Ctrl-C ends this process with code 130, kill with 143, a closed terminal with 129, without a word.
 
     One that ignores them, or does something else already, goes on to do so.
     """
@@ -33,7 +38,7 @@ def end_at_once() -> None:
 
 
 def raise_again() -> None:
-    """From now on Ctrl-C and kill raise KeyboardInterrupt, where :func:`end_at_once` has changed that."""
+    """From now on these signals raise KeyboardInterrupt, where :func:`end_at_once` has changed what they do."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _exit:
             signal.signal(number, _interrupt)

@@ -13,6 +13,7 @@ from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.files import MODEL, read_metrics, read_status
 from semicrowd.page.build import Page, write_page
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
+from semicrowd.run.files.inputs import check_inputs, read_provenance
 from semicrowd.tracking.content import run_name
 
 #: Of an argument that names a run's folder.
@@ -26,12 +27,19 @@ def write_page_of_run(
     result: Evaluation,
     metrics: Mapping[str, float],
     warnings: Sequence[str],
+    settings: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> Path:
-    """Write the page of a run whose config.yaml and provenance.json are in its folder; the page's path."""
-    config, origin = read_config(run_dir / CONFIG), _json(run_dir / "provenance.json")
-    settings = {key: value for key, value in config.items() if key != GIVEN}
+    """Write the page of a run, whose provenance.json is in its folder; the page's path.
+
+    Parameters
+    ----------
+    settings : of the run, nested
+    given : those that somebody gave, dotted
+    """
+    origin = read_provenance(run_dir)
     page = Page(
-        run_name(settings), data, answers, result, metrics, warnings, settings, config.get(GIVEN) or {},
+        run_name(settings), data, answers, result, metrics, warnings, settings, given,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "),
     )  # fmt: skip
     return write_page(page, run_dir)
@@ -49,17 +57,17 @@ def rebuild(run_dir: Path) -> Path:
         raise UserError(f"{run_dir}: not the directory of a finished run (no status.json that says so)")
     # Imported here: torch takes seconds, and a wrong folder has been found by now.
     from semicrowd.estimators.persistence import load
+    from semicrowd.run.files.provenance import provenance
     from semicrowd.run.inputs import load_inputs
 
-    data, answers = load_inputs(read_config(run_dir / CONFIG))
-    was, now = _json(run_dir / "provenance.json").get("data_hashes") or {}, data.hashes
-    for name in sorted(was.keys() | now.keys()):
-        if was.get(name) != now.get(name):
-            raise UserError(f"{run_dir}: {name} has changed since the run; expected the file that it was fitted to")
+    settings = read_config(run_dir / CONFIG)
+    given = settings.pop(GIVEN, None) or {}
+    data, answers = load_inputs(settings)
+    check_inputs(run_dir, provenance(data, answers))
     estimator = load(run_dir / MODEL)
     result = score(estimator.result_, data, answers)
     warnings = _json(run_dir / "warnings.json").get("warnings") or []
-    return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings)
+    return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 
 
 @without_traceback

@@ -98,7 +98,10 @@ class Session:
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, monitor, likeliest)
-        write_page_of_run(self.run_dir, self.data, self.answers, result, metrics, warnings)
+        write_page_of_run(
+            self.run_dir, self.data, self.answers, result, metrics, warnings, self.settings.content,
+            self.settings.given,
+        )  # fmt: skip
         kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
         self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings)
         return metrics

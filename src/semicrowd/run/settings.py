@@ -40,6 +40,13 @@ class Resolved:
         return group_of(self.values, name)
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The values that somebody gave."""
+        nobody = (DEFAULT, "rule: ")
+        return {name: value for name, value in self.values.items()
+                if not self.origins.get(name, DEFAULT).startswith(nobody)}  # fmt: skip
+
+    @property
     def content(self) -> dict[str, Any]:
         """As config.yaml has it: nested, plain values."""
         nested: dict[str, Any] = {name: plain(value) for name, value in self.group("").items()} | self.extra

@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 
 from semicrowd.errors import UserError
-from semicrowd.files import existing_ancestor, remove_empty, write_csv, write_json
+from semicrowd.files import existing_ancestor, remove_empty, settle, write_csv, write_json
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
@@ -188,6 +188,7 @@ class Sweep:
         for report in reports:
             if report["status"] == "running":
                 report["status"] = "interrupted"
+            settle(self.folder / report["folder"])
             remove_empty(self.folder / report["folder"], keep=ancestor)
         columns = ("job", "arguments", "status", "error", "folder")
         metrics = list(dict.fromkeys(name for report in reports for name in report["metrics"]))

@@ -52,8 +52,14 @@ def _decisive(flat: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in flat.items() if key.split(".")[0] not in _FREE}
 
 
+def more_epochs(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a run is asked for more epochs than it was started with: it can go on."""
+    old, new = before.get("epochs"), now.get("epochs")
+    return isinstance(old, int) and isinstance(new, int) and new > old
+
+
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """Refuse to resume a run under other settings than it was started with.
+    """Refuse to resume a run under other settings than it was started with, but for more epochs.
 
     Raises
     ------
@@ -61,6 +67,8 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) ->
         Naming the first setting that differs and both values.
     """
     old, new = _decisive(dotted(before)), _decisive(dotted(now))
+    if more_epochs(old, new):
+        old["epochs"] = new["epochs"]
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
             raise UserError(f"{path}: resume=true, but the run was started with {key}={shown(old.get(key))}, "

@@ -1,5 +1,6 @@
 """Where a run's numbers come from: commit, command, versions, data hashes, annotation source."""
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -8,6 +9,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -35,9 +38,19 @@ def provenance(data: Dataset, annotations: PairAnnotations | None) -> dict[str, 
             "num_annotators": annotations.num_annotators,
             "num_annotated": len(annotations.annotated),
             "notes": list(annotations.notes),
+            "sha256": _digest(annotations),
         },
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in _PACKAGES}},
     }
+
+
+def _digest(answers: PairAnnotations) -> str:
+    """sha256 of the answers: items, annotators by name, labels, tasks."""
+    found = hashlib.sha256()
+    for numbers in (answers.i, answers.j, answers.worker, answers.label, answers.task):
+        found.update(b"none" if numbers is None else np.ascontiguousarray(numbers, np.int64).tobytes())
+    found.update("\0".join(answers.worker_names).encode())
+    return found.hexdigest()
 
 
 def revision() -> dict[str, Any]:
