@@ -10,6 +10,7 @@ from semicrowd.files import (
     existing_ancestor,
     read_status,
     remove_empty,
+    settle,
     write_atomic,
     write_csv,
     write_json,
@@ -107,3 +108,14 @@ def test_empty_folders_go_up_to_the_one_that_was_there(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["kept"]
     remove_empty(tmp_path, keep=existing_ancestor(tmp_path))
     assert tmp_path.exists()
+
+
+def test_a_run_whose_process_has_gone_is_interrupted_and_one_that_is_held_is_not(tmp_path: Path) -> None:
+    with RunDirectory(tmp_path / "run") as directory:
+        directory.set_status("running")
+        settle(tmp_path / "run")
+        assert read_status(tmp_path / "run")["status"] == "running"
+    settle(tmp_path / "run")
+    assert read_status(tmp_path / "run")["status"] == "interrupted"
+    settle(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()

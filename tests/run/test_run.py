@@ -204,15 +204,16 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_method_that_is_fitted_once_says_that_it_was_killed(
-    start: Callable[..., "Popen[str]"], tmp_path: Path
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP], ids=["killed", "terminal closed"])
+def test_a_method_that_is_fitted_once_says_that_it_was_stopped(
+    start: Callable[..., "Popen[str]"], tmp_path: Path, kind: signal.Signals
 ) -> None:
     """No Lightning is there to take the signal."""
     process = start("data=pinwheel", "model=dpm", "model.n_sweeps=100000", "annotations=none", "hydra.run.dir=killed")
     deadline = time.monotonic() + 60
     while read_status(tmp_path / "killed").get("status") != "running" and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(kind)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert read_status(tmp_path / "killed")["status"] == "interrupted"
