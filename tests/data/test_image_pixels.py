@@ -196,5 +196,21 @@ def test_a_file_that_is_no_picture_inside_is_named(
 def test_all_files_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:
     for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg"):
         (tmp_path / name).write_bytes(b"no image")
-    with pytest.raises(UserError, match=r"a\.jpg: not an image .*; and 4 more: b\.jpg, c\.jpg, d\.jpg, …; mend"):
+    with pytest.raises(UserError, match=r"a\.jpg: not an image .*; and 4 more: b\.jpg, c\.jpg, d\.jpg, e\.jpg; mend"):
         _load(tmp_path)
+
+
+def test_files_that_are_wrong_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    for name in ("a.png", "c.png"):
+        _save(tmp_path, name, _noise(8, 8, 3))
+    (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:80])
+    (tmp_path / "d.jpg").write_bytes(b"no image")
+    data = _load(tmp_path, skip_unreadable=True)
+    assert data.files == ("a.png", "c.png")
+    assert any("2 unreadable files are left out, and rows count the rest: b.png, d.jpg" in note for note in data.notes)
+    with pytest.raises(UserError, match=r"b\.png: .*; and 1 more: d\.jpg; mend or remove, or leave out with"):
+        _load(tmp_path)
+    for name in ("a.png", "c.png"):
+        (tmp_path / name).unlink()
+    with pytest.raises(UserError, match=r"not an image"):
+        _load(tmp_path, skip_unreadable=True)

@@ -36,7 +36,7 @@ def _pictures(folder: Path) -> np.ndarray:
     return kinds
 
 
-def test_a_run_names_the_files_and_says_what_it_did(train: Command, tmp_path: Path) -> None:
+def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Command, tmp_path: Path) -> None:
     kinds = _pictures(tmp_path)
     done = train(*ARGUMENTS, "data.size=10", "hydra.run.dir=run")
     assert done.returncode == 0, done.stderr
@@ -51,6 +51,13 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, tmp_path: Pa
         rows = list(csv.DictReader(file))
     assert [row["file"] for row in rows] == [f"{number:02}.png" for number in range(40)]
     assert normalized_mutual_info_score(kinds, [row["cluster"] for row in rows]) > 0.9
+    (tmp_path / "new").mkdir()
+    for number in (30, 31):
+        (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")
+    new = predict("run", "new")
+    assert new.returncode == 0, new.stderr
+    found = list(csv.DictReader(new.stdout.splitlines()))
+    assert [(row["file"], row["cluster"]) for row in found] == [(row["file"], row["cluster"]) for row in rows[30:32]]
     again = train(*ARGUMENTS, "--explain")
     assert "rule: the longer side of half the images is at most 64 pixels" in again.stdout
     assert "[32, 32]" in again.stdout

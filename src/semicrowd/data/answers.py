@@ -126,7 +126,8 @@ def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
     first = table.columns["i" if "i" in table.columns else "item"][0]
     paths = [PurePosixPath(name) for name in data.files]
     for names in ([path.name for path in paths], [path.stem for path in paths]):
-        if first in names and len(set(names)) == len(names):
+        # A name that is a number could be the number of a row.
+        if first in names and len(set(names)) == len(names) and not any(name.isdecimal() for name in names):
             return names
     return data.files
 

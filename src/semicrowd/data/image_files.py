@@ -31,8 +31,10 @@ _UPRIGHT = 1
 _GREY = ("1", "L", "LA", "La")
 #: Largest value of a pixel of 16 bits.
 _SIXTEEN_BITS = 65_535
-#: Files that a message names.
+#: Files that a note names.
 _NAMED = 3
+#: Broken files that a message names beside the first, so that all can be mended at once.
+_NAMED_BROKEN = 20
 
 Made = TypeVar("Made")
 #: What can be wrong with a file: path and reason.
@@ -79,16 +81,20 @@ class Pictures(Generic[Made]):
     notes: tuple[str, ...]
 
 
-def find_images(folder: Path) -> ImageFiles:
+def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
     """All pictures below a folder, whose headers are read.
 
     Files of another suffix and hidden ones (a name of the path begins with a dot) are left out and counted.
+
+    Parameters
+    ----------
+    skip_unreadable : leave out the files that cannot be read, too, for which each is decoded; a note names them
 
     Raises
     ------
     UserError
         Where there are none, and for files that are no pictures inside or have more pixels than Pillow takes for
-        harmless (89 million): one line that names the first of them.
+        harmless (89 million): one line that names them.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     paths = [path for path in files if _is_taken(path.relative_to(folder))]
@@ -98,10 +104,23 @@ def find_images(folder: Path) -> ImageFiles:
     wrong: list[_Wrong] = []
     for path in paths:
         with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
-            longest.append(max(image.size))
-    _refuse(wrong)
+            size = max(image.size)
+            if skip_unreadable:
+                _converted(image, size)
+            longest.append(size)
     rest = [path for path in files if not _is_taken(path.relative_to(folder))]
     notes = [f"{folder}: {len(rest)} other files are left out: {_listed(rest)}"] if rest else []
+    if wrong and skip_unreadable and longest:
+        broken = [path for path, _ in wrong]
+        named = _names(broken, _NAMED_BROKEN)
+        notes.append(f"{folder}: {len(wrong)} unreadable files are left out, and rows count the rest: {named}")
+        paths = [path for path in paths if path not in set(broken)]
+    elif wrong:  # decoded, too, so that all that have to be mended are named at once
+        known = {path for path, _ in wrong}
+        for path in (path for path in paths if path not in known):
+            with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
+                _converted(image, max(image.size))
+        _refuse(sorted(wrong))
     return ImageFiles(folder, tuple(paths), np.array(longest), tuple(notes))
 
 
@@ -146,8 +165,11 @@ def _is_taken(relative: Path) -> bool:
 
 
 def _listed(paths: list[Path]) -> str:
-    names = [path.name for path in paths[:_NAMED]]
-    return ", ".join(names) + (", …" if len(paths) > _NAMED else "")
+    return _names(paths, _NAMED)
+
+
+def _names(paths: list[Path], most: int) -> str:
+    return ", ".join(path.name for path in paths[:most]) + (", …" if len(paths) > most else "")
 
 
 @contextmanager
@@ -180,8 +202,9 @@ def _refuse(wrong: list[_Wrong]) -> None:
         return
     path, reason = wrong[0]
     others = [other for other, _ in wrong[1:]]
-    more = f"; and {len(others)} more: {_listed(others)}" if others else ""
-    raise UserError(f"{path}: {reason}{more}; mend or remove, answers count the images that are there")
+    more = f"; and {len(others)} more: {_names(others, _NAMED_BROKEN)}" if others else ""
+    raise UserError(f"{path}: {reason}{more}; mend or remove, or leave out with data.skip_unreadable=true: answers "
+                    "count the images that are there")
 
 
 def _converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:

@@ -64,7 +64,7 @@ def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     if not settings.path:
         raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
     folder = Path(settings.path)
-    files = find_images(folder)
+    files = find_images(folder, settings.skip_unreadable)
     features, why = _chosen_features(settings, files)
     seen = _WAYS[features](files, settings, root)
     parts = [path.relative_to(folder).parts for path in files.paths]

@@ -5,12 +5,14 @@ import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_status, write_text
 from semicrowd.run.commandline.program import as_typed, program
+from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 _EPILOG = """\
 examples:
@@ -32,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("run", type=Path, help="directory of a finished run of src/train.py")
     arguments.add_argument(
         "features", type=Path,
-        help="new items: a table with the columns of the run's data (.csv, .tsv, .parquet, .xlsx), or .npy [N, D]",
+        help="new items: a table with the columns of the run's data (.csv, .tsv, .parquet, .xlsx), .npy [N, D], or a "
+        "folder of pictures",
     )  # fmt: skip
     arguments.add_argument(
         "--annotations", type=Path, metavar="CSV",
@@ -72,7 +75,10 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.settings.answers import FileSettings
 
     columns, estimator = Columns.read(run), load(run / MODEL)
-    if columns is None:
+    config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
+    if config.get("data", {}).get("name") == "images" and features_file.is_dir():
+        data = load_dataset("images", data_root(), path=str(features_file), **_of_pictures(run, config["data"]))
+    elif columns is None:
         data = load_dataset("table", Path(), path=str(features_file))
     else:
         data = load_new_items(features_file, columns)
@@ -89,7 +95,6 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if annotations_file is not None:
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
         hashed = bool(config.get("annotations", {}).get("anonymise"))
         answers = read_answers(data, FileSettings(path=annotations_file))
         answers = anonymised(answers, data_root()) if hashed else answers
@@ -101,8 +106,17 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
-    text = assignment_csv(assignment, annotated, {"id": data.ids})
+    text = assignment_csv(assignment, annotated, {"id": data.ids, "file": data.files})
     if output is None:
         print(text, end="")
     else:
         write_text(output, text)
+
+
+def _of_pictures(run: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """How new pictures become the numbers that those of the run have become."""
+    if settings["features"] == "words":
+        raise UserError(f"{run}: a run on visual words, found in its own pictures, says nothing of others; fit with "
+                        f"data.features=pixels or data.features={EFFICIENTNET_LITE0}")
+    names = ("features", "size", "skip_unreadable")
+    return {name: settings[name] for name in names if settings.get(name) is not None}

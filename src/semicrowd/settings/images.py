@@ -7,7 +7,7 @@ from typing import Any
 from semicrowd.errors import UserError
 from semicrowd.settings.data import OwnDataSettings
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0, EMBEDDING_HELP
-from semicrowd.settings.fields import choice, each, either, setting, shown, whole
+from semicrowd.settings.fields import choice, each, either, flag, setting, shown, whole
 
 _SIDE = whole(1, 1024)
 
@@ -33,6 +33,7 @@ class ImagesSettings(OwnDataSettings):
         None, "visual words, k-means centres of the descriptors; null: 500 or, of few, fewer", whole(2), optional=True
     )
     data_seed: int = setting(0, "of the words; not the run's", whole(0))
+    skip_unreadable: bool = setting(False, "leave out files that cannot be read, and name them in a note", flag())
 
     def __post_init__(self) -> None:
         super().__post_init__()
