@@ -1,16 +1,20 @@
 """The benchmarks run; what they measure is for ``make bench`` to say."""
 
+import contextlib
 import importlib
+import io
 import math
 import re
-import subprocess
 import sys
+import warnings
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch as mock
 
 import numpy as np
 import pytest
 import torch
+from jaxtyping import config
 from scipy.stats import norm
 from torch import Tensor, nn
 
@@ -21,8 +25,18 @@ ROOT = Path(__file__).parents[1]
 
 def tables(*arguments: str) -> list[list[list[str]]]:
     """Cells of the rows, header first, of every table that ``benchmarks/run.py --quick`` prints."""
-    command = [sys.executable, "benchmarks/run.py", "--quick", *arguments]
-    text = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    out = io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        warnings.catch_warnings(action="ignore", category=FutureWarning),  # of Lightning against this torch
+        mock.object(config, "jaxtyping_disable", True),  # what is measured has nothing to be checked
+    ):
+        patch.syspath_prepend(ROOT / "benchmarks")
+        patch.setattr(sys, "argv", ["run.py", "--quick", *arguments])
+        patch.chdir(ROOT)
+        importlib.import_module("run").main()
+    text = out.getvalue()
     blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     cells = [[[cell.strip() for cell in line.strip("| ").split(" | ")] for line in b.splitlines()] for b in blocks]
     return [[header, *rows] for header, _, *rows in cells]

@@ -102,7 +102,7 @@ def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path
 @pytest.mark.usefixtures("table")
 def test_a_sweep_is_named_by_the_user_and_resumed(train: Command, tmp_path: Path) -> None:
     command = ["-m", "data=table", "data.path=items.csv", "model=scdc", "model.K=2", "epochs=1", "seed=0-1",
-               "hydra.run.dir=mine"]  # fmt: skip
+               "start.teach_epochs=5", "hydra.run.dir=mine"]  # fmt: skip
     assert train(*command).returncode == 0
     status = tmp_path / "mine" / "seed-1" / "status.json"
     before = status.read_bytes()

@@ -12,7 +12,8 @@ from .conftest import Command
 def test_a_sweep_in_mlflow(train: Command, tmp_path: Path) -> None:
     database = tmp_path / "store" / "tracking.db"
     done = train("-m", "data=table", "data.path=items.csv", "annotations=none,file", "+annotations.path=answers.csv",
-                 "model=scdc", "model.K=3", "epochs=2", "hydra.run.dir=sweep", f"logger.uri=sqlite:///{database}",
+                 "model=scdc", "model.K=3", "epochs=2", "start=cells", "start.teach_epochs=5", "hydra.run.dir=sweep",
+                 f"logger.uri=sqlite:///{database}",
                  "logger=mlflow", "figures=true")  # fmt: skip
     # annotations=none has no path: one job fails, and leaves no run.
     assert done.returncode == 1, done.stderr

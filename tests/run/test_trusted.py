@@ -18,7 +18,10 @@ def metrics_of(run: Path) -> dict[str, float]:
 
 
 @pytest.mark.usefixtures("table", "answers")
-@pytest.mark.parametrize("model", [("model=cotrain",), ("model=scdc", "start=portfolio", "model.K=4", "epochs=1")])
+@pytest.mark.parametrize(
+    "model",
+    [("model=cotrain",), ("model=scdc", "start=portfolio", "model.K=4", "epochs=1", "start.teach_epochs=5")],
+)
 def test_a_healthy_run_has_no_warning_and_keeps_what_was_tried(
     train: Command, tmp_path: Path, model: tuple[str, ...]
 ) -> None:

@@ -13,7 +13,7 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.starts import portfolio
+from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
@@ -145,15 +145,22 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
     assert sum(shares.values()) == pytest.approx(1, abs=0.1)
 
 
+@pytest.fixture
+def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it does not matter how many answers a candidate is made anew from."""
+    monkeypatch.setattr(portfolio, "_REFIT_FOLDS", 3)
+
+
+@pytest.mark.usefixtures("few_folds")
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str) -> None:
     """Flipped, an answer has the rest of the probability: first clusters, classifiers and annotators are the same."""
     answers = OF_KINDS[kind]
-    row, start = 17, "few cells of standardised features"
-    assert start in Portfolio(TABLE, answers, 0, lambda _: None).first_clusters()
+    row, first = 17, "few cells of standardised features"
+    assert first in Portfolio(TABLE, answers, 0, lambda _: None).first_clusters()
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
     both = (Portfolio(TABLE, each, 0, lambda _: None) for each in (answers, turned))
-    one, other = (made._refitted_scores(start, None)[row] for made in both)
+    one, other = (made._refitted_scores(first, None)[row] for made in both)
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
@@ -232,11 +239,13 @@ def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch
 Build = Callable[..., SmallFit[Any]]
 
 
-def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
+@pytest.mark.usefixtures("few_folds")
+def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
     kept: list[Any] = []
     found = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, kept.append)
     assert len(kept) == 1
+    monkeypatch.setattr(start, "cotrained", lambda *_: found)  # once is enough
     assert found.probabilities.shape == (1, 120, 8)
     torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
     assert adjusted_rand_score(pinwheel.labels, found.probabilities[0].argmax(-1).numpy()) > 0.8
@@ -246,6 +255,7 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any) -> None:
     assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(build: Build) -> None:
     fit = build("scdc", K=3, restarts=2, start={"kind": "portfolio", "epochs": 1})
     two = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
