@@ -22,6 +22,7 @@ MODEL = "model.pt"
 RUN_FILES = {
     "metrics.json": False,
     "assignments.csv": True,
+    "clusters.csv": True,
     "test_assignments.csv": True,
     "workers.csv": True,
     "restarts.csv": True,

@@ -47,7 +47,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     run = tmp_path / "run"
     found = {path.name for path in run.iterdir()} - {"checkpoints"}  # of a fit that takes some seconds
     assert found == {
-        "annotations.csv", "assignments.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
+        "annotations.csv", "assignments.csv", "clusters.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
         "provenance.json", "report.html", "status.json", "warnings.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)

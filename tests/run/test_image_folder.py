@@ -49,7 +49,7 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     assert config["model"]["name"] == "cotrain"
     with (tmp_path / "run" / "assignments.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["file"] for row in rows] == [f"{number:02}.png" for number in range(40)]
+    assert [row["item"] for row in rows] == [f"{number:02}.png" for number in range(40)]
     assert normalized_mutual_info_score(kinds, [row["cluster"] for row in rows]) > 0.9
     (tmp_path / "new").mkdir()
     for number in (30, 31):
@@ -57,7 +57,7 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     new = predict("run", "new")
     assert new.returncode == 0, new.stderr
     found = list(csv.DictReader(new.stdout.splitlines()))
-    assert [(row["file"], row["cluster"]) for row in found] == [(row["file"], row["cluster"]) for row in rows[30:32]]
+    assert [(row["item"], row["cluster"]) for row in found] == [(row["item"], row["cluster"]) for row in rows[30:32]]
     again = train(*ARGUMENTS, "--explain")
     assert "rule: the longer side of half the images is at most 64 pixels" in again.stdout
     assert "[32, 32]" in again.stdout

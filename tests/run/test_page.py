@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from .conftest import Command, _called
@@ -35,3 +37,27 @@ def test_a_run_has_a_page_and_it_can_be_made_anew(train: Command, tmp_path: Path
     assert changed.returncode == 2
     assert "items.csv has changed since the run was started" in changed.stderr
     assert page.read_text() == text
+
+
+def test_outputs_call_items_by_their_ids_and_clusters_by_their_size(train: Command, tmp_path: Path) -> None:
+    """assignments.csv, clusters.csv and predict.py agree; the model keeps its own numbers."""
+    from semicrowd import load
+    from semicrowd.run.predict import main as predict
+
+    draws = np.random.default_rng(0)
+    centres = np.repeat([[0, 0], [9, 0], [0, 9]], [5, 20, 10], axis=0)
+    table = pd.DataFrame(centres + draws.normal(size=(35, 2)), columns=["x", "y"])
+    table.insert(0, "id", [f"item, {k}" for k in range(35)])
+    table.to_csv(tmp_path / "named.csv", index=False)
+    done = train("data=table", "data.path=named.csv", "model=kmeans", "model.K=3", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    found = pd.read_csv(tmp_path / "run" / "assignments.csv")
+    assert list(found) == ["item", "cluster", "probability", "annotated", "row"]
+    assert found["item"].tolist() == table["id"].tolist()
+    assert found["cluster"].tolist() == [2] * 5 + [0] * 20 + [1] * 10
+    clusters = pd.read_csv(tmp_path / "run" / "clusters.csv")
+    assert clusters["items"].tolist() == [20, 10, 5]
+    model = load(tmp_path / "run" / "model.pt")
+    np.testing.assert_array_equal(clusters["component"].to_numpy()[found["cluster"]], model.labels_)
+    assert _called(predict, tmp_path, ["run", "named.csv", "--output", "new.csv"], {}).returncode == 0
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "new.csv"), found)

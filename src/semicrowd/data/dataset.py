@@ -102,6 +102,11 @@ class Dataset:
         return replace(self, features=features, missing="", columns=self.columns.with_gaps_filled())
 
     @property
+    def names(self) -> tuple[str, ...] | None:
+        """What the user calls each item: its id or its file; None where all there is is the number of its row."""
+        return self.ids if self.ids is not None else self.files
+
+    @property
     def num_items(self) -> int:
         """N."""
         return self.features.shape[0]

@@ -1,6 +1,6 @@
 """Scores of a fitted method: every number of metrics.json and every row of workers.csv and restarts.csv."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,16 @@ class Evaluation:
     workers: pd.DataFrame | None
     scores: dict[str, float | int]
     restart_scores: dict[str, np.ndarray]
+
+
+def numbered_by_size(result: Evaluation) -> tuple[Evaluation, np.ndarray]:
+    """The same with clusters 0 … K − 1 by their number of items, and the model's component [K] behind each number.
+
+    Scores do not depend on the numbers.
+    """
+    components = result.found.components
+    test = None if result.test is None else result.test.renumbered(components)
+    return replace(result, found=result.found.renumbered(components), test=test), components
 
 
 def score(

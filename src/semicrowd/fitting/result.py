@@ -1,6 +1,6 @@
 """The result of a fitted method, before it is compared with true labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,20 @@ class Assignment:
     def hard(cls, cluster: np.ndarray) -> "Assignment":
         """Clusters [N] of a method without probabilities."""
         return cls(np.asarray(cluster).astype(np.int64), np.full(len(cluster), np.nan))
+
+    def renumbered(self, components: np.ndarray) -> "Assignment":
+        """The same clusters under other numbers.
+
+        Parameters
+        ----------
+        components : [K] the present number of each new one, all that occur among them
+        """
+        number = np.argsort(components)
+        memberships = None
+        if self.memberships is not None:
+            missing = len(components) - self.memberships.shape[1]  # clusters that only other items can be in
+            memberships = np.pad(self.memberships, ((0, 0), (0, missing)))[:, components]
+        return Assignment(number[self.cluster].astype(np.int64), self.probability, memberships)
 
     @property
     def kinds(self) -> np.ndarray:
@@ -112,6 +126,22 @@ class Result:
     restarts: Restarts | None = None
     samples: Samples | None = None
     verdict: Verdict | None = None
+
+    @property
+    def components(self) -> np.ndarray:
+        """[K] the model's components by their number of items, the largest first; those without any last."""
+        members = [one.memberships for one in (self.final, self.features) if one.memberships is not None]
+        least = 1 + max(int(one.cluster.max()) for one in (self.final, self.features))
+        total = max([self.num_clusters, least, *(one.shape[1] for one in members)])
+        return np.argsort(-np.bincount(self.final.cluster, minlength=total), kind="stable")
+
+    def renumbered(self, components: np.ndarray) -> "Result":
+        """The same result with clusters under other numbers: see :meth:`Assignment.renumbered`.
+
+        Restarts, samples and latent means stay as they are: each restart and sample has numbers of its own.
+        """
+        final, features = self.final.renumbered(components), self.features.renumbered(components)
+        return replace(self, num_clusters=len(components), final=final, features=features)
 
     @property
     def best(self) -> int:

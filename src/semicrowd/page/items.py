@@ -48,8 +48,7 @@ class Items:
 
     def name(self, item: int) -> str:
         """What the user calls an item: its id, its file, or the number of its row."""
-        named = self.data.ids or self.data.files
-        return str(item) if named is None else named[item]
+        return str(item) if self.data.names is None else self.data.names[item]
 
     def columns_of(self, features: Sequence[int], most: int) -> list[str]:
         """Columns that some features are of, in their order, each once."""

@@ -9,7 +9,7 @@ from typing import Any
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.evaluation.scores import Evaluation, score
+from semicrowd.evaluation.scores import Evaluation, numbered_by_size, score
 from semicrowd.files import MODEL, read_metrics, read_status
 from semicrowd.page.build import Page, write_page
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
@@ -65,7 +65,7 @@ def rebuild(run_dir: Path) -> Path:
     data, answers = load_inputs(settings)
     check_inputs(run_dir, provenance(data, answers))
     estimator = load(run_dir / MODEL)
-    result = score(estimator.result_, data, answers)
+    result, _ = numbered_by_size(score(estimator.result_, data, answers))
     warnings = _json(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 

@@ -19,9 +19,9 @@ examples:
   python src/predict.py runs/default new_items.csv
   python src/predict.py runs/default new_items.npy --annotations answers.csv --output clusters.csv
 
-A table's columns are found by their names, in any order. The columns of the output are item (row of the features
-file, from 0), cluster (the numbers of the run's own assignments.csv), probability, annotated (1: the item's answers
-were used) and, where the table has ids, id. The same input gives the same output.
+A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
+row from 0), cluster (the numbers of the run's own assignments.csv), probability, annotated (1: the item's answers were
+used) and, where items have ids, row. The same input gives the same output.
 """
 
 
@@ -70,7 +70,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned, check_complete
     from semicrowd.run.files.config import CONFIG, read_config
-    from semicrowd.run.files.results import assignment_csv
+    from semicrowd.run.files.results import assignment_csv, read_components
     from semicrowd.run.interrupts import raise_again
     from semicrowd.settings.answers import FileSettings
 
@@ -106,7 +106,9 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
-    text = assignment_csv(assignment, annotated, {"id": data.ids, "file": data.files})
+    number = 1 + int(assignment.cluster.max()) if assignment.memberships is None else assignment.memberships.shape[1]
+    assignment = assignment.renumbered(read_components(run, number))
+    text = assignment_csv(assignment, annotated, data.names)
     if output is None:
         print(text, end="")
     else:

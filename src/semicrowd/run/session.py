@@ -7,12 +7,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.evaluation.scores import Evaluation, score
+from semicrowd.evaluation.scores import Evaluation, numbered_by_size, score
 from semicrowd.evaluation.trust import doubts
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
@@ -77,7 +79,8 @@ class Session:
         with as_others(self.run_dir, trainer["num_nodes"]) if several else nullcontext():
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **self._order())
         seconds = monitor.seconds
-        result = score(self.estimator.result_, self.data, self.answers, self._test())
+        scored = score(self.estimator.result_, self.data, self.answers, self._test())
+        result, components = numbered_by_size(scored)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
         verdict, held_out = result.found.verdict, self._held_out()
         own = None if verdict is None else Gain(verdict.gain, verdict.gain_error)
@@ -92,12 +95,11 @@ class Session:
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
-        names = {"id": self.data.ids, "file": self.data.files}
-        write_results(self.run_dir, result, self.answers, warnings, likeliest, names)
+        write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names)
         self.estimator.columns_ = self.data.columns  # by which predict finds the columns of a data frame
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
-            self._draw(result, monitor, likeliest)
+            self._draw(result, components, monitor, likeliest)
         write_page_of_run(
             self.run_dir, self.data, self.answers, result, metrics, warnings, self.settings.content,
             self.settings.given,
@@ -143,14 +145,17 @@ class Session:
         """Which rows follow each other, for a method that asks."""
         return {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
 
-    def _draw(self, result: Evaluation, monitor: Monitor, likeliest: Likeliest | None) -> None:
+    def _draw(
+        self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None
+    ) -> None:
         """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
         generated = None
         if hasattr(self.estimator, "generate"):
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
-            generated = self.estimator.generate(number, self.settings.values["seed"]), self.estimator.cluster_weights_
+            drawn = self.estimator.generate(number, self.settings.values["seed"])
+            generated = drawn[components], self.estimator.cluster_weights_[components]
         title = run_name(self.settings.content)
         folder = self.run_dir / "figures"
         run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)

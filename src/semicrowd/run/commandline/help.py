@@ -40,9 +40,9 @@ examples
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 
-A run leaves report.html, metrics.json, warnings.json, assignments.csv, workers.csv, restarts.csv, candidates.csv,
-curves.csv, model.pt, figures/ and checkpoints/ in its directory; report.html is the page to look at, warnings.json says
-why not to trust the result.
+A run leaves report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, restarts.csv,
+candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ in its directory; report.html is the page to look at,
+warnings.json says why not to trust the result.
 python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help: Hydra's own.
 Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopped by Ctrl-C.
 """

@@ -1,19 +1,21 @@
 """The files of a finished run, from its evaluation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.errors import UserError
 from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 from semicrowd.starts.portfolio import Verdict
 
+#: Where a run says which component of the model a cluster is.
+CLUSTERS = "clusters.csv"
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
 
@@ -22,23 +24,26 @@ def write_results(
     folder: Path,
     result: Evaluation,
     annotations: PairAnnotations | None,
+    components: np.ndarray,
     warnings: Sequence[str] = (),
     likeliest: Likeliest | None = None,
-    names: Mapping[str, Sequence[str] | None] = MappingProxyType({}),
+    names: Sequence[str] | None = None,
 ) -> None:
     """Write what there is of the result; metrics.json is the caller's, who writes it last.
 
     Parameters
     ----------
+    components : [K] the model's component behind each cluster
     warnings : why not to trust the result, a line each
     likeliest : of images, those that the clusters are surest of
-    names : last columns of assignments.csv: ``id`` of each item, ``file`` that it was read from; None: there are none
+    names : of the items, None where they have none
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
     write_text(folder / "assignments.csv", assignment_csv(final, annotated, names))
+    write_text(folder / CLUSTERS, clusters_csv(final, components))
     if test is not None:
         write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
     if likeliest is not None:
@@ -54,17 +59,45 @@ def write_results(
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
-def assignment_csv(
-    assignment: Assignment, annotated: np.ndarray, names: Mapping[str, Sequence[str] | None] = MappingProxyType({})
-) -> str:
+def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequence[str] | None = None) -> str:
     """Content of assignments.csv: item, cluster, probability, annotated (1: with the item's answers, 0: without).
 
-    The probability of a method that has none is an empty cell. Last columns say how an item is called:
-    ``id`` in its table, ``file`` that it was read from.
+    The item is its name, and a last column ``row`` counts from 0; where items have no names, the item is its row. The
+    probability of a method that has none is an empty cell.
     """
     columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
-    named = {name: list(values) for name, values in names.items() if values is not None}
-    return pd.DataFrame(columns | named).rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+    rows = np.arange(len(annotated))
+    table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
+    return table.rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+
+
+def clusters_csv(assignment: Assignment, components: np.ndarray) -> str:
+    """Content of clusters.csv: cluster, items, and the component that it is in the model of model.pt."""
+    sizes = np.bincount(assignment.cluster, minlength=len(components))
+    table = pd.DataFrame({"items": sizes, "component": components}).rename_axis("cluster")
+    return table.to_csv(lineterminator="\n")
+
+
+def read_components(folder: Path, number: int) -> np.ndarray:
+    """[K] the model's component behind each of ``number`` clusters, from a run's clusters.csv.
+
+    As they are, of a run that an earlier version has made.
+
+    Raises
+    ------
+    UserError
+        For a file that does not have each component once.
+    """
+    path = folder / CLUSTERS
+    if not path.is_file():
+        return np.arange(number)
+    try:
+        found = pd.read_csv(path)["component"].to_numpy(np.int64)
+    except (ValueError, KeyError, OSError) as error:
+        raise UserError(f"{path}: not the clusters of a run") from error
+    if len(found) < number or not np.array_equal(np.sort(found), np.arange(len(found))):
+        raise UserError(f"{path}: not the clusters of this run; expected each component from 0 to {number - 1} once")
+    return found
 
 
 def candidates_csv(verdict: Verdict) -> str:
