@@ -10,7 +10,7 @@ from semicrowd.errors import UserError
 
 #: Where a run keeps what its inputs were.
 PROVENANCE = "provenance.json"
-_PATHS = ("data.path", "annotations.path")
+_PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link")
 
 
 def file_hashes(given: Mapping[str, Any]) -> dict[str, str]:
