@@ -24,9 +24,10 @@ def test_a_sweep_in_mlflow(train: Command, tmp_path: Path) -> None:
         sweep = connection.execute("SELECT run_uuid FROM runs WHERE name = 'sweep sweep'").fetchall()
         metrics = {name for (name,) in connection.execute("SELECT key FROM latest_metrics")}
     connection.close()
-    assert runs == {"sweep sweep": "FAILED", "table scdc file seed 0": "FINISHED"}
+    assert runs == {"sweep sweep": "FAILED", "items.csv scdc answers.csv seed 0": "FINISHED"}
     assert parents == sweep
-    assert {"train/acc", "annotated/nmi", "elbo/train"} <= metrics
+    assert {"train/acc", "annotated/nmi", "elbo/train", "annotator weight/ann", "annotator weight/bob"} <= metrics
+    assert list((tmp_path / "store" / "mlartifacts").rglob("artifacts/report.html"))
     drawn = {path.name for path in (tmp_path / "sweep" / "annotations-file" / "figures").iterdir()}
     assert {"clusters.png", "workers.png", "curves.png"} <= drawn
     assert drawn <= {path.name for path in (tmp_path / "store" / "mlartifacts").rglob("*.png")}

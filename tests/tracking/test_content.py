@@ -50,3 +50,20 @@ def test_infinite_metrics_are_not_numbers() -> None:
     assert metrics["b"] == 2.0
     assert math.isnan(metrics["c"])
     assert set(content.curve({"clusters/used": 5.0})).isdisjoint(content.final({"clusters/used": 5.0}))
+
+
+def test_runs_on_own_files_are_called_by_them() -> None:
+    settings = {"seed": 3, "data": {"name": "table", "path": "data/my wines.csv"}, "model": {"name": "cotrain"},
+                "annotations": {"name": "file", "path": "/home/me/answers.csv"}}  # fmt: skip
+    assert content.run_name(settings) == "my wines.csv cotrain answers.csv seed 3"
+    folder = settings | {"data": {"name": "images", "path": "photos/"}, "annotations": {"name": "none"}}
+    assert content.run_name(folder) == "photos cotrain none seed 3"
+    assert content.run_name(folder | {"data": {"name": "benchmark", "which": "iris"}}) == "iris cotrain none seed 3"
+
+
+def test_weights_of_annotators_are_metrics_whatever_their_names() -> None:
+    found = content.annotator_weights({"Zoë/1": 2.0, "a<b": 1.0, "a>b": float("inf"), "..": 0.0})
+    assert list(found) == [f"annotator weight/{name}" for name in ("Zoë_1", "a_b", "a_b 2", "_")]
+    assert found["annotator weight/a_b"] == 1
+    assert math.isnan(found["annotator weight/a_b 2"])
+    assert content.annotator_weights({str(k): 0.0 for k in range(61)}) == {}

@@ -74,7 +74,9 @@ def test_a_run_is_there_with_all_it_tells(
     assert run.data.tags["version.torch"] == "2.13.0"
     assert run.data.tags["annotations.simulated"] == "true"
     assert run.data.tags["warnings"] == "one cluster has all items; the answers say nothing"
-    assert run.data.tags["mlflow.note.content"].endswith("- one cluster has all items\n- the answers say nothing")
+    assert run.data.tags["mlflow.note.content"].startswith(
+        "Not to be trusted as it is:\n\n- one cluster has all items\n- the answers say nothing\n"
+    )
     assert run.data.metrics["train/acc"] == 0.96
     assert run.data.metrics["clusters/used"] == 5
     assert history("curve/clusters used") == {1: [14], 2: [13], 3: [12]}

@@ -105,7 +105,9 @@ class Session:
             self.settings.given,
         )  # fmt: skip
         kept = [self.run_dir / name for name, tracked in RUN_FILES.items() if tracked]
-        self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings)
+        people = result.workers
+        weights = {} if people is None else dict(zip(people["annotator"].astype(str), people["weight"], strict=True))
+        self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings, weights)
         return metrics
 
     def _test(self) -> Assignment | None:

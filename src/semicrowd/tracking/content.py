@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from semicrowd.settings.fields import dotted
@@ -10,6 +11,8 @@ from semicrowd.settings.fields import dotted
 LONGEST = 250
 #: Settings that say how to run, not what.
 _NOT_PARAMETERS = ("resume", "figures", "logger")
+#: What the names of metrics of single annotators begin with, and the most annotators that have one.
+_WEIGHT, _MOST_ANNOTATORS = "annotator weight/", 60
 #: What the names of metrics of single epochs begin with.
 CURVE = "curve/"
 
@@ -26,9 +29,17 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run_name(settings: Mapping[str, Any]) -> str:
-    """Such as ``mnist bayes crowd seed 0``."""
-    groups = " ".join(settings[group]["name"] for group in ("data", "model", "annotations"))
+    """Such as ``mnist bayes crowd seed 0``, and of a user's own files ``wines.csv cotrain answers.csv seed 0``."""
+    groups = " ".join(_called(settings[group]) for group in ("data", "model", "annotations"))
     return f"{groups} seed {settings['seed']}"
+
+
+def _called(group: Mapping[str, Any]) -> str:
+    """The name of a file or folder, of one data set among several, or of the choice."""
+    path = group.get("path")
+    if path:
+        return " ".join(Path(str(path)).name.split()) or str(path)
+    return str(group.get("which") or group["name"])
 
 
 def tags(provenance: Mapping[str, Any]) -> dict[str, str]:
@@ -53,17 +64,34 @@ def tags(provenance: Mapping[str, Any]) -> dict[str, str]:
     return {_allowed(name): _text(value) for name, value in found.items() if value is not None}
 
 
-def warning_tags(warnings: Sequence[str]) -> dict[str, str]:
-    """Why not to trust a run's result, as a tag and as the description on the run's page; none where there is nothing.
+def description(warnings: Sequence[str]) -> dict[str, str]:
+    """What stands at the top of a run's page, and why not to trust its result, which is a tag as well.
 
     Parameters
     ----------
     warnings : a line each
     """
+    where = "Artifacts, report.html: clusters, annotators, figures, what decided and what would help most."
     if not warnings:
-        return {}
+        return {"mlflow.note.content": where}
     listed = "\n".join(f"- {line}" for line in warnings)
-    return {"warnings": "; ".join(warnings), "mlflow.note.content": f"Not to be trusted as it is:\n\n{listed}"}
+    return {"warnings": "; ".join(warnings),
+            "mlflow.note.content": f"Not to be trusted as it is:\n\n{listed}\n\n{where}"}  # fmt: skip
+
+
+def annotator_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Metrics ``annotator weight/NAME``, which MLflow compares between runs; of few annotators.
+
+    Two whose names are the same in the characters that MLflow takes are told apart by a number.
+    """
+    found: dict[str, float] = {}
+    if len(weights) > _MOST_ANNOTATORS:
+        return found
+    for number, (name, weight) in enumerate(weights.items()):
+        plain = name.replace("/", "_") if name.strip(".") else "_"  # a metric's name is a path to MLflow
+        key = _allowed(f"{_WEIGHT}{plain}")
+        found[key if key not in found else f"{key[: LONGEST - 8]} {number}"] = _finite(weight)
+    return found
 
 
 def _allowed(name: str) -> str:

@@ -4,6 +4,7 @@ import csv
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from semicrowd.tracking import content
@@ -22,9 +23,15 @@ class RunTracker:
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Take the metrics of an epoch, counted from 1; NaN is a value."""
 
-    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path], warnings: Sequence[str] = ()) -> None:
-        """Take the final metrics, files or folders of the run directory to keep beside them, and why not to trust
-        the result, a line each.
+    def finish(
+        self,
+        metrics: Mapping[str, float],
+        artifacts: Sequence[Path],
+        warnings: Sequence[str] = (),
+        weights: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Take the final metrics, files or folders of the run directory to keep beside them, why not to trust the
+        result, a line each, and the annotators' weights by their names.
         """
 
     def fail(self, error: BaseException) -> None:
@@ -112,9 +119,16 @@ class _MlflowTracker(RunTracker):
                 return  # once more with the next epoch
             del self._waiting[:500]
 
-    def finish(self, metrics: Mapping[str, float], artifacts: Sequence[Path], warnings: Sequence[str] = ()) -> None:
-        self.run.mark(content.warning_tags(warnings))
+    def finish(
+        self,
+        metrics: Mapping[str, float],
+        artifacts: Sequence[Path],
+        warnings: Sequence[str] = (),
+        weights: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        self.run.mark(content.description(warnings))
         self._waiting += self._points(content.final(metrics), 0)  # no step: MLflow draws bars
+        self._waiting += self._points(content.annotator_weights(weights), 0)
         self._flush()
         for path in artifacts:
             self.run.keep(path)
