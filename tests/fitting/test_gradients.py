@@ -2,8 +2,6 @@
 
 import csv
 import math
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +24,6 @@ from semicrowd.settings.training import TrainerSettings
 POINTS = np.random.default_rng(0).random((60, 4)).astype(np.float32)
 ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], num_items=60)
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Lightning against this torch."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
 
 
 def parameters(restarts: int) -> list[nn.Parameter]:

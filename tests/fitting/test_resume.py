@@ -2,8 +2,7 @@
 
 import os
 import signal
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,6 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "views of scdc": ("scdc", {"views": {"kind": "affine"}, "likelihood": "bernoulli"}),
 }
 CPU = TrainerSettings(accelerator="cpu", progress=False)
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Lightning against this torch."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
 
 
 def new(kind: str, answers: PairAnnotations | None = ANSWERS) -> SmallFit[Any]:

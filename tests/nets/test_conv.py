@@ -10,9 +10,7 @@ from semicrowd.nets import ConvNet
 from semicrowd.nets.conv import ConvBody, ResidualBlock, RestartConv
 from semicrowd.nets.mlp import RestartLinear, set_precision
 
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
+from .conftest import generators
 
 
 def normal(*shape: int, seed: int = 5) -> Tensor:

@@ -21,9 +21,7 @@ from semicrowd.nets.mlp import RestartLinear
 from semicrowd.nets.recognition import MIN_VARIANCE, positive
 from semicrowd.settings.model import BayesSettings, NetSettings
 
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
+from .conftest import generators
 
 
 def test_the_probabilities_of_all_binary_images_add_up_to_one() -> None:

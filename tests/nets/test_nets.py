@@ -12,11 +12,9 @@ from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, Co
 from semicrowd.nets.mlp import RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 
+from .conftest import generators
+
 D, d, K = 6, 3, 4
-
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
 def shaken(net: nn.Module) -> nn.Module:

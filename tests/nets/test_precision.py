@@ -7,9 +7,7 @@ from torch import nn
 from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder
 from semicrowd.nets.mlp import RestartLinear, set_precision
 
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
+from .conftest import generators
 
 
 @pytest.mark.parametrize("skip", [False, True])

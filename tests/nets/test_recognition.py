@@ -11,12 +11,10 @@ from semicrowd.nets import MLP, ConvNet, NetBuilder, Recognition
 from semicrowd.nets.conv import ConvBody
 from semicrowd.settings.model import BayesSettings, NetSettings
 
+from .conftest import generators
+
 MODEL = BayesSettings(latent_dim=3, hidden=(5, 7), linear_skip=True, initial_variance=0.2)
 PERCEPTRON, CONVOLUTIONS = NetSettings(), NetSettings(kind="conv")
-
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
 def test_an_mlp_has_the_widths_of_the_model() -> None:

@@ -12,11 +12,9 @@ from semicrowd.nets.conv import Body, ResidualBlock, RestartConv
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder, resolutions
 from semicrowd.settings.model import NetSettings, SCDCSettings
 
+from .conftest import generators
+
 SHAPES = [(28, 28), (3, 32, 32), (3, 9, 7), (1, 5)]
-
-
-def generators(*seeds: int) -> list[torch.Generator]:
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
 def images_of(shape: Sequence[int], number: int = 6) -> Tensor:
