@@ -16,12 +16,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.defaults.resolution import recipe
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.recipe import Recipe, settings_of
+from semicrowd.settings.recipe import Recipe
 from steps import images_per_step, train
 
 
@@ -69,9 +70,7 @@ class Setting:
     def _recipe(self, share: float, num_pairs: int) -> Recipe:
         sizes = {"batch_size": self.given["batch_size"], "model.sample_size": self._pairs(num_pairs)}
         given = {**self.given, **{name: max(1, round(share * size)) for name, size in sizes.items()}}
-        found = settings_of(self.model, given)
-        assert isinstance(found, Recipe)
-        return found
+        return recipe(self.model, given, None)
 
     def _pairs(self, num_pairs: int) -> int:
         """Answers of a step: given, or in proportion to the images (App. B)."""

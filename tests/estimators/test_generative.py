@@ -15,6 +15,7 @@ from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.run.composition import composed
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.inputs import resolve_on_data
+from semicrowd.run.settings import Resolved
 from semicrowd.settings.fields import described, plain
 from semicrowd.settings.model import SCDCSettings
 from semicrowd.settings.recipe import Recipe
@@ -112,7 +113,8 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
     assert (recipe.training.batch_size, recipe.training.restarts) == (content["batch_size"], content["restarts"])
     assert recipe.training.batch_size == 50
     # The estimator of the run takes what the command line has resolved as it is, and finds the same.
-    of_the_run = make_estimator(content, data).fit(data.features)
+    of_the_run = make_estimator(resolved, data).fit(data.features)
+    assert Resolved.read(content).fit == resolved.fit
     assert of_the_run.recipe_ is of_the_run.settings
     assert of_the_run.recipe_ == recipe
     assert np.array_equal(of_the_run.labels_, model.labels_)

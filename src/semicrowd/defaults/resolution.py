@@ -9,18 +9,22 @@ from typing import Any
 
 from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.rule import statements
+from semicrowd.errors import UserError
 from semicrowd.settings.fields import described_by_name
 from semicrowd.settings.methods import METHODS
-from semicrowd.settings.recipe import FitSettings, Recipe, settings_of
+from semicrowd.settings.recipe import FitSettings, Recipe
 
 
-def fit_settings(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> FitSettings:
+def fit_settings(
+    method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd"
+) -> FitSettings:
     """All settings of a fit by ``method``, with the reasons of those that the rule sets.
 
     Parameters
     ----------
     given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None means "not given", unless None
         is a valid value of the setting
+    facts : of data and answers; None: no rule, what is not given keeps its default
     protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
 
     Raises
@@ -28,16 +32,24 @@ def fit_settings(method: str, given: Mapping[str, Any], facts: Facts, protocol: 
     UserError
         For an unknown setting, an invalid value, or if a setting that the method needs is neither given nor derivable.
     """
-    known = described_by_name(METHODS[method].groups)
-    optional = {name for name, one in known.items() if one.optional}
+    kinds = METHODS[method].groups
+    optional = {name for name, one in described_by_name(kinds).items() if one.optional}
     chosen = {name: value for name, value in given.items() if value is not None or name in optional}
-    told = statements(method, chosen, facts, protocol)
+    told = [] if facts is None else statements(method, chosen, facts, protocol)
     said = {name: (value, why) for values, why in told for name, value in values.items()}
-    values = {name: value for name, (value, _) in said.items()} | chosen
-    return settings_of(method, values, {name: why for name, (_, why) in said.items() if name not in chosen})
+    groups: dict[str, dict[str, Any]] = {}
+    for name, value in ({name: value for name, (value, _) in said.items()} | chosen).items():
+        group, _, setting = name.rpartition(".")
+        groups.setdefault(group, {})[setting] = value
+    for group in groups.keys() - kinds.keys():
+        there = ", ".join(filter(None, kinds))
+        raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
+    made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
+    reasons = {name: why for name, (_, why) in said.items() if name not in chosen}
+    return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons)
 
 
-def recipe(method: str, given: Mapping[str, Any], facts: Facts, protocol: str = "semicrowd") -> Recipe:
+def recipe(method: str, given: Mapping[str, Any], facts: Facts | None, protocol: str = "semicrowd") -> Recipe:
     """:func:`fit_settings` of ``bayes`` or ``scdc``."""
     found = fit_settings(method, given, facts, protocol)
     assert isinstance(found, Recipe)

@@ -1,57 +1,62 @@
 """Fitted estimators as files of tensors and plain values, which nothing is unpickled from.
 
 Arrays become tensors, and objects of the classes below their names and attributes. An object is put together again from
-its attributes alone; no other class can come out of a file.
+its attributes alone; no other class can come out of a file. Torch is imported in the functions: it takes seconds, and
+most estimators are defined without.
 """
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.feature_selection import VarianceThreshold
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
-from sklearn.model_selection import StratifiedKFold
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelBinarizer, Normalizer, StandardScaler
 
-from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.data.columns import Column, Columns
 from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
-from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
-from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.state import load_model
 from semicrowd.settings.methods import METHODS, NAMES
-from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.recipe import Recipe
-from semicrowd.settings.training import StartSettings, TrainerSettings, TrainingSettings, ViewSettings
-from semicrowd.starts.patches import PatchFeatures
-from semicrowd.starts.portfolio import Verdict
 
-#: Objects that a fitted estimator may hold. Estimators of this package are added where they are defined.
-CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Assignment, BayesianGaussianMixture, BayesSettings, Column, Columns, GaussianMixture, KMeans, LabelBinarizer,
-        LogisticRegression, LogisticRegressionCV, MLPClassifier, NetSettings, Normalizer, PCA, PatchFeatures, Pipeline,
-        Recipe, Restarts, Result, SCDCSettings, Samples, StandardScaler, StartSettings, StratifiedKFold,
-        TrainerSettings, TrainingSettings, VarianceThreshold, Verdict, ViewSettings, WorkerPosterior,
-    )
-}  # fmt: skip
+#: Modules of the objects that a fitted estimator may hold, and their classes; loaded when one is saved or read.
+_PLACES = {
+    "sklearn.cluster": ("KMeans",),
+    "sklearn.decomposition": ("PCA",),
+    "sklearn.feature_selection": ("VarianceThreshold",),
+    "sklearn.linear_model": ("LogisticRegression", "LogisticRegressionCV"),
+    "sklearn.mixture": ("BayesianGaussianMixture", "GaussianMixture"),
+    "sklearn.model_selection": ("StratifiedKFold",),
+    "sklearn.neural_network": ("MLPClassifier",),
+    "sklearn.pipeline": ("Pipeline",),
+    "sklearn.preprocessing": ("LabelBinarizer", "Normalizer", "StandardScaler"),
+    "semicrowd.crowd.workers": ("WorkerPosterior",),
+    "semicrowd.data.columns": ("Column", "Columns"),
+    "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
+    "semicrowd.settings.model": ("BayesSettings", "NetSettings", "SCDCSettings"),
+    "semicrowd.settings.recipe": ("Recipe",),
+    "semicrowd.settings.training": ("StartSettings", "TrainerSettings", "TrainingSettings", "ViewSettings"),
+    "semicrowd.starts.patches": ("PatchFeatures",),
+    "semicrowd.starts.portfolio": ("Verdict",),
+}
+#: Name of a class → its module.
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+#: Classes of this package that are added where they are defined: estimators, and what they alone hold.
+CLASSES: dict[str, type] = {}
 #: What a file is; the number changes with what it holds.
 FORMAT = "semicrowd estimator 1"
 
 
+def _class(name: str) -> type:
+    """A class that a file may hold; ``KeyError`` for any other."""
+    if name not in CLASSES:
+        CLASSES[name] = getattr(import_module(_PLACE_OF[name]), name)
+    return CLASSES[name]
+
+
 def encode(value: Any) -> Any:
     """A value as nested lists of tensors and plain values, for :func:`decode`."""
+    import torch
+
     if isinstance(value, np.generic):  # first: float64 is a float, too
         return ["number", torch.from_numpy(np.array(value))]
     if value is None or isinstance(value, bool | int | float | str | torch.Tensor):
@@ -68,10 +73,11 @@ def encode(value: Any) -> Any:
         return ["frame", [[str(name), encode(column.to_numpy())] for name, column in value.items()]]
     if isinstance(value, np.random.RandomState):
         return ["RandomState", encode(value.get_state(legacy=False))]
-    if isinstance(value, GenerativeModel):
-        return ["model", value.description()]
+    description = getattr(value, "description", None)
+    if isinstance(value, torch.nn.Module) and callable(description):  # a GenerativeModel
+        return ["model", description()]
     name = type(value).__name__
-    if CLASSES.get(name) is not type(value):
+    if not (name in CLASSES or name in _PLACE_OF) or _class(name) is not type(value):
         raise TypeError(f"{type(value)}: no place for it in a file")
     return [name, encode(value.__getstate__())]
 
@@ -90,11 +96,11 @@ def decode(coded: Any) -> Any:
         "dict": lambda items: {decode(key): decode(one) for key, one in items},
         "frame": lambda columns: pd.DataFrame({name: decode(column) for name, column in columns}),
         "RandomState": _random_state,
-        "model": load_model,
+        "model": _model,
     }
     if kind in simple:
         return simple[kind](content)
-    made: Any = object.__new__(CLASSES[kind])
+    made: Any = object.__new__(_class(kind))
     state = decode(content)
     # scikit-learn's own compares the versions of the library.
     if hasattr(made, "__setstate__"):
@@ -102,6 +108,12 @@ def decode(coded: Any) -> Any:
     else:
         made.__dict__.update(state)
     return made
+
+
+def _model(description: Any) -> Any:
+    from semicrowd.models.state import load_model
+
+    return load_model(description)
 
 
 def _random_state(content: Any) -> np.random.RandomState:
@@ -118,6 +130,8 @@ def save(estimator: Any, path: Path | str) -> None:
     UserError
         Where the file cannot be written.
     """
+    import torch
+
     content = {"format": FORMAT, "estimator": encode(estimator)}
     write_atomic(Path(path), partial(torch.save, content))
 
@@ -130,6 +144,8 @@ def load(path: Path | str) -> Any:
     UserError
         Where there is no such file, it is damaged or something else.
     """
+    import torch
+
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:

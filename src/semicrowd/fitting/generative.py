@@ -8,11 +8,9 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.ranks import is_first
 from semicrowd.fitting.result import Assignment, Restarts, Result
-from semicrowd.fitting.training import check_trainer, train
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.pair_quality import judged
 from semicrowd.models.state import model_class
@@ -55,6 +53,10 @@ def fit_generative(
         For settings that do not fit the data or the machine, a checkpoint that is damaged, and training that diverges
         in every restart.
     """
+    # Imported here: Lightning takes as long as all else together, and a model that is loaded does without.
+    from semicrowd.fitting.module import ClusteringModule
+    from semicrowd.fitting.training import check_trainer, train
+
     recipe = replace(recipe, model=annotator_model(recipe.model, answers))
     settings, trainer = recipe.model, trainer or TrainerSettings()
     _check(settings.K, settings.likelihood, features)

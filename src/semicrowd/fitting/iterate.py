@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from semicrowd.errors import UserError
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor, interrupted_by_sigterm
@@ -52,6 +50,8 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
 
 
 def _save(method: Method, monitor: Monitor, done: int) -> None:
+    import torch  # takes seconds, and estimators are defined without
+
     content = {"done": done, "state": method.state(), "monitor": monitor.state()}
     monitor.save(partial(torch.save, content))
 
@@ -78,6 +78,8 @@ def read_tensors(path: Path) -> dict[str, Any]:
     UserError
         For a file that is missing, damaged or something else.
     """
+    import torch
+
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:

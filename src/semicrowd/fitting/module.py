@@ -14,20 +14,14 @@ from semicrowd.errors import UserError
 from semicrowd.fitting.batches import Batch, TrainingBatches
 from semicrowd.fitting.gradients import clip_by_restart, finite_restarts, leave_out, norm_by_restart
 from semicrowd.fitting.ranks import average, is_first, share
-from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.metrics import USED_SHARE
-from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.recipe import Recipe
 from semicrowd.starts.portfolio import Verdict
 from semicrowd.starts.start import start
-
-#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). η has none: it leaves its domain.
-MOMENTUM = 0.9
 
 
 class ClusteringModule(pl.LightningModule):
@@ -64,21 +58,8 @@ class ClusteringModule(pl.LightningModule):
         return TrainingBatches(self.data, self.settings, lambda: self.current_epoch, self.global_rank, world_size)
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        """Adam or gradient steps with momentum on the networks; of BayesSCDC the natural gradient on η_Θ."""
-        model = self.model
-        if not isinstance(model, BayesSCDC):
-            assert isinstance(model, SCDC)
-            held = set(model.classifier.parameters() if self.recipe.start.hold else ())
-            free = [parameter for parameter in model.parameters() if parameter not in held]
-            return [torch.optim.Adam(free, lr=self.settings.learning_rate, fused=True)]
-        settings, networks = model.settings, model.vae_parameters()
-        rate = settings.learning_rate
-        if settings.optimizer == "adam":
-            of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
-        else:
-            of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
-        groups, scale = model.globals.parameter_groups(), float(self.data.num_items)
-        return [of_networks, NaturalGradient(groups, settings.first_step(self.data.num_items), scale)]
+        """The model's."""
+        return self.model.optimizers(self.data.num_items, hold=self.recipe.start.hold)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """The verdicts of the start, as plain values: a resumed fit has no start."""

@@ -1,12 +1,15 @@
 """The result of a fitted method, before it is compared with true labels."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.starts.portfolio import Verdict
+
+if TYPE_CHECKING:  # which is torch
+    from semicrowd.starts.portfolio import Verdict
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Result:
     latent_mean: np.ndarray | None = None
     restarts: Restarts | None = None
     samples: Samples | None = None
-    verdict: Verdict | None = None
+    verdict: "Verdict | None" = None
 
     @property
     def components(self) -> np.ndarray:

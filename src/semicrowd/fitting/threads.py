@@ -7,7 +7,6 @@ spin. `python benchmarks/run.py threads` times a fit beside another busy process
 import contextlib
 from collections.abc import Iterator
 
-import torch
 from threadpoolctl import threadpool_limits
 
 DEFAULT = 1
@@ -16,6 +15,8 @@ DEFAULT = 1
 @contextlib.contextmanager
 def threads_of_a_fit(threads: int = DEFAULT) -> Iterator[None]:
     """Torch and the libraries of linear algebra use ``threads`` threads within the block."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

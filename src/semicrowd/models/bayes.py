@@ -17,6 +17,7 @@ from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph, graph_of
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
+from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
 from semicrowd.models.generative import GenerativeModel, StepBound
 from semicrowd.models.global_posterior import ANNOTATORS, FAMILIES, GlobalPosterior
@@ -32,6 +33,8 @@ from semicrowd.settings.model import BayesSettings
 STEP_TOLERANCE = 0.01
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
+#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). η has none: it leaves its domain.
+MOMENTUM = 0.9
 
 
 class BayesSCDC(GenerativeModel):
@@ -74,6 +77,16 @@ class BayesSCDC(GenerativeModel):
             elbo = elbo + self._relational(part, local, graph, expected, weight)
         elbo = elbo - sum(self.globals.kl_terms(expected).values())
         return StepBound(elbo, self._amortisation(alone, local, num_items), leaves, {})
+
+    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:  # noqa: ARG002 - SCDC's
+        """Adam or gradient steps with momentum on the networks, the natural gradient on η_Θ."""
+        networks, rate = self.vae_parameters(), self.settings.learning_rate
+        if self.settings.optimizer == "adam":
+            of_networks: torch.optim.Optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
+        else:
+            of_networks = torch.optim.SGD(networks, lr=rate, momentum=MOMENTUM, fused=True)
+        groups = self.globals.parameter_groups()
+        return [of_networks, NaturalGradient(groups, self.settings.first_step(num_items), float(num_items))]
 
     def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[nn.Parameter, Tensor]]:
         """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.

@@ -174,6 +174,10 @@ class GenerativeModel(nn.Module, ABC):
         """
 
     @abstractmethod
+    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:
+        """The optimizers of a training step on N items; ``hold``: q(z | o) stays as the start has made it."""
+
+    @abstractmethod
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior of items from their features alone; deterministic."""
 

@@ -189,6 +189,12 @@ class SCDC(GenerativeModel):
         size = max(CHUNK // (self.num_restarts * self.num_clusters), 16)
         return [piece.to(self.device) for piece in features.split(size)]
 
+    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:  # noqa: ARG002
+        """Adam, of all parameters, or of all but the network of q(z | o)."""
+        held = set(self.classifier.parameters() if hold else ())
+        free = [parameter for parameter in self.parameters() if parameter not in held]
+        return [torch.optim.Adam(free, lr=self.settings.learning_rate, fused=True)]
+
     @torch.no_grad()
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """q(z | o), and the mean of x under q."""

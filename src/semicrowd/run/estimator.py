@@ -1,9 +1,7 @@
 """The estimator of a run's settings, and what it says of items."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
+from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -11,36 +9,30 @@ from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.fitting.result import Assignment
-from semicrowd.settings.fields import described_by_name, dotted
-from semicrowd.settings.methods import METHODS
-from semicrowd.settings.recipe import settings_of
+from semicrowd.run.settings import Resolved
+from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 
 
-def make_estimator(content: Mapping[str, Any], data: Dataset) -> CrowdClusterer:
-    """The estimator of a configuration that has all its values, as config.yaml does.
+def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
+    """The estimator of a run, which takes the settings of the fit as they are.
 
     Raises
     ------
     UserError
         For settings of the trainer that this machine cannot meet.
     """
-    name, seed = content["model"]["name"], content["seed"]
-    known, method = described_by_name(METHODS[name].groups), ESTIMATORS[name]
-    values = {key: tuple(value) if isinstance(value, list) else value
-              for key, value in dotted(content).items() if key in known}
-    if not METHODS[name].trained:
-        parameters = {known[key].name: value for key, value in values.items()}
-        if "image_shape" in parameters and parameters["image_shape"] is None:
-            parameters["image_shape"] = data.image_shape
-        return method(**parameters, random_state=seed)
+    assert settings.fit is not None
+    name, seed = settings.choices["model"], settings.values["seed"]
+    if not isinstance(settings.fit, Recipe):
+        made: CrowdClusterer = clone(settings.fit.model).set_params(random_state=seed)
+        return made.set_params(image_shape=data.image_shape) if getattr(made, "image_shape", 0) is None else made
     # Imported here: a run of another method does without Lightning.
     from semicrowd.fitting.training import check_trainer
 
-    trainer = TrainerSettings.of(content["trainer"])
+    trainer = TrainerSettings.of(settings.group("trainer"))
     check_trainer(trainer)
-    recipe = settings_of(name, values)
-    return method(settings=recipe, image_shape=data.image_shape, trainer=trainer, random_state=seed)
+    return ESTIMATORS[name](settings=settings.fit, image_shape=data.image_shape, trainer=trainer, random_state=seed)
 
 
 def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:

@@ -42,7 +42,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             from semicrowd.run.rank import train_along
 
             settings, data, answers = resolve_on_data(given)
-            train_along(settings.content, data, answers, run_dir)
+            train_along(settings, data, answers, run_dir)
         return {}
     if finished and same_given(before, content):
         check_files(run_dir, given.values)
@@ -67,7 +67,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
 
-    estimator = make_estimator(settings.content, data)
+    estimator = make_estimator(settings, data)
     if estimator.requires_answers and answers is None:
         name = settings.choices["model"]
         raise UserError(f"model={name}: needs answers; expected annotations=<name> other than annotations=none")

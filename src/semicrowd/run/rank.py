@@ -8,10 +8,9 @@ first one's arguments in the place of its config.yaml.
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
@@ -23,6 +22,7 @@ from semicrowd.run.files.config import CONFIG, read_config
 from semicrowd.run.inputs import load_inputs
 from semicrowd.run.interrupts import end_with
 from semicrowd.run.processes import place
+from semicrowd.run.settings import Resolved
 
 #: What Lightning tells the processes by; left behind, by a job of a sweep or in the user's shell, it would make the
 #: next run one of them, which waits for a first that never comes.
@@ -72,18 +72,17 @@ def _leave_group() -> None:
         distributed.destroy_process_group()
 
 
-def train_along(content: Mapping[str, Any], data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:
+def train_along(settings: Resolved, data: Dataset, answers: PairAnnotations | None, run_dir: Path) -> None:
     """Train as one of several processes, not the first.
 
     Parameters
     ----------
-    content : settings, as config.yaml has them
-    data, answers : of the run
+    settings, data, answers : of the run
     run_dir : of the run; only its checkpoint is read
     """
-    monitor = Monitor(folder=run_dir, resume=content["resume"], snapshots=content["snapshots"])
+    monitor = Monitor(folder=run_dir, resume=settings.values["resume"], snapshots=settings.values["snapshots"])
     try:
-        make_estimator(content, data).fit(data.features, answers, monitor=monitor)
+        make_estimator(settings, data).fit(data.features, answers, monitor=monitor)
     finally:
         _leave_group()
 
@@ -95,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     end_with(first)
     content = read_config(run_dir / CONFIG)
     try:
-        train_along(content, *load_inputs(content), run_dir)
+        train_along(Resolved.read(content), *load_inputs(content), run_dir)
     except KeyboardInterrupt:
         return 130
     except UserError:  # the first process has the same to say, and says it

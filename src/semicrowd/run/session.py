@@ -139,7 +139,7 @@ class Session:
             print("note: held_out=true: too few answers to hold a tenth out, no answers/held_out_gain", file=sys.stderr)
             return None
         told, asked = parts
-        again = make_estimator(self.settings.content, self.data)
+        again = make_estimator(self.settings, self.data)
         again.fit(self.data.features, told, **self._order())
         return gain(again.result_.final.kinds, told, asked)
 

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import fit_settings
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
-from semicrowd.settings.fields import described_by_name, plain, shown
-from semicrowd.settings.groups import TOP, groups_foreign_to, groups_of, names_of
+from semicrowd.settings.fields import described_by_name, dotted, plain, shown
+from semicrowd.settings.groups import CHOSEN, TOP, groups_foreign_to, groups_of, names_of
 from semicrowd.settings.methods import METHODS, Kind
+from semicrowd.settings.recipe import FitSettings
 from semicrowd.settings.training import RunSettings, TrainingSettings
 
 #: Where a value is from that nobody has set.
@@ -28,12 +29,24 @@ class Resolved:
     values : dotted setting → value
     origins : dotted setting or group → the argument, the file or the rule with its reason; ``default``
     extra : what ``+name=value`` has added
+    fit : those that decide the fit, as the estimator takes them; None where the data are not known yet
     """
 
     choices: dict[str, str]
     values: dict[str, Any]
     origins: dict[str, str]
     extra: dict[str, Any]
+    fit: FitSettings | None = None
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Self:
+        """The settings of a run that has a config.yaml; origins and what was added are not looked for."""
+        choices = {group: content[group]["name"] for group in CHOSEN}
+        known = described_by_name({"": RunSettings, **groups_of(choices), **METHODS[choices["model"]].groups})
+        of_the_fit = described_by_name(METHODS[choices["model"]].groups)
+        values = {name: value for name, value in dotted(content).items() if name in known}
+        told = {name: value for name, value in values.items() if name in of_the_fit}
+        return cls(choices, values, {}, {}, fit_settings(choices["model"], told, None))
 
     def group(self, name: str) -> dict[str, Any]:
         """Settings of a group, or those without one: ``""``."""
@@ -147,7 +160,7 @@ def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] =
             raise UserError(f"snapshots={shown(snapshots)}: expected [], since data={facts.data} has no images to draw")
         if any(epoch > last for epoch in snapshots):
             raise UserError(f"snapshots={shown(snapshots)}: expected a list of epochs from 0 (the start) to {last}")
-    return Resolved(given.choices, values, origins, given.extra)
+    return Resolved(given.choices, values, origins, given.extra, fit)
 
 
 def resolve(overrides: Sequence[str]) -> dict[str, Any]:

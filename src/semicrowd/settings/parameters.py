@@ -49,7 +49,8 @@ class Parameters:
             For values that do not fit, alone or together.
         """
         names_of = {one.spelled: one.name for one in described(cls)}
-        given = {names_of.get(name, name): value for name, value in values.items()}
+        given = {names_of.get(name, name): tuple(value) if isinstance(value, list) else value
+                 for name, value in values.items()}
         check(cls, given, "model")
         made = cls(**given)
         made.check_parameters("model")

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semicrowd.errors import UserError
 from semicrowd.settings.fields import described_by_name
-from semicrowd.settings.methods import METHODS
 from semicrowd.settings.model import BayesSettings, GenerativeSettings, NetSettings, SCDCSettings
 from semicrowd.settings.parameters import Parameters
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
@@ -18,7 +16,7 @@ class FitSettings:
 
     Attributes
     ----------
-    model : the method's own settings
+    model : the method's own settings; of a method that has no others its estimator, not fitted
     reasons : dotted setting → the rule that set it; those that the user gave or left at their default are not in it
     """
 
@@ -43,23 +41,3 @@ class Recipe(FitSettings):
     start: StartSettings = field(default_factory=StartSettings)
     views: ViewSettings = field(default_factory=ViewSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
-
-
-def settings_of(method: str, values: Mapping[str, Any], reasons: Mapping[str, str] | None = None) -> FitSettings:
-    """Settings of a method from their values by dotted names; what is left out keeps its default.
-
-    Raises
-    ------
-    UserError
-        For a setting that there is not, or values that do not fit, alone or together.
-    """
-    kinds = METHODS[method].groups
-    groups: dict[str, dict[str, Any]] = {}
-    for name, value in values.items():
-        group, _, setting = name.rpartition(".")
-        groups.setdefault(group, {})[setting] = value
-    for group in groups.keys() - kinds.keys():
-        there = ", ".join(filter(None, kinds))
-        raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
-    made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
-    return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons or {})
