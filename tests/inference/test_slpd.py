@@ -15,7 +15,7 @@ from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.inference import slpd
 from semicrowd.inference.held_out import log_likelihood
 from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
-from semicrowd.models.slpd import Decomposition, best_of, posterior
+from semicrowd.methods.slpd import Decomposition, best_of, posterior
 
 
 def toy(num_samples: int = 4, missing: bool = False) -> Samples:

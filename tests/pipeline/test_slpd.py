@@ -9,11 +9,11 @@ import pytest
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.inference.slpd import Prior
+from semicrowd.methods import slpd
 from semicrowd.methods.ckm import CKM
-from semicrowd.methods.slpd import SLPD, SLPDParameters
+from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.metrics.clustering import balanced_rand_index
-from semicrowd.pipeline.slpd import choice, fits, tables
+from semicrowd.pipeline.slpd import choice, tables
 from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
 
 ROOT = Path("unused")
@@ -21,12 +21,13 @@ ROOT = Path("unused")
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SLPDParameters, "n_iter", 40)
+    model = TableSet.model
+    monkeypatch.setattr(TableSet, "model", lambda self, count: model(self, count).set_params(n_iter=40))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_cell_is_what_runs_of_its_command_find(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "_VALUES", 30_000)  # two batches
+    monkeypatch.setattr(slpd, "_VALUES", 30_000)  # two batches
     rows = {(row[0], row[3]): row[4] for row in tables.rows_of("wine", share, range(3, 4), ROOT)}
     for fold in range(3):
         data = load_dataset("benchmark", ROOT, which="wine", fold=fold, data_seed=3)
@@ -56,12 +57,11 @@ def test_a_chosen_number_of_clusters_is_that_of_a_fit_with_as_many() -> None:
 
 
 @pytest.mark.parametrize("kinds", [2, 4])
-def test_as_many_clusters_as_there_are_and_test_items_have_no_say(kinds: int) -> None:
+def test_as_many_clusters_as_there_are(kinds: int) -> None:
     rng = np.random.default_rng(kinds)
     centres = 6.0 * rng.permutation(np.eye(4, 8) + np.eye(4, 8, 4))[:kinds]
     train = centres[np.arange(120) % kinds] + rng.normal(size=(120, 8))
-    made = [fits.Table(train, test, np.arange(120), 0) for test in (train[:20], rng.normal(size=(20, 8)))]
-    assert choice.choose(made, Prior(1e-3)) == [kinds, kinds]
+    assert choice.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3, n_iter=40)) == [kinds]
 
 
 def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
@@ -75,10 +75,11 @@ def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:
 
 def test_bounds_do_not_depend_on_what_is_fitted_beside() -> None:
     found = [one.table for one in splits("iris", 0.25, range(2), ROOT)]
-    together = list(fits.decompose(found, 3, 2, Prior(1e-3)))
+    model = SLPD(3, n_restarts=2, least_variance=1e-3, n_iter=40)
+    together = list(model.fit_each(found))
     for table, of in zip(found, together, strict=True):
-        (alone,) = fits.decompose([table], 3, 2, Prior(1e-3))
-        assert alone.bound.tolist() == pytest.approx(of.bound.tolist(), rel=1e-6)
+        (alone,) = model.fit_each([table])
+        assert alone.bounds_.tolist() == pytest.approx(of.bounds_.tolist(), rel=1e-6)
 
 
 def test_a_stage_keeps_what_the_same_code_has_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +112,7 @@ def test_labels_of_three_classes_and_the_others_to_be_told_apart(monkeypatch: py
     toy = TableSet({"which": "iris", "folds": 3, "fold_classes": True}, 3, together=True)
     monkeypatch.setitem(SETS, "toy", toy)
     one = splits("toy", 1.0, range(1), ROOT)[0]
-    assert (one.table.train.shape, one.table.test.shape, len(set(one.test_labels))) == ((150, 4), (50, 4), 1)
+    assert (one.table.features.shape, one.test.shape, len(set(one.test_labels))) == ((150, 4), (50, 4), 1)
     assert len(set(one.table.blocks.tolist())) == 52
 
 

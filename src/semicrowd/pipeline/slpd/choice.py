@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.base import clone
 
-from semicrowd.inference.held_out import log_likelihood
-from semicrowd.inference.slpd import Prior
-from semicrowd.methods.slpd import SLPDParameters
-from semicrowd.pipeline.slpd.fits import Table, decompose
+from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.random import stream, torch_stream
 
 #: Numbers of clusters to choose from.
@@ -18,42 +16,37 @@ RESTARTS = 3
 _PARTS = 3
 
 
-def choose(tables: Sequence[Table], prior: Prior, *, standardize: bool = True) -> list[int]:
-    """A number of clusters for each table, of its training items and their blocks alone.
+def choose(tables: Sequence[Table], model: SLPD) -> list[int]:
+    """A number of clusters for each table, of its items and their blocks alone, for SLPD as ``model`` is set.
 
-    The paper's device (section 4, Fig. 2): the mean ln p of held-out items (section 6.2) is highest. The items of
-    ``test`` must not be the ones held out, because the clusters are scored on them.
+    The paper's device (section 4, Fig. 2): the mean ln p of held-out items (section 6.2) is highest. The items that
+    the clusters are scored on later must not be in the tables.
     """
-    inner = [_held_out(table) for table in tables]
-    values = [
-        [
-            float(log_likelihood(fits.test, fits.chosen(fits.best(range(RESTARTS))), SLPDParameters.n_draws,
-                                 torch_stream(table.seed, "slpd/choice"))[0].mean())
-            for table, fits in zip(
-                inner, decompose(inner, count, RESTARTS, prior, standardize=standardize), strict=True
-            )
-        ]
-        for count in CLUSTERS
-    ]  # fmt: skip
+    inner, values = [_held_out(table) for table in tables], []
+    for count in CLUSTERS:
+        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS).fit_each([one for one, _ in inner])
+        values.append([
+            one.log_likelihood(held_out, torch_stream(table.seed, "slpd/choice"))[0].mean()
+            for one, (table, held_out) in zip(fitted, inner, strict=True)
+        ])  # fmt: skip
     return [CLUSTERS[best] for best in np.argmax(values, axis=0)]
 
 
-def fit_chosen(tables: Sequence[Table], prior: Prior, *, standardize: bool = True) -> list[tuple[int, np.ndarray]]:
-    """For each table the number that was chosen, and clusters of its ``test`` by a fit to all its training items."""
-    counts = choose(tables, prior, standardize=standardize)
-    found: dict[int, tuple[int, np.ndarray]] = {}
+def fit_chosen(tables: Sequence[Table], model: SLPD) -> list[SLPD]:
+    """For each table a fit to all its items, with the number of clusters that was chosen for it."""
+    counts = choose(tables, model)
+    found: dict[int, SLPD] = {}
     for count in set(counts):
         which = [number for number, chosen in enumerate(counts) if chosen == count]
-        fitted = decompose([tables[number] for number in which], count, RESTARTS, prior, standardize=standardize)
-        for number, fits in zip(which, fitted, strict=True):
-            found[number] = count, fits.predict(fits.best(range(RESTARTS)))
+        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS)
+        found |= zip(which, fitted.fit_each([tables[number] for number in which]), strict=True)
     return [found[number] for number in range(len(tables))]
 
 
-def _held_out(table: Table) -> Table:
-    """A table within the training items; a block keeps those of its items that remain."""
-    order = stream(table.seed, "slpd/choice").permutation(len(table.train))
+def _held_out(table: Table) -> tuple[Table, np.ndarray]:
+    """A table within the items, and those held out; a block keeps those of its items that remain."""
+    order = stream(table.seed, "slpd/choice").permutation(len(table.features))
     number = len(order) // _PARTS
     held_out, train = order[:number], order[number:]
     blocks = np.unique(table.blocks[train], return_inverse=True)[1]
-    return Table(table.train[train], table.train[held_out], blocks, table.seed)
+    return Table(table.features[train], blocks, table.seed), table.features[held_out]

@@ -8,15 +8,12 @@ import numpy as np
 from semicrowd.data import load_dataset
 from semicrowd.files import write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
-from semicrowd.inference.held_out import log_likelihood
-from semicrowd.inference.slpd import Prior
-from semicrowd.methods.slpd import SLPDParameters
+from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.inputs import digest, is_current
-from semicrowd.pipeline.slpd.fits import Table, decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, num_trials_of
-from semicrowd.random import stream, torch_stream
+from semicrowd.random import stream
 
 PATH = FOLDER / "curve" / "wine.csv"
 COLUMNS = ("labels", "clusters", "run", "log_likelihood", "error")
@@ -33,7 +30,7 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
     """Rows of :data:`COLUMNS`: mean ln p of a held-out item, in nats and the published units, and its error."""
     data = load_dataset("benchmark", DATA, which="wine")
     assert data.labels is not None
-    features, tables = data.features.astype(np.float64), []
+    features, tables, asked = data.features.astype(np.float64), [], []
     for run in runs:
         order = stream(run, "slpd/curve").permutation(data.num_items)
         held_out, train = order[:_HELD_OUT], order[_HELD_OUT:]
@@ -42,15 +39,14 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
             members = np.flatnonzero(data.labels[train] == label)
             blocks[members] = members[0]
         numbers = np.unique(blocks, return_inverse=True)[1]
-        tables.append(Table(features[train], features[held_out], numbers, run))
+        tables.append(Table(features[train], numbers, run))
+        asked.append(features[held_out])
     rows: list[list[str | float]] = []
-    fitted = decompose(tables, num_clusters, _RESTARTS, Prior(SLPDParameters.least_variance))
-    for run, fits in zip(runs, fitted, strict=True):
-        clusters, generator = fits.chosen(fits.best(range(_RESTARTS))), torch_stream(run, "slpd/likelihood")
-        value, error = log_likelihood(fits.test, clusters, SLPDParameters.n_draws, generator)
-        units = float(np.log(fits.scaler.scale_).sum())
+    fitted = SLPD(num_clusters, n_restarts=_RESTARTS).fit_each(tables)
+    for run, model, items in zip(runs, fitted, asked, strict=True):
+        value, error = model.log_likelihood(items)
         # The draws are the same for all items: errors add up at worst.
-        rows.append([labelled, num_clusters, run, float(value.mean()) - units, float(error.mean())])
+        rows.append([labelled, num_clusters, run, float(value.mean()), float(error.mean())])
     return rows
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
-from semicrowd.methods.slpd import SLPDParameters
+from semicrowd.methods.slpd import SLPD, SLPDParameters, Table
 from semicrowd.pipeline.dependencies import data_modules
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan
-from semicrowd.pipeline.slpd.fits import Table
 from semicrowd.settings.sources import BenchmarkSettings
 
 #: Where the stages write.
@@ -52,6 +51,12 @@ class TableSet:
         """Parts of the items, each of which is a test split once."""
         return int(self.options.get("folds", BenchmarkSettings.folds))
 
+    def model(self, num_clusters: int) -> SLPD:
+        """SLPD as the tables have it."""
+        return SLPD(
+            num_clusters, standardize=self.standardize, n_restarts=self.restarts, least_variance=self.least_variance
+        )
+
     def command(self, method: str, share: float, trials: int) -> str:
         """The runs behind one cell, trial after trial, by hand; of a set that is clustered together, its stage."""
         if self.together:
@@ -84,17 +89,17 @@ SETS = {
 
 @dataclass(frozen=True)
 class Split:
-    """One fold of one trial, with the labels of its items."""
+    """One fold of one trial: what is fitted, and the items [N, G] that are asked about, with their labels."""
 
     trial: int
     fold: int
     table: Table
+    test: np.ndarray
     test_labels: np.ndarray
 
     def alone(self) -> "Split":
         """The items asked about, clustered without any others."""
-        test = self.table.test
-        return replace(self, table=Table(test, test, np.arange(len(test)), self.table.seed))
+        return replace(self, table=Table(self.test, np.arange(len(self.test)), self.table.seed))
 
 
 def splits(name: str, share: float, trials: range, root: Path = DATA) -> list[Split]:
@@ -115,7 +120,7 @@ def _split(of: TableSet, share: float, trial: int, fold: int, root: Path) -> Spl
     if of.together:
         blocks = np.concatenate([blocks, blocks.max() + 1 + np.arange(len(test))])
         train = np.concatenate([train, test])
-    return Split(trial, fold, Table(train, test, blocks, trial), data.test_labels)
+    return Split(trial, fold, Table(train, blocks, trial), test, data.test_labels)
 
 
 def size_of(name: str, root: Path = DATA) -> dict[str, int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans
@@ -17,14 +18,12 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 from semicrowd.errors import UserError
 from semicrowd.files import write_csv, write_json
 from semicrowd.fitting.threads import threads_of_a_fit
-from semicrowd.inference.slpd import Prior
 from semicrowd.methods.ckm import CKMParameters, block_means
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.pipeline.slpd.choice import fit_chosen
-from semicrowd.pipeline.slpd.fits import decompose
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
 
 #: Trials between two looks at the disk.
@@ -49,10 +48,9 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
     rows = _rows(found, of, share, of.num_clusters)
     if of.choose:
         tables = [split.table for split in found]
-        chosen = fit_chosen(tables, Prior(of.least_variance), standardize=of.standardize)
         rows += [
-            [CHOSEN, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels), count]
-            for split, (count, labels) in zip(found, chosen, strict=True)
+            [CHOSEN, share, split.trial, split.fold, _index(split, model.predict(split.test)), model.n_clusters]
+            for split, model in zip(found, fit_chosen(tables, of.model(of.num_clusters)), strict=True)
         ]
     if of.together and not share:  # labels of other classes say nothing of these
         alone = _rows([split.alone() for split in found], of, share, of.num_clusters // of.folds)
@@ -62,30 +60,34 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
 
 def _rows(found: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
     """Every method that is given the number of clusters."""
-    tables, prior = [split.table for split in found], Prior(of.least_variance)
-    fitted = decompose(tables, num_clusters, of.restarts, prior, standardize=of.standardize)
+    fitted = of.model(num_clusters).fit_each([split.table for split in found])
     rows: list[list[Any]] = []
-    for split, fits in zip(found, fitted, strict=True):
+    for split, model in zip(found, fitted, strict=True):
         main = "standardised" if of.standardize else "as they are"
         clusters = dict(_kmeans(split, num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")
         kinds = {"slpd": range(of.restarts), "slpd, one start": range(1)}
-        clusters |= {name: fits.predict(fits.best(some)) for name, some in kinds.items()}
+        clusters |= {name: model.chosen_among(some).predict(split.test) for name, some in kinds.items()}
         rows += [
-            [method, share, split.trial, split.fold, balanced_rand_index(split.test_labels, labels), num_clusters]
+            [method, share, split.trial, split.fold, _index(split, labels), num_clusters]
             for method, labels in clusters.items()
         ]
     return rows
+
+
+def _index(split: Split, labels: np.ndarray) -> float:
+    """Balanced Rand index of clusters of the items asked about."""
+    return balanced_rand_index(split.test_labels, labels)
 
 
 def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, Any]]:
     """Clusters of the items asked about under every scaler, and by one start in place of several."""
     table = split.table
     for name, starts in [*((name, CKMParameters.n_init) for name in SCALERS), (main, 1)]:
-        scaler = SCALERS[name]().fit(table.train)
-        means, size = block_means(scaler.transform(table.train), table.blocks)
+        scaler = SCALERS[name]().fit(table.features)
+        means, size = block_means(scaler.transform(table.features), table.blocks)
         model = KMeans(num_clusters, n_init=starts, random_state=table.seed).fit(means, sample_weight=size)
-        yield f"ckm, {name}" if starts > 1 else "ckm, one start", model.predict(scaler.transform(table.test))
+        yield f"ckm, {name}" if starts > 1 else "ckm, one start", model.predict(scaler.transform(split.test))
 
 
 def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path = DATA) -> None:
