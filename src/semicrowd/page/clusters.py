@@ -152,13 +152,14 @@ class Differences:
     """Means of all features within each cluster and outside it, in units of the standard deviation within."""
 
     def __init__(self, features: Float[np.ndarray, "N D"], group: Int[np.ndarray, "N"]) -> None:
-        each = [features[group == k].astype(np.float64) for k in range(int(group.max()) + 1)]
-        self._count = np.stack([(~np.isnan(one)).sum(0) for one in each])
-        self._sum = np.stack([np.nansum(one, axis=0) for one in each])
-        self.inside = np.divide(self._sum, self._count, out=np.zeros_like(self._sum), where=self._count > 0)
-        # Around the means, so that large numbers do not cancel.
-        pairs = zip(each, self.inside, strict=True)
-        self._within = np.stack([np.nansum((one - mean) ** 2, axis=0) for one, mean in pairs])
+        shape = int(group.max()) + 1, features.shape[1]
+        self._count, self._sum, self._within = (np.zeros(shape) for _ in range(3))
+        self.inside = np.zeros(shape)
+        for k in range(shape[0]):  # one after the other: a copy of all in float64 may not fit
+            one = features[group == k].astype(np.float64)
+            self._count[k], self._sum[k] = (~np.isnan(one)).sum(0), np.nansum(one, axis=0)
+            np.divide(self._sum[k], self._count[k], out=self.inside[k], where=self._count[k] > 0)
+            self._within[k] = np.nansum((one - self.inside[k]) ** 2, axis=0)  # around the mean: nothing cancels
 
     def outside(self, k: int) -> np.ndarray:
         """[D] means of the items outside cluster k."""

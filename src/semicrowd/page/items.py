@@ -44,7 +44,7 @@ class Items:
     def shares(self) -> np.ndarray:
         """[D] bool: whether a feature is 0 or 1, so that its mean is a share."""
         values = self.data.features
-        return np.array([bool(np.isin(values[:, d], (0, 1)).all()) for d in range(values.shape[1])])
+        return np.array([bool(((column == 0) | (column == 1)).all()) for column in values.T])
 
     def name(self, item: int) -> str:
         """What the user calls an item: its id, its file, or the number of its row."""
