@@ -5,6 +5,7 @@
 PYTHON ?=
 PROFILE ?=
 SEMICROWD_UI_PORT ?= 5000
+SEMICROWD_DOCS_PORT ?= 8000
 PY := .venv/bin/python
 # Without an activated environment: programs that start programs (dvc) find its commands.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -36,7 +37,7 @@ generality: setup  ## measure every method on many data sets and regimes of answ
 	@$(PY) -m semicrowd.pipeline.generality $(ARGS); code=$$?; $(PY) src/report.py && exit $$code
 
 .PHONY: claims
-claims: setup  ## print the figures that recorded/ gives, and compare those of the README and docs/BENCHMARKS.md (ARGS=--write puts them in)
+claims: setup  ## print the figures that recorded/ gives, and compare those of the README and docs/ (ARGS=--write puts them in)
 	@$(PY) -m semicrowd.pipeline.generality.claims $(ARGS)
 
 .PHONY: record verify
@@ -54,6 +55,13 @@ lint: setup  ## ruff
 
 types: setup  ## mypy
 	$(PY) -m mypy
+
+.PHONY: docs tutorial
+docs: setup  ## make the documentation's site, site/index.html; a broken link fails (SERVE=1: on this machine, made again at every change)
+	$(PY) -m mkdocs $(if $(SERVE),serve --dev-addr 127.0.0.1:$(SEMICROWD_DOCS_PORT),build --quiet)
+
+tutorial: setup  ## run every command of the tutorial, as it is printed, in a folder of its own: a minute
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q tests/docs/test_tutorial.py
 
 bench: setup  ## measure speed, some ten minutes; one subject: python benchmarks/run.py NAME (--help)
 	@$(PY) benchmarks/run.py

@@ -1,4 +1,4 @@
-"""Every command of ``src/train.py`` that README and docs/ show is one: its settings exist and go together.
+"""Every training command that README and docs/ show is one: its settings exist and go together.
 
 Nothing is run. An ellipsis or NAME stands for what a reader fills in, and is left out.
 """
@@ -17,6 +17,8 @@ from semicrowd.run.sweep import combinations
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "python src/train.py"
+#: In a copy of the project, and installed.
+_PROGRAMS = re.compile(rf"(?:{re.escape(PROGRAM)}|semicrowd train)(?!\S)")
 #: Text in backticks, over the end of a line too, and lines of a block of commands, one going on after a backslash.
 _QUOTED = re.compile(r"`([^`]+)`")
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
@@ -28,12 +30,12 @@ def shown(text: str) -> Iterator[str]:
     """The arguments of every command in a page of Markdown."""
     for block in _BLOCK.findall(text):
         for line in block.replace("\\\n", " ").splitlines():
-            if line.lstrip().startswith(PROGRAM):
-                yield line.strip().removeprefix(PROGRAM)
+            if found := _PROGRAMS.match(line.lstrip()):
+                yield line.lstrip()[found.end() :]
     for quoted in _QUOTED.findall(_BLOCK.sub("", text)):
         command = " ".join(quoted.split())
-        if command.startswith(PROGRAM):
-            yield command.removeprefix(PROGRAM)
+        if found := _PROGRAMS.match(command):
+            yield command[found.end() :]
         elif _ARGUMENTS.fullmatch(command) and command.startswith(("data=", "model=")):
             yield command
 
@@ -43,7 +45,7 @@ def arguments(command: str) -> list[str]:
     return [one for one in shlex.split(command, comments=True) if not re.search(r"…|<|=NAME$", one)]
 
 
-COMMANDS = sorted({(page.name, command) for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+COMMANDS = sorted({(page.name, command) for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
                    for command in shown(page.read_text(encoding="utf-8"))})  # fmt: skip
 
 
@@ -53,10 +55,12 @@ model=…` and `data=face model=scdc`, `x=1`
 ```sh
 {PROGRAM} -m model=scdc \\
   seed=0-9  # ten
+semicrowd train data=table
+semicrowd trains data=table
 make demo
 ```"""
     assert [arguments(one) for one in shown(text)] == [
-        ["-m", "model=scdc", "seed=0-9"], ["data=face"], ["data=face", "model=scdc"],
+        ["-m", "model=scdc", "seed=0-9"], ["data=table"], ["data=face"], ["data=face", "model=scdc"],
     ]  # fmt: skip
     assert len(COMMANDS) > 40
 

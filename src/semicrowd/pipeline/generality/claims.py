@@ -1,4 +1,4 @@
-"""``make claims``: figures of README and docs/BENCHMARKS.md, computed from what is in ``recorded/``, in seconds.
+"""``make claims``: figures of README and of pages of docs/, computed from what is in ``recorded/``, in seconds.
 
 A figure that comes from there stands between two comments, which a reader does not see::
 
@@ -28,7 +28,7 @@ from semicrowd.pipeline.generality.record import FILES, FOLDER, TRUST, recorded
 from semicrowd.pipeline.generality.summary import cell_table, signed, with_error
 
 #: Pages with marked figures.
-PAGES = (Path("README.md"), Path("docs/BENCHMARKS.md"))
+PAGES = (Path("README.md"), Path("docs/how_good.md"), Path("docs/BENCHMARKS.md"))
 #: Metrics of runs that are compared between experiments.
 _SCORES = ("train/acc", "train/nmi", "test/acc", "test/nmi", "final/acc", "final/nmi")
 _MARK = re.compile(r"(<!-- claim: ([^ ]*) -->)(.*?)(<!-- end -->)", re.S)
