@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.errors import UserError, naming_extras
-from semicrowd.estimators import persistence
+from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.frames import items_to_fit, items_to_predict
 from semicrowd.estimators.inputs import checked_answers, checked_features, labels_alone
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.settings.fields import LARGEST, described, shown
+from semicrowd.settings.fields import LARGEST
 from semicrowd.settings.parameters import Parameters
 
 
@@ -44,6 +44,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         ``predict`` finds those of new items; None of an array
     """
 
+    #: What its own docstring says of attributes: that of a class that inherits them has them all.
+    _attributes: ClassVar[str] = ""
     #: Whether it needs answers.
     requires_answers: ClassVar[bool] = True
     #: Whether NaN is a value that is missing; else it is an error.
@@ -58,10 +60,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         super().__init_subclass__(**kwargs)
         cls.takes_new_items = hasattr(cls, "predict")
         persistence.CLASSES.setdefault(cls.__name__, cls)
+        cls._attributes = docstrings.sections(cls).get("Attributes", "")
         if issubclass(cls, Parameters) and cls.__doc__:
-            lines = (f"{one.name} : {one.help} (default {shown(one.default)})" for one in described(cls))
-            seed = "random_state : seed, a RandomState, or None for a new seed at every fit (default 0)"
-            cls.__doc__ = "\n    ".join([cls.__doc__.rstrip(), "", "Parameters", "----------", *lines, seed, ""])
+            cls.__doc__ = docstrings.whole(cls)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,6 +161,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         found = getattr(self, "n_clusters", 1 + final.cluster.max())
         return Result(int(found), final, features, workers)
+
+
+CrowdClusterer._attributes = docstrings.sections(CrowdClusterer).get("Attributes", "")
 
 
 class OneShotClusterer(CrowdClusterer):

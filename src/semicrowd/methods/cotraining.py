@@ -35,8 +35,8 @@ class CoTrainingParameters(Parameters):
     """Parameters of :class:`CoTraining`."""
 
     max_clusters: int | None = setting(
-        None, "clusters at most; null: twice the square root of the number of annotated items (of all, without "
-        "answers), 4 to 50", whole(2, 100_000), optional=True,
+        None, "clusters at most; null: one and a half times the square root of the number of annotated items (of all, "
+        "without answers), 4 to 50", whole(2, 100_000), optional=True,
     )  # fmt: skip
     image_shape: tuple[int, ...] | None = setting(
         None, "(height, width) or (colours, height, width) where a row of X is an image; on the command line null is "
@@ -65,6 +65,19 @@ class CoTraining(CoTrainingParameters, CrowdClusterer):
     preparations_ : preparation → pipeline and prepared training items, or the sample of them that was used
     memberships_ : [n, K] cluster probabilities of the training items from their features alone
     shares_ : weight of each preparation
+
+    Examples
+    --------
+    Irises without answers, by their features alone; with ``fit(X, pairs=answers)`` it takes half a minute.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from semicrowd import CoTraining
+    >>> X, kind = load_iris(return_X_y=True)
+    >>> model = CoTraining().fit(X)
+    >>> model.labels_.shape
+    (150,)
+    >>> model.predict_proba(X[:5]).shape == (5, model.n_clusters_)
+    True
     """
 
     requires_answers = False
