@@ -51,7 +51,7 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
             said = "\n".join(" ".join(line.split()) for line in out.getvalue().splitlines())
     assert (tmp_path / "runs" / "first" / "report.html").is_file()
     assert names["second"] > max(0.9, names["first"])
-    assert names["new"] > 0.8
+    assert names["new"] > 0.7
     assert not names["first"] > 0.9, "the first fit is said to be wrong about many bottles"
 
 
