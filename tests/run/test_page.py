@@ -11,7 +11,7 @@ from .conftest import Command, _called
 
 
 def report(folder: Path, *arguments: str) -> Any:
-    from semicrowd.run.page import main
+    from semicrowd.run.rebuild import main
 
     return _called(main, folder, list(arguments), {})
 

@@ -12,7 +12,7 @@ from semicrowd.report import collect, papers, site
 from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
 from semicrowd.report.studies import embedded, generality
-from semicrowd.run import page as run_page
+from semicrowd.run import rebuild
 
 REPORTS = Path("reports")
 
@@ -41,9 +41,9 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
 def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py`` and of the pipeline's last stage; with ``run=FOLDER`` the page of that run."""
     given = sys.argv[1:] if arguments is None else arguments
-    runs = [one for one in given if one.startswith(run_page.ARGUMENT)]
+    runs = [one for one in given if one.startswith(rebuild.ARGUMENT)]
     if runs:
-        return run_page.main(runs)
+        return rebuild.main(runs)
     parser = argparse.ArgumentParser(
         description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
     )

@@ -1,0 +1,70 @@
+"""``report.html`` of a finished run made anew: ``python src/report.py run=FOLDER``.
+
+Apart from the page itself, so that a run does not depend on how one is read again.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.evaluation.scores import numbered_by_size, score
+from semicrowd.files import MODEL, read_metrics, read_status
+from semicrowd.run.files.config import CONFIG, GIVEN, read_config
+from semicrowd.run.files.inputs import check_inputs
+from semicrowd.run.page import write_page_of_run
+
+#: Of an argument that names a run's folder.
+ARGUMENT = "run="
+
+
+def rebuild(run_dir: Path) -> Path:
+    """Make the page of a finished run anew from its folder and its data; the page's path.
+
+    Raises
+    ------
+    UserError
+        For a folder without a finished run, and for data that are gone or have changed since.
+    """
+    if read_status(run_dir).get("status") != "finished":
+        raise UserError(f"{run_dir}: not the directory of a finished run (no status.json that says so)")
+    # Imported here: torch takes seconds, and a wrong folder has been found by now.
+    from semicrowd.estimators.persistence import load
+    from semicrowd.run.files.provenance import provenance
+    from semicrowd.run.inputs import load_inputs
+
+    settings = read_config(run_dir / CONFIG)
+    given = settings.pop(GIVEN, None) or {}
+    data, answers = load_inputs(settings)
+    check_inputs(run_dir, provenance(data, answers))
+    estimator = load(run_dir / MODEL)
+    result, _ = numbered_by_size(score(estimator.result_, data, answers))
+    warnings = _json(run_dir / "warnings.json").get("warnings") or []
+    return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
+
+
+@without_traceback
+def main(arguments: Sequence[str]) -> int:
+    """Run ``src/report.py run=FOLDER``; the exit code."""
+    folders = [Path(one.removeprefix(ARGUMENT)) for one in arguments if one.startswith(ARGUMENT)]
+    if len(folders) != len(arguments):
+        wrong = next(one for one in arguments if not one.startswith(ARGUMENT))
+        raise UserError(f"{wrong}: expected nothing beside {ARGUMENT}FOLDER")
+    for folder in folders:
+        print(rebuild(folder))
+    return 0
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Content of a run's file, empty where it is missing or damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
