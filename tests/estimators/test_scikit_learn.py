@@ -60,7 +60,7 @@ def _answers(X: Any) -> np.ndarray | None:
 
 def _two_for_one(self: Any, name: str, value: Any) -> None:
     """Some checks ask for one cluster, which is no clustering and refused: they get two."""
-    object.__setattr__(self, name, 2 if name == "n_clusters" and value == 1 else value)
+    object.__setattr__(self, name, 2 if name == "n_clusters" and isinstance(value, int) and value == 1 else value)
 
 
 def _answered(name: str) -> BaseEstimator:

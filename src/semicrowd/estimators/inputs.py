@@ -89,7 +89,7 @@ def labels_alone(y: Any) -> bool:
     """Whether ``y`` is what scikit-learn hands to every fit: a label for each item, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
         return False
-    return np.ndim(y) == 1
+    return np.asarray(y).ndim == 1
 
 
 def _told(answers: PairAnnotations) -> PairAnnotations:

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.image as mpimg
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.data import load_dataset
 from semicrowd.metrics import clustering_scores
@@ -86,7 +87,8 @@ def test_panels_show_what_the_runs_found(collected: Collected) -> None:
     clusters = read_restart_clusters(Path(run.directory))
     assert clusters.shape == (3, 500)
     np.testing.assert_array_equal(best.groups, clusters[int(run.metrics["restart/best"])])
-    np.testing.assert_array_equal(best.groups, read_clusters(Path(run.directory)))
+    # Up to their numbers: outputs of a run number clusters by size.
+    assert adjusted_rand_score(best.groups, read_clusters(Path(run.directory))) == 1
     assert clustering_scores(labels, best.groups)["acc"] == pytest.approx(run.metrics["train/acc"])
     lowest = int(np.argmin(run.restarts["elbo"]))
     assert clustering_scores(labels, worst.groups)["acc"] == pytest.approx(run.restarts["oracle_acc"][lowest])
