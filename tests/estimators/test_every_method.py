@@ -148,9 +148,11 @@ def test_parameters_stand_in_the_signature_and_in_the_docstring(name: str, estim
     assert known == described(PARAMETERS.get(name, type(estimator)))
     assert set(estimator.get_params()) == {one.name for one in known} | {"random_state"}
     assert clone(estimator).get_params() == estimator.get_params()
+    documented = " ".join((type(estimator).__doc__ or "").split())
     for one in known:
         assert getattr(ESTIMATORS[name](), one.name) == one.default
-        assert f"{one.name} : {one.help}" in (type(estimator).__doc__ or "")
+        takes = (one.rule(object()) or "anything") + (" or None" if one.optional else "")
+        assert f" {one.name} : {takes}, default={one.default!r} {one.help} " in documented
     with pytest.raises(TypeError):
         type(estimator)(3, 4)  # all but the number of clusters by name
 

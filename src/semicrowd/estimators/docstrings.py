@@ -41,5 +41,8 @@ def whole(cls: type) -> str:
 def _parameter(one: Description) -> str:
     """What a parameter takes, its default, and below what it is."""
     takes = (one.rule(object()) or "anything") + (" or None" if one.optional else "")
-    what = textwrap.fill(one.help, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+    indent = "    "
+    what = textwrap.fill(
+        one.help, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
     return f"{one.name} : {takes}, default={one.default!r}\n{what}"

@@ -185,11 +185,12 @@ class BayesSCDC(_Generative):
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.utils import check_random_state
     >>> from semicrowd import BayesSCDC
     >>> X, kind = load_iris(return_X_y=True)
-    >>> random = np.random.default_rng(0)
-    >>> i = random.integers(150, size=300)
-    >>> j = (i + random.integers(1, 150, size=300)) % 150
+    >>> random = check_random_state(0)
+    >>> i = random.randint(150, size=300)
+    >>> j = (i + random.randint(1, 150, size=300)) % 150
     >>> person = np.arange(300) % 3
     >>> answers = np.column_stack([i, j, person, kind[i] == kind[j]])
 
@@ -221,11 +222,12 @@ class SCDC(_Generative):
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.utils import check_random_state
     >>> from semicrowd import SCDC
     >>> X, kind = load_iris(return_X_y=True)
-    >>> random = np.random.default_rng(0)
-    >>> i = random.integers(150, size=300)
-    >>> j = (i + random.integers(1, 150, size=300)) % 150
+    >>> random = check_random_state(0)
+    >>> i = random.randint(150, size=300)
+    >>> j = (i + random.randint(1, 150, size=300)) % 150
     >>> person = np.arange(300) % 3
     >>> answers = np.column_stack([i, j, person, kind[i] == kind[j]])
 
