@@ -1,7 +1,7 @@
-"""The one exception for what the user can mend."""
+"""The one exception for what the user can mend, and what its messages have in common."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec
@@ -32,6 +32,11 @@ class UserError(ValueError):
     def __init__(self, message: object = "") -> None:
         text = str(message)
         super().__init__(text if text.isprintable() else "".join(s if s.isprintable() else "?" for s in text))
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, for a message; ``…`` stands for the others."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 @contextmanager

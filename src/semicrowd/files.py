@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -105,13 +106,24 @@ def _cell(value: Any) -> Any:
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
-def read_status(path: Path) -> dict[str, Any]:
-    """Content of a run directory's status.json, empty where there is none or it cannot be read."""
+def read_object(path: Path) -> dict[str, Any]:
+    """Content of a json file, empty where there is none, it is damaged, or it holds no object."""
     try:
-        status = json.loads((path / STATUS).read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return status if isinstance(status, dict) else {}
+    return content if isinstance(content, dict) else {}
+
+
+def read_status(path: Path) -> dict[str, Any]:
+    """Content of a run directory's status.json, empty where there is none or it cannot be read."""
+    return read_object(path / STATUS)
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file, which need not fit into memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_metrics(path: Path) -> dict[str, float | int]:

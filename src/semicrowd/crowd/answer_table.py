@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 
 # Columns without which there is no answer, for each kind of table; a table is of the first kind that it fits.
 #: A row is an answer about a pair.
@@ -25,8 +25,6 @@ _OPTIONAL = ("worker", "task")
 _HEADERS = {
     PAIRS: "i,j,worker,label[,task]", GROUPS: "item,worker,group[,task]", CLASSES: "item,worker,label[,task]",
 }  # fmt: skip
-#: Names that a message mentions.
-_NAMED = 5
 #: Other names of columns that people use, in small letters, where the proper one is not there.
 _ALIASES = {
     "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "left", "first"),
@@ -160,9 +158,8 @@ class AnswerTable:
         unknown = sorted(cells - known)
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
         columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
-        more = ", …" if len(unknown) > _NAMED else ""
-        return (replace(self, lines=[self.lines[row] for row in kept], columns=columns),
-                ", ".join(shown(name) for name in unknown[:_NAMED]) + more)
+        known_alone = replace(self, lines=[self.lines[row] for row in kept], columns=columns)
+        return known_alone, listed([shown(name) for name in unknown])
 
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
         """Items of each column of items, [rows] numbers from 0, and a note on how the cells were read.

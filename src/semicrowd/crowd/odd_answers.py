@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import components
+from semicrowd.errors import listed
 
 #: Answers of one annotator from which on something is said of him.
 _ENOUGH = 20
@@ -20,9 +21,7 @@ _FEW = 10
 _LEVEL = 0.01
 #: Share of contradictory answers up to which they are slips that can be mended; among more, noise is the rule.
 _SLIPS = 0.05
-#: Names that a line mentions.
-_NAMED = 5
-#: Answers below which a fit cannot tell whether they carry information, as ``semicrowd.starts.portfolio`` has it.
+#: Answers below which a line says that they may be too few.
 _EVIDENCE = 30
 
 
@@ -58,7 +57,7 @@ def _few(answers: PairAnnotations) -> Iterator[str]:
     number = answers.index.counts.sum(1)
     few = [name for name, count in zip(answers.worker_names, number, strict=True) if count < _FEW]
     if few and len(few) < answers.num_annotators:
-        yield (f"{len(few)} of {answers.num_annotators} people have fewer than {_FEW} answers ({_some(few)}): their "
+        yield (f"{len(few)} of {answers.num_annotators} people have fewer than {_FEW} answers ({listed(few)}): their "
                "rates will be hardly known; ask them for more, or go on, they count little")
 
 
@@ -73,7 +72,7 @@ def _contradictions(answers: PairAnnotations) -> Iterator[str]:
     if 0 < len(wrong) <= _SLIPS * answers.num_pairs or (len(wrong) and answers.num_annotators == 1):
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
         yield (f"{len(wrong)} answers 'different' about items that the same person has joined by answers 'same' "
-               f"({_some(who)}): some of these must be wrong; errors are expected, mend those that you know of")
+               f"({listed(who)}): some of these must be wrong; errors are expected, mend those that you know of")
     pairs = pd.DataFrame({"pair": answers.pair, "label": answers.label}).groupby("pair")["label"].agg(["size", "mean"])
     several = pairs[pairs["size"] > 1]
     split = ((several["mean"] > 0) & (several["mean"] < 1)).sum()
@@ -130,7 +129,3 @@ def _compared(answers: PairAnnotations) -> pd.DataFrame:
         "worker": own["worker"], "label": (2 * own["sum"] > size).astype(int), "others": (2 * ones > others).astype(int)
     })[clear]  # fmt: skip
     return found.assign(agree=(found["label"] == found["others"]).astype(float))
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")

@@ -68,11 +68,11 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
     match settings:
         case NoAnswers():
             return None
-        case FileSettings():
-            answers = read_answers(data, settings)
-            return anonymised(answers, root) if settings.anonymise else answers
-        case CrowdSettings():
-            answers = _crowd(data, root, seed, settings)
+        case FileSettings() | CrowdSettings():
+            if isinstance(settings, FileSettings):
+                answers = read_answers(data, settings)
+            else:
+                answers = _crowd(data, root, seed, settings)
             return anonymised(answers, root) if settings.anonymise else answers
     if data.labels is None:
         raise UserError(

@@ -66,6 +66,11 @@ def check_is_file(path: Path, expected: str) -> None:
     raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
 
 
+def memory_of_machine() -> int:
+    """Bytes that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def check_memory(size: int, where: str) -> None:
     """Refuse what needs more bytes than this machine has.
 
@@ -74,7 +79,7 @@ def check_memory(size: int, where: str) -> None:
     UserError
         With both numbers.
     """
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    there = memory_of_machine()
     if size > there:
         sizes = f"{size / 2**30:,.0f} GiB; this machine has {there / 2**30:.0f} GiB"
         raise UserError(f"{where}: {sizes}; expected fewer rows")

@@ -15,6 +15,7 @@ from semicrowd.data.formats import Table, read_activities, read_expressions, rea
 from semicrowd.data.own import WANTED, read_own
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
+from semicrowd.files import sha256_of
 from semicrowd.random import stream
 from semicrowd.settings.sources import BenchmarkSettings
 
@@ -103,7 +104,7 @@ def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]
         return features, labels, {f"{name} (generated or of scikit-learn)": digest}
     if name in WANTED:
         table, paths_of_user = read_own(name, root)
-        return *table, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths_of_user}
+        return *table, {path.name: sha256_of(path) for path in paths_of_user}
     public, _, user = name.partition("_")
     paths = fetch(public, root)
     if public == "wifi":

@@ -6,7 +6,6 @@ the label (0 to 9) as one byte, then 1024 bytes of red, of green and of blue, ea
 
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from semicrowd.data.embedded import embedded
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
+from semicrowd.files import sha256_of
 from semicrowd.settings.cifar10 import CIFAR10Settings
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
@@ -70,7 +70,7 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
     return Dataset(
         "cifar10", see(pixels), labels, None if test_pixels is None else see(test_pixels), test_labels,
         image_shape=CIFAR10_SHAPE if settings.features == "pixels" and settings.components is None else None,
-        hashes={name: sha256(path.read_bytes()).hexdigest() for name, path in (training | test).items()},
+        hashes={name: sha256_of(path) for name, path in (training | test).items()},
         num_classes=_NUM_CLASSES,
     )  # fmt: skip
 

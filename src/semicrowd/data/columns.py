@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, kind_of, numbers, text
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
 #: Where a run keeps it.
@@ -26,8 +26,6 @@ TABLE = "columns.csv"
 IN_PYTHON = "X"
 #: Signs that stand in a list of the command line without quotes.
 _UNQUOTED = re.compile(r"[\w.-]+")
-#: Most values of a category that the table of columns names.
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,17 @@ class Columns:
         return [name for column in self.columns for name in [column.name] * (len(column.values) or 1)]
 
     @property
+    def parts(self) -> list[tuple[str, str | None, bool]]:
+        """Of every feature: its column, the value of a category that it stands for, whether it says where gaps were."""
+        own = [(one.name, value, False) for one in self.columns for value in one.values or (None,)]
+        gaps = [(one.name, None, True) for one in self.columns if one.gaps] if self.filled else []
+        return [*own, *gaps]
+
+    @property
     def feature_names(self) -> list[str]:
         """A name of its own for every feature: ``age``, ``region=north``, ``age is empty``."""
-        named = [f"{one.name}={value}" if one.kind == CATEGORY else one.name
-                 for one in self.columns for value in one.values or ("",)]
-        gaps = [f"{one.name} is empty" for one in self.columns if one.gaps] if self.filled else []
-        return [*named, *gaps]
+        return [f"{name} is empty" if gap else name if value is None else f"{name}={value}"
+                for name, value, gap in self.parts]
 
     @property
     def plain(self) -> bool:
@@ -183,9 +186,8 @@ class Columns:
 
     def _done(self, one: Column) -> str:
         if one.kind == CATEGORY:
-            named = ", ".join(value or "(empty)" for value in one.values[:_NAMED])
-            more = ", …" if len(one.values) > _NAMED else ""
-            return f"{len(one.values)} categories, a column of 0 and 1 for each: {named}{more}"
+            named = listed([value or "(empty)" for value in one.values])
+            return f"{len(one.values)} categories, a column of 0 and 1 for each: {named}"
         done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
         if one.gaps and self.filled:
             done.append(f"the median, {one.median:.4g}, in the place of {one.gaps} empty cells, and a column of 0 and "

@@ -4,7 +4,6 @@ Tan & Le 2019, "EfficientNet: rethinking model scaling for convolutional neural 
 2020, its weights (ImageNet, Apache-2.0) and its layers come in two packages, the extra ``embeddings``.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from semicrowd.errors import UserError
+from semicrowd.files import sha256_of
 from semicrowd.settings.embedding import EFFICIENTNET_LITE0
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def efficientnet_lite0() -> Network:
     import torch
     from efficientnet_lite_pytorch import EfficientNet
 
-    if hashlib.sha256(content.read_bytes()).hexdigest() != WEIGHTS:
+    if sha256_of(content) != WEIGHTS:
         raise UserError(f"{content}: not the published weights (sha256 {WEIGHTS[:12]}…); install the package anew")
     network = EfficientNet.from_name("efficientnet-lite0")
     network.load_state_dict(torch.load(content, weights_only=True, map_location="cpu"))

@@ -2,7 +2,6 @@
 
 import zlib
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -12,7 +11,7 @@ from semicrowd.data.benchmark import load_benchmark
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.mnist import load_mnist
 from semicrowd.errors import UserError
-from semicrowd.files import write_arrays
+from semicrowd.files import sha256_of, write_arrays
 from semicrowd.settings.sources import BenchmarkSettings, EncodedSettings, MNISTSettings
 
 #: Folder below the data root, with one for each data set.
@@ -50,7 +49,7 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
     if settings.subset is not None:
         chosen = drawn_items(len(features), settings.subset, settings.data_seed)
         features, labels = features[chosen], None if labels is None else labels[chosen]
-    hashes = {**data.hashes, path.name: sha256(path.read_bytes()).hexdigest()}
+    hashes = {**data.hashes, path.name: sha256_of(path)}
     return replace(
         data, features=features, labels=labels, test_features=test if data.test_features is not None else None,
         image_shape=None, hashes=hashes,

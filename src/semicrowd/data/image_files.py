@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 
 #: Files that are taken for pictures, and what Pillow may take them for.
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
@@ -169,7 +169,7 @@ def _listed(paths: list[Path]) -> str:
 
 
 def _names(paths: list[Path], most: int) -> str:
-    return ", ".join(path.name for path in paths[:most]) + (", …" if len(paths) > most else "")
+    return listed([path.name for path in paths], most)
 
 
 @contextmanager

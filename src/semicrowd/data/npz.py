@@ -9,7 +9,6 @@ SEMICROWD_CROWDS
     A folder of such files, which are then called by their names; default ``crowds`` in the data root.
 """
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.arrays import read_npz
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.errors import UserError
+from semicrowd.files import sha256_of
 from semicrowd.settings.sources import NpzSettings
 
 #: Name → where its content was published, for who has to make the file.
@@ -82,7 +82,7 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
             raise ValueError(f"it has {', '.join(arrays)}")
         features, labels = (arrays[name] for name in names)
         pairs = arrays.get("pairs")
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = sha256_of(path)
     except (OSError, ValueError) as error:
         reason = str(error).removeprefix(f"{path}: ")
         raise UserError(f"data.path={path}: cannot be read: {reason}; expected an .npz with {_EXPECTED}") from error

@@ -7,6 +7,7 @@ import pandas as pd
 
 from semicrowd.data.columns import as_list
 from semicrowd.data.dataset import Dataset
+from semicrowd.errors import listed
 
 #: Cells of a table beyond which copies of rows are not looked for: some seconds.
 _MOST_CELLS = 100_000_000
@@ -54,10 +55,8 @@ def _copies(data: Dataset) -> Iterator[str]:
         return
     copies = pd.DataFrame(data.features).duplicated().to_numpy()
     if copies.any():
-        named = data.ids or data.files
-        first = [named[row] if named else f"row {row}" for row in np.flatnonzero(copies)[:_NAMED]]
-        more = ", …" if copies.sum() > _NAMED else ""
-        yield (f"{copies.sum()} of {data.num_items} items are copies of an earlier one ({', '.join(first)}{more}): "
+        first = [f"row {row}" if data.names is None else data.names[row] for row in np.flatnonzero(copies)]
+        yield (f"{copies.sum()} of {data.num_items} items are copies of an earlier one ({listed(first)}): "
                "they count several times; leave them out unless they are items of their own")
 
 

@@ -1,6 +1,5 @@
 """The user's own features: a csv file with a header or another table that pandas reads, or a NumPy array."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
 from semicrowd.errors import UserError
+from semicrowd.files import sha256_of
 from semicrowd.settings.sources import TableSettings
 
 #: Numbers of a larger size overflow when they are squared and summed in single precision.
@@ -44,8 +44,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
         raise UserError(f"{path}: expected {EXPECTED}{hint}")
     check_is_file(path, EXPECTED)
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = sha256_of(path)
         data = _array(path) if path.suffix.lower() == ".npy" else _dataset(read_frame(path), settings)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {EXPECTED}") from error

@@ -10,12 +10,11 @@ from sklearn.utils import get_tags
 
 from semicrowd.data.cells import CATEGORY, first_bad, id_column, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
+from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError
 
 #: Largest sparse matrix that is made dense, in GiB of double precision.
 _LARGEST_DENSE = 4
-#: A column that would give away what is to be found.
-_LABEL = "label"
 
 
 class Items(NamedTuple):
@@ -51,9 +50,9 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     if not _has_names(X):
         return Items(X, names_of_rows(X), None, isinstance(X, pd.DataFrame))
     frame, ids = X, names_of_rows(X)
-    if _LABEL in frame:
+    if LABEL in frame:
         warnings.warn("X: column label is left out, it would give away what is to be found", UserWarning, stacklevel=4)
-        frame = frame.drop(columns=_LABEL)
+        frame = frame.drop(columns=LABEL)
     name = id_column(frame) if frame.shape[1] else None
     if name is not None:
         said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"

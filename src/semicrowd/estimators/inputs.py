@@ -1,6 +1,5 @@
 """Items and answers as a person has them, checked: arrays, data frames, files."""
 
-import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.data.arrays import memory_of_machine
 from semicrowd.errors import UserError
 
 #: Columns of answers by their number.
@@ -159,7 +159,7 @@ def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
         With the size needed and the size there is.
     """
     needed = 8 * arrays * num_items**2
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    there = memory_of_machine()
     if needed > there:
         raise UserError(
             f"{method}: {what} of {num_items} items need about {needed / 2**30:.0f} GiB of memory; this machine has "

@@ -95,10 +95,11 @@ def _clusters(items: Items, found: Assignment, place: np.ndarray, annotated: np.
         traits: tuple[Trait, ...] = ()
         columns: tuple[str, ...] = ()
         if differences is not None and len(numbers) > 1:
-            order = differences.largest(k)
+            difference, outside = differences.of(k), differences.outside(k)
+            order = _largest(difference)
             traits = tuple(
-                Trait(names[d], float(differences.inside[k, d]), float(differences.outside(k)[d]),
-                      float(np.clip(differences.of(k)[d], -_LARGEST, _LARGEST)), bool(shares[d]))
+                Trait(names[d], float(differences.inside[k, d]), float(outside[d]),
+                      float(np.clip(difference[d], -_LARGEST, _LARGEST)), bool(shares[d]))
                 for d in order[:_TRAITS]
             )  # fmt: skip
             columns = tuple(items.columns_of(order, _TRAITS))
@@ -179,11 +180,12 @@ class Differences:
         found = np.divide(difference, spread, out=constant, where=spread > 1e-12 * np.abs(self.inside[k]))
         return np.where(there, found, 0.0)
 
-    def largest(self, k: int) -> list[int]:
-        """Features by the size of their difference, those worth a word."""
-        size = np.abs(self.of(k))
-        order = np.argsort(-size, kind="stable")
-        return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]
+
+def _largest(difference: np.ndarray) -> list[int]:
+    """Features by the size of their difference, those worth a word."""
+    size = np.abs(difference)
+    order = np.argsort(-size, kind="stable")
+    return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]
 
 
 def _nanmean(rows: np.ndarray) -> np.ndarray:

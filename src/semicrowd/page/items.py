@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data import Dataset
-from semicrowd.data.cells import CATEGORY
 
 #: Longer side of a small picture, in pixels.
 _SIDE = 96
@@ -91,14 +90,7 @@ class Items:
 
 
 def _columns(data: Dataset) -> list[tuple[str, str | None, bool]]:
-    """Of every feature: its column, the value it stands for in a column of categories, whether it says "empty"."""
-    columns = data.columns
-    if columns is None or not columns.named:
+    """As ``Columns.parts``; of data without names a number for each column."""
+    if data.columns is None or not data.columns.named:
         return [(f"column {number}", None, False) for number in range(data.num_features)]
-    found: list[tuple[str, str | None, bool]] = []
-    for column in columns.columns:
-        values = column.values if column.kind == CATEGORY else (None,)
-        found += [(column.name, value, False) for value in values]
-    if columns.filled:
-        found += [(column.name, "", True) for column in columns.columns if column.gaps]
-    return found
+    return data.columns.parts

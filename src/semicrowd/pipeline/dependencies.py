@@ -7,12 +7,12 @@ them import what they name when it is asked for, and do not count themselves.
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import semicrowd
 from semicrowd.data.load import LOADERS
 from semicrowd.estimators import ESTIMATORS
+from semicrowd.files import sha256_of
 
 #: The folder that holds the package.
 SOURCE = Path(semicrowd.__file__).parents[1]
@@ -95,6 +95,4 @@ def _names(node: ast.AST, package: str) -> list[str]:
     return [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
 
 
-@cache
-def _sha256(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
+_sha256 = cache(sha256_of)

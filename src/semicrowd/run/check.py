@@ -20,6 +20,8 @@ from semicrowd.run.inputs import facts_of, load_answers, load_data
 _MOST_PEOPLE = 30
 #: Seconds from which on a run says beforehand what it will take.
 _LONG = 60.0
+#: Around a path on the command line.
+_QUOTES = "\"'"
 _PAGE = """\
 Look at data and answers before a fit: what becomes of each column, what is odd and what to do, what a fit will take.
 
@@ -32,8 +34,11 @@ annotations=file are understood. Nothing is written. Exit codes: 0 a fit can beg
 
 def main(arguments: Sequence[str]) -> int:
     """Run ``src/check.py`` with the arguments after its name; the exit code."""
+    # Imported here: a run imports this file for what it tells, and does not depend on its command line.
+    from semicrowd.run.commandline.program import as_typed
+
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
-        print(_PAGE, end="")
+        print(as_typed(_PAGE), end="")
         return 0
     from semicrowd.run.commandline.arguments import parse
     from semicrowd.run.commandline.mistakes import explain, is_mistake
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"error: {explain(error, arguments)}", file=sys.stderr)
+        print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
         return 2
 
 
@@ -58,14 +63,10 @@ def implied(arguments: Sequence[str]) -> list[str]:
     said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
     more = []
     if "data.path" in said and "data" not in said:
-        more.append(f"data={'images' if Path(said['data.path'].strip(QUOTES)).expanduser().is_dir() else 'table'}")
+        more.append(f"data={'images' if Path(said['data.path'].strip(_QUOTES)).expanduser().is_dir() else 'table'}")
     if "annotations" not in said and any(key.startswith("annotations.") for key in said):
         more.append("annotations=file")
     return [*arguments, *more]
-
-
-#: Around a path on the command line.
-QUOTES = "\"'"
 
 
 def check(content: dict[str, Any]) -> int:

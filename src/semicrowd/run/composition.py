@@ -29,8 +29,9 @@ from semicrowd.settings.groups import (
     stands_for,
 )
 
-#: Of the source tree that this file is run from; an installed package has it inside.
-CONF = next(folder / "conf" for folder in Path(__file__).resolve().parents[1:4:2] if (folder / "conf").is_dir())
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: In an installed package; else that of the source tree.
+CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parents[1] / "conf"
 
 
 class _Names(ConfigNode):

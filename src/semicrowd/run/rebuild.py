@@ -3,15 +3,13 @@
 Apart from the page itself, so that a run does not depend on how one is read again.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.scores import numbered_by_size, score
-from semicrowd.files import MODEL, read_metrics, read_status
+from semicrowd.files import MODEL, read_metrics, read_object, read_status
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import check_inputs
 from semicrowd.run.page import write_page_of_run
@@ -41,7 +39,7 @@ def rebuild(run_dir: Path) -> Path:
     check_inputs(run_dir, provenance(data, answers))
     estimator = load(run_dir / MODEL)
     result, _ = numbered_by_size(score(estimator.result_, data, answers))
-    warnings = _json(run_dir / "warnings.json").get("warnings") or []
+    warnings = read_object(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 
 
@@ -55,15 +53,6 @@ def main(arguments: Sequence[str]) -> int:
     for folder in folders:
         print(rebuild(folder))
     return 0
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """Content of a run's file, empty where it is missing or damaged."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 if __name__ == "__main__":

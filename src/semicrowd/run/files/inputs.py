@@ -1,12 +1,11 @@
 """Whether a run's inputs are still those that it began with."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
+from semicrowd.files import read_object, sha256_of
 
 #: Where a run keeps what its inputs were.
 PROVENANCE = "provenance.json"
@@ -16,16 +15,12 @@ _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations
 def file_hashes(given: Mapping[str, Any]) -> dict[str, str]:
     """Path → sha256 of the files that somebody named as data and answers; a folder is no file."""
     paths = [Path(given[name]) for name in _PATHS if given.get(name)]
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.is_file()}
+    return {str(path): sha256_of(path) for path in paths if path.is_file()}
 
 
 def read_provenance(run_dir: Path) -> dict[str, Any]:
     """Content of a run's provenance.json, empty where it is missing or damaged."""
-    try:
-        content = json.loads((run_dir / PROVENANCE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return read_object(run_dir / PROVENANCE)
 
 
 def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
