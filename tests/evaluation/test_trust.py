@@ -17,7 +17,7 @@ from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import doubts
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.starts.answer_model import fit_rates
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.selection import Verdict
 
 LABELS = np.repeat(np.arange(4), 50)
 SURE, NOISE = Gain(0.2, 0.01), Gain(0.004, 0.005)

@@ -21,7 +21,7 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.nets import MLP
 from semicrowd.settings.model import BayesSettings
 from semicrowd.settings.training import TrainingSettings
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.selection import Verdict
 
 Build = Callable[..., SmallFit[Any]]
 BOTH = pytest.mark.parametrize("name", ["bayes", "scdc"])

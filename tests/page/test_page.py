@@ -18,7 +18,7 @@ from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.page.build import Page, render
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.selection import Verdict
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; --", "&amp;<b>", "{{ 7 * 7 }}", "{% raw %}",

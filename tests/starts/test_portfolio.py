@@ -18,7 +18,8 @@ from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.portfolio import FEATURES_ALONE, Portfolio, confirm, default_max_clusters, judge, mean_difference
+from semicrowd.starts.portfolio import Portfolio, default_max_clusters
+from semicrowd.starts.selection import FEATURES_ALONE, confirm, judge, mean_difference
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.start import cotrained
 

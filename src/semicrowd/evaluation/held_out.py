@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.random import stream
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.cotraining import FOLDS, folds_of_answers
-from semicrowd.starts.portfolio import MIN_ANSWERS, mean_difference
+from semicrowd.starts.selection import MIN_ANSWERS, mean_difference
 
 #: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
 SHARE = 0.1

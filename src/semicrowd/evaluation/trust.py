@@ -10,7 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
-from semicrowd.starts.portfolio import MIN_ANSWERS, Verdict
+from semicrowd.starts.selection import MIN_ANSWERS, Verdict
 
 #: A cluster with a larger share of the items leads to a warning.
 _ALMOST_ALL = 0.95

@@ -20,7 +20,7 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings
 from semicrowd.settings.recipe import Recipe
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.selection import Verdict
 from semicrowd.starts.start import start
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from semicrowd.crowd.workers import WorkerPosterior
 
 if TYPE_CHECKING:  # which is torch
-    from semicrowd.starts.portfolio import Verdict
+    from semicrowd.starts.selection import Verdict
 
 
 @dataclass(frozen=True)

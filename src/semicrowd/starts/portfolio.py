@@ -2,25 +2,23 @@
 
 No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features,
 joined by the answers, and spectral clusters of the answers alone. Each is co-trained with two quick classifiers; the
-best are co-trained again with all classifiers of all preparations, stacked (:mod:`semicrowd.starts.cotraining`,
-:mod:`semicrowd.starts.stacking`). Two kinds of candidates are not co-trained: the clusters of the features alone, and
-k-means with the number of clusters of the best co-trained candidate. The candidate under which held-out answers are
-likeliest wins. If its clusters differ from those of the features alone and its lead over them is not clear, both are
-fitted again without each fold of the answers, and the winner has to predict these folds better.
+best are co-trained again with all classifiers of all preparations but networks, stacked
+(:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained:
+the clusters of networks that learn the answers, which all classifiers learn (:mod:`semicrowd.starts.networks`); the
+clusters of the features alone; and k-means with the number of clusters of the best candidate so far. The candidate
+under which held-out answers are likeliest wins (:mod:`semicrowd.starts.selection`).
 """
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -30,8 +28,10 @@ from semicrowd.starts.answer_classifier import spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
+from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.preparing import Prepared, preparations, prepared
+from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, judge, mean_difference
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.two_way import TwoWayClassifier
 
@@ -47,53 +47,15 @@ _FINALISTS = 3
 _MAX_UNANNOTATED = 20_000
 #: Lead of a candidate over the features alone, in standard errors, from which it needs no confirmation.
 _CLEAR_LEAD = 5.0
-#: Combined z value (Stouffer) that confirms a candidate, in standard errors: see :func:`confirm`.
-_MIN_Z_VALUE = 2.0
-#: Lower bound of a standard error, in nats: divisions by it stay finite.
-_MIN_STANDARD_ERROR = 1e-9
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
 _REFIT_FOLDS = 10
-#: Fewer answers than this are never called informative.
-MIN_ANSWERS = 10
-#: Name of the candidate that was made without answers.
-FEATURES_ALONE = "features alone"
+#: Name of the candidate whose initial clusters are those of networks that learn the answers.
+BY_NETWORKS = "networks of the answers"
 #: End of the names of the k-means candidates whose number of clusters comes from the answers.
 NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
 #: Is called with a line about the current step.
 ProgressCallback = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The winner among the candidates, and its lead.
-
-    Attributes
-    ----------
-    winner : name of the winning candidate; it need not be the first of the table
-    table : a row for each candidate that could have won: ``candidate``, ``clusters``, ``score`` (nats an answer, held
-        out), ``behind`` and ``standard_error`` (difference to the highest score and its standard error over items),
-        ``answer_power``, ``agreement`` (adjusted Rand index to the winner on the annotated items), ``unseen`` (score
-        of the candidate fitted again without each fold of the answers; NaN where it was not)
-    gain, gain_error : mean log-likelihood ratio of an answer, winner's clusters to no clusters, and its standard
-        error, in nats
-    num_answers : number of answers behind the scores
-    """
-
-    winner: str
-    table: pd.DataFrame
-    gain: float
-    gain_error: float
-    num_answers: int
-
-    @property
-    def informative(self) -> bool:
-        """Whether there are enough answers, and clusters predict them better than no clusters do."""
-        return _informative(self.gain, self.gain_error, self.num_answers)
-
-
-def _informative(gain: float, gain_error: float, num_answers: int) -> bool:
-    return num_answers >= MIN_ANSWERS and gain > gain_error
 
 
 class Portfolio:
@@ -145,6 +107,11 @@ class Portfolio:
         """Classifiers by preparation; the first two are quick."""
         return {name: _classifiers(x) for name, x in self.prepared.items()}
 
+    @cached_property
+    def network(self) -> NetworkClassifier:
+        """Networks that look at the first preparation. All would look at each, but they take most of the time."""
+        return NetworkClassifier(next(iter(self.prepared.values())), self.seed)
+
     def probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
         """Cluster probabilities of all items: from features alone, and with the answers about annotated items."""
         items = self.all_answers.annotated
@@ -157,7 +124,9 @@ class Portfolio:
         for name, small in self.classifiers.items():
             used = {place for place, one in enumerate(small) if stack.share(one) > 0}
             everywhere += _classifiers(self._all_prepared(name)) if used else small
-        return replace(winner, classifier=stack.of(self._all_classifiers(), everywhere)).probabilities(items)
+        network = NetworkClassifier(self._all_prepared(next(iter(self.prepared))), self.seed)
+        before: list[ItemClassifier] = [*self._all_classifiers(), self.network]
+        return replace(winner, classifier=stack.of(before, [*everywhere, network])).probabilities(items)
 
     def _all_prepared(self, name: str) -> Float[np.ndarray, "N C"]:
         if name in self.preparations:
@@ -173,13 +142,14 @@ class Portfolio:
             if len(last) < _FINALISTS and not any(_same_clusters(quick[name], quick[other]) for other in last):
                 self.progress(f"start: {name}, all classifiers")
                 last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
+        last[BY_NETWORKS] = self._cotrained_by_networks()
         without_answers = self.without_answers(last)
         for name, clusters in without_answers.items():
             self.progress(f"start: {name}")
             last[name] = self._cotrained(clusters, self._all_classifiers(), 0)
         best, verdict = judge(last, self.answers)
         ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
-        the_same = _agreement(last[best], last[FEATURES_ALONE]) == 1.0
+        the_same = agreement(last[best], last[FEATURES_ALONE]) == 1.0
         if not the_same and ahead < _CLEAR_LEAD * error:
             self.progress(f"start: {best}, without each answer in turn")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
@@ -204,22 +174,32 @@ class Portfolio:
             if not (training.any() and held_out.any()):
                 continue
             refit.answers = self.answers.some(training)
-            if without_answers is None:
-                first, rounds = refit.first_clusters().get(name, (None, []))[0], ROUNDS
-            else:
-                first, rounds = without_answers[np.searchsorted(self.answers.annotated, refit.answers.annotated)], 0
-            if first is not None:
-                candidate = refit._cotrained(first, self._all_classifiers(), rounds)
+            candidate = refit._fitted(name, without_answers, self.answers)
+            if candidate is not None:
                 z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
                 similarity = IndexedAnswers.of(self.answers, training).similarity(z)
                 scores[held_out] = IndexedAnswers.of(self.answers, held_out).log_likelihood(z, *similarity)
         return scores
 
+    def _fitted(
+        self, name: str, without_answers: Int[np.ndarray, "n"] | None, all_answers: PairAnnotations
+    ) -> Candidate | None:
+        """The candidate of this name, by :attr:`answers`; None where they are too few for its initial clusters."""
+        if name == BY_NETWORKS:
+            return self._cotrained_by_networks()
+        if without_answers is not None:
+            clusters = without_answers[np.searchsorted(all_answers.annotated, self.answers.annotated)]
+            return self._cotrained(clusters, self._all_classifiers(), 0)
+        first = self.first_clusters().get(name)
+        return None if first is None else self._cotrained(first[0], self._all_classifiers(), ROUNDS)
+
     def shares_of_preparations(self, winner: Candidate) -> dict[str, float]:
         """Weight of each preparation in the stacked classifiers of a candidate, by name."""
         stack = winner.classifier
         assert isinstance(stack, StackedClassifier)
-        return {name: sum(stack.share(one) for one in classifiers) for name, classifiers in self.classifiers.items()}
+        shares = {name: sum(stack.share(one) for one in some) for name, some in self.classifiers.items()}
+        first = next(iter(shares))
+        return shares | {first: shares[first] + stack.share(self.network)}
 
     def first_clusters(self) -> dict[str, tuple[Int[np.ndarray, "n"], list[str]]]:
         """Initial clusters of the annotated items and the preparations whose classifiers co-train them, by name."""
@@ -260,6 +240,16 @@ class Portfolio:
     def _all_classifiers(self) -> list[ItemClassifier]:
         return [one for preparation in self.classifiers.values() for one in preparation]
 
+    def _cotrained_by_networks(self) -> Candidate:
+        self.progress(f"start: {BY_NETWORKS}")
+        x = next(iter(self.prepared.values()))
+        cells = _kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
+        clusters = np.zeros(self.answers.num_items, np.int64)
+        learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
+        clusters[self.answers.annotated] = learned
+        clusters = self._joined_by_answers(clusters)[self.answers.annotated]
+        return self._cotrained(clusters, [*self._all_classifiers(), self.network], 0)
+
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:
         folds = stream(self.seed, "portfolio/folds", self.restart)
         return cotrain(self.answers, clusters, StackedClassifier(classifiers), folds, rounds, self.max_clusters)
@@ -276,96 +266,11 @@ def default_max_clusters(num_annotated: int) -> int:
     return int(np.clip(round(1.5 * np.sqrt(num_annotated)), 4, 50))
 
 
-def judge(candidates: Mapping[str, Candidate], answers: PairAnnotations) -> tuple[str, Verdict]:
-    """The name of the winner, and the verdict.
-
-    Candidates within one standard error of the highest score are ranked by fewest clusters, then co-trained before
-    others, then by score. The standard error is that of the mean difference to the best, paired by answer, over items.
-    If the winner predicts answers no better than no clusters do, the clusters of the features alone win instead.
-    """
-    best = max(candidates, key=lambda name: candidates[name].scores.mean())
-    leads = {name: mean_difference(candidates[best].scores, one.scores, answers) for name, one in candidates.items()}
-    close = [name for name, (behind, error) in leads.items() if behind <= error]
-
-    def rank(name: str) -> tuple[int, bool, float]:
-        one = candidates[name]
-        return one.known.shape[1], not one.cotrained, -float(one.scores.mean())
-
-    winner = min(close, key=rank)
-    gain, gain_error = mean_difference(candidates[winner].scores, scores_without_clusters(answers), answers)
-    if FEATURES_ALONE in candidates and not _informative(gain, gain_error, answers.num_pairs):
-        winner = FEATURES_ALONE
-    rows = [
-        {"candidate": name, "clusters": one.known.shape[1], "score": one.scores.mean(), "behind": leads[name][0],
-         "standard_error": leads[name][1], "answer_power": one.answers.power,
-         "agreement": _agreement(candidates[winner], one), "unseen": np.nan}
-        for name, one in candidates.items()
-    ]  # fmt: skip
-    table = pd.DataFrame(rows).sort_values("score", ascending=False, ignore_index=True)
-    return winner, Verdict(winner, table, gain, gain_error, answers.num_pairs)
-
-
-def confirm(
-    best: str,
-    unseen: Mapping[str, Float[np.ndarray, "P"]],
-    candidates: Mapping[str, Candidate],
-    verdict: Verdict,
-    answers: PairAnnotations,
-) -> tuple[str, Verdict]:
-    """Name of the winner and verdict, after ``best`` and the features alone were fitted again without each fold.
-
-    ``best`` has to predict the folds better than the features alone do, and significantly: an accidental fit to
-    annotators who guess must not win. Two z values are combined (Stouffer): of the lead of the first fit over the
-    features alone, which is optimistic, since the clusters come from all answers; and of the lead of the second fit
-    over no clusters, which is pessimistic, since it had fewer answers. They have to reach :data:`_MIN_Z_VALUE`.
-
-    Parameters
-    ----------
-    unseen : scores of the second fit, of ``best`` and of the features alone
-    """
-    without = scores_without_clusters(answers)
-    ahead, _ = mean_difference(unseen[best], unseen[FEATURES_ALONE], answers)
-    gain, gain_error = mean_difference(unseen[best], without, answers)
-    first, first_error = mean_difference(candidates[best].scores, candidates[FEATURES_ALONE].scores, answers)
-    z_first, z_refit = first / max(first_error, _MIN_STANDARD_ERROR), gain / max(gain_error, _MIN_STANDARD_ERROR)
-    winner = best if ahead > 0 and (z_first + z_refit) / np.sqrt(2) > _MIN_Z_VALUE else FEATURES_ALONE
-    if winner == FEATURES_ALONE:
-        gain, gain_error = mean_difference(candidates[FEATURES_ALONE].scores, without, answers)
-    names = verdict.table.candidate
-    table = verdict.table.assign(
-        agreement=[_agreement(candidates[winner], candidates[name]) for name in names],
-        unseen=[unseen[name].mean() if name in unseen else np.nan for name in names],
-    )
-    return winner, Verdict(winner, table, gain, gain_error, answers.num_pairs)
-
-
-def mean_difference(
-    first: Float[np.ndarray, "P"], second: Float[np.ndarray, "P"], answers: PairAnnotations
-) -> tuple[float, float]:
-    """Mean difference of two scores of the answers, and its standard error, clustered by item.
-
-    Answers that share an item are dependent (dyadic-robust variance, Fafchamps & Gubert 2007). Σ over items of the
-    squared sum of their answers contains every such product once, and twice if the two answers are about one pair, so
-    these are subtracted. The variance is at least the one clustered by pair.
-    """
-    difference = first - second
-    centred = difference - difference.mean()
-    index, number = answers.index, len(answers.annotated)
-    of_items = np.bincount(index.i, centred, number) + np.bincount(index.j, centred, number)
-    within = (np.bincount(answers.pair, centred) ** 2).sum()
-    variance = max((of_items**2).sum() - within, within)
-    return float(difference.mean()), float(np.sqrt(variance)) / len(difference)
-
-
 def _classifiers(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
     neighbours = LabelPropagation(x)
     full = GaussianClassifier(x, neighbours, _DIMS_FULL_COVARIANCE, shared=False)
     shared = GaussianClassifier(x, neighbours, _DIMS_SHARED_COVARIANCE, shared=True)
     return [LogisticClassifier(x), neighbours, full, shared, TwoWayClassifier(x, shared)]
-
-
-def _agreement(one: Candidate, other: Candidate) -> float:
-    return float(adjusted_rand_score(one.clusters, other.clusters))
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:

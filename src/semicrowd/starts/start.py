@@ -25,8 +25,9 @@ from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import Portfolio, Verdict, default_max_clusters
+from semicrowd.starts.portfolio import Portfolio, default_max_clusters
 from semicrowd.starts.preparing import preparations
+from semicrowd.starts.selection import Verdict
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 

@@ -12,7 +12,7 @@ from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
-from semicrowd.starts.portfolio import Verdict
+from semicrowd.starts.selection import Verdict
 
 #: Where a run says which component of the model a cluster is.
 CLUSTERS = "clusters.csv"
