@@ -15,7 +15,7 @@ from torchmetrics.functional.clustering import (
 )
 
 from semicrowd.metrics import accuracy, cluster_counts, clustering_scores
-from semicrowd.metrics.clustering import balanced_rand_index
+from semicrowd.metrics.clustering import balanced_rand_index, kept_numbers
 
 #: Classes and clusters of some items.
 CLUSTERINGS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60).map(
@@ -150,3 +150,27 @@ def test_the_balanced_rand_index_counts_pairs(pair: tuple[np.ndarray, np.ndarray
         rights[same].append(same == (clusters[i] == clusters[j]))
     expected = np.mean([np.mean(right) for right in rights.values() if right])
     assert balanced_rand_index(*pair) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kept_numbers_share_as_many_items_as_any_numbering(seed: int) -> None:
+    """Against every one-to-one match, by enumeration."""
+    rng = np.random.default_rng(seed)
+    now, before = rng.integers(4, size=30), rng.integers(-1, rng.integers(1, 5), size=30)
+    order = kept_numbers(now, before, 5)
+    assert sorted(order) == list(range(len(order)))
+    renamed = np.argsort(order)[now]
+    best = max((np.array(names)[now] == before).sum() for names in permutations(range(5)))
+    assert (renamed == before).sum() == best
+
+
+def test_a_cluster_that_is_gone_leaves_its_number_and_a_new_one_comes_after_all() -> None:
+    before = np.array([0, 0, 1, 1, 2, 2, -1, -1, -1])
+    now = np.array([1, 1, 0, 0, 0, 0, 2, 2, 2])
+    order = kept_numbers(now, before, 3)
+    renamed = np.argsort(order)[now]
+    assert renamed[:2].tolist() == [0, 0]
+    assert len({1, 2} & set(renamed[2:6].tolist())) == 1
+    assert renamed[6:].tolist() == [3, 3, 3]
+    assert kept_numbers(now, now, 3).tolist() == [0, 1, 2]
+    assert kept_numbers(now, np.full(9, -1), 3).tolist() == [0, 2, 1], "by size"

@@ -34,6 +34,7 @@ class Dataset:
     ids : of each item, its name; None where items have none
     columns : what the columns of a table have become; None of data that are no table with names
     notes : what was left out or converted, for people, a line each
+    previous : [N] int64, clusters of an earlier run, −1 of an item that it did not have; None without one
     chosen : option of the data that nobody gave and the loader decided → its value and the reason
 
     Raises
@@ -59,6 +60,7 @@ class Dataset:
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
     notes: tuple[str, ...] = ()
+    previous: np.ndarray | None = None
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

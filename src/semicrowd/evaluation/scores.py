@@ -18,6 +18,7 @@ from semicrowd.metrics import (
     worker_recovery,
 )
 from semicrowd.metrics.chains import mixing
+from semicrowd.metrics.clustering import kept_numbers
 
 _QUALITY = ("sensitivity", "specificity")
 
@@ -49,8 +50,25 @@ def numbered_by_size(result: Evaluation) -> tuple[Evaluation, np.ndarray]:
     Scores do not depend on the numbers.
     """
     components = result.found.components
+    return _renumbered(result, components), components
+
+
+def _renumbered(result: Evaluation, components: np.ndarray) -> Evaluation:
     test = None if result.test is None else result.test.renumbered(components)
-    return replace(result, found=result.found.renumbered(components), test=test), components
+    return replace(result, found=result.found.renumbered(components), test=test)
+
+
+def numbered_like(result: Evaluation, previous: np.ndarray | None) -> tuple[Evaluation, np.ndarray]:
+    """The same with the numbers of an earlier run where there was one, else by size; see :func:`numbered_by_size`.
+
+    Parameters
+    ----------
+    previous : [N] earlier clusters of the items, −1 of those that had none
+    """
+    if previous is None:
+        return numbered_by_size(result)
+    components = kept_numbers(result.found.final.cluster, previous, len(result.found.components))
+    return _renumbered(result, components), components
 
 
 def score(

@@ -32,6 +32,7 @@ def fit_generative(
     monitor: Monitor | None = None,
     trainer: TrainerSettings | None = None,
     original: np.ndarray | None = None,
+    previous: np.ndarray | None = None,
 ) -> tuple[GenerativeModel, Result | None]:
     """Fit SCDC or BayesSCDC.
 
@@ -41,6 +42,7 @@ def fit_generative(
     features : [N, D] float32
     recipe : all settings of the fit
     original : the features before their preparation; a start may prepare them differently
+    previous : [N] clusters of an earlier fit, −1 of items that it did not have
 
     Returns
     -------
@@ -73,7 +75,8 @@ def fit_generative(
     )
     model.in_pieces.budget = int(trainer.memory * 2**30)
     views = build_views(recipe.views, image_shape)
-    data = TrainingData(torch.from_numpy(features), answers, views, seed, recipe.training.batch_size, original)
+    batch_size = recipe.training.batch_size
+    data = TrainingData(torch.from_numpy(features), answers, views, seed, batch_size, original, previous)
     module = ClusteringModule(model, data, recipe)
     train(module, monitor or Monitor(), trainer)
     result = evaluate(model, module.data) if is_first() else None

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.expfam import beta
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method, ProgressCallback
@@ -44,14 +44,13 @@ class CoTrainingParameters(Parameters):
     )  # fmt: skip
 
 
-class CoTraining(CoTrainingParameters, CrowdClusterer):
+class CoTraining(CoTrainingParameters, ContinuedClusterer):
     """Clusters that several classifiers of the features and the answers of the crowd agree on.
 
     Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
     passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
     (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
-    (:mod:`semicrowd.starts.unsupervised`). There is no generative model and no network; the result may initialise SCDC
-    and BayesSCDC.
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result may initialise SCDC and BayesSCDC.
 
     Attributes
     ----------
@@ -153,8 +152,9 @@ class _Fit(Method):
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
         portfolio = Portfolio(
-            self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape
-        )
+            self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
+            previous=model._previous,
+        )  # fmt: skip
         winner, verdict = portfolio.winner()
         workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))
         if verdict.informative:

@@ -14,7 +14,7 @@ from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import recipe
 from semicrowd.defaults.rule import PAPER_DATA
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.frames import names_of_rows
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting.generative import fit_generative
@@ -67,7 +67,7 @@ class GenerativeParameters(Parameters):
     trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
 
 
-class _Generative(GenerativeParameters, CrowdClusterer):
+class _Generative(GenerativeParameters, ContinuedClusterer):
     """What SCDC and BayesSCDC share as estimators.
 
     Attributes
@@ -94,7 +94,7 @@ class _Generative(GenerativeParameters, CrowdClusterer):
             self.model_, result = fit_generative(
                 self.name, items, answers, self.recipe_,
                 seed=self.seed_, image_shape=self.image_shape, monitor=monitor, trainer=trainer,
-                original=features,
+                original=features, previous=self._previous,
             )  # fmt: skip
         self.worker_names_ = () if answers is None else answers.worker_names
         return result

@@ -66,6 +66,35 @@ def right_items(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     return right
 
 
+def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) -> np.ndarray:
+    """Order of the clusters in which each has the number of the earlier cluster that it shares most items with.
+
+    Clusters are matched one to one (Hungarian algorithm). An earlier cluster that has no match keeps its number, which
+    no item has, and clusters without a match have the numbers after all earlier ones.
+
+    Parameters
+    ----------
+    clusters : [N] 0 … num_clusters − 1
+    previous : [N] earlier clusters, −1 of an item that had none
+
+    Returns
+    -------
+    np.ndarray
+        [K] the present number of each new one, a permutation of 0 … K − 1; K may exceed ``num_clusters``.
+    """
+    known, num_previous = previous >= 0, 1 + int(previous.max(initial=-1))
+    shared = np.zeros((num_clusters, num_previous), np.int64)
+    np.add.at(shared, (clusters[known], previous[known]), 1)
+    pairs = zip(*linear_sum_assignment(shared, maximize=True), strict=True)
+    matched = {int(old): int(new) for new, old in pairs if shared[new, old]}
+    others = sorted(set(range(num_clusters)) - set(matched.values()))
+    size = np.bincount(clusters, minlength=num_clusters)
+    empty = iter([*(new for new in others if not size[new]), *range(num_clusters, num_clusters + num_previous)])
+    kept = [matched[old] if old in matched else next(empty) for old in range(num_previous)]
+    rest = sorted(set(others) - set(kept), key=lambda new: -size[new])
+    return np.array(kept + rest, np.int64)
+
+
 def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
     """F measure of "the two items of a pair are of one class", said where they are in one cluster.
 

@@ -53,6 +53,7 @@ class TrainingData:
     seed : of the streams
     batch_size : items without answers in a step
     original : [N, D] the features as they came, before any preparation, or None where ``features`` are those
+    previous : [N] clusters of an earlier fit, −1 of items that it did not have, or None
     """
 
     features: Tensor
@@ -61,6 +62,7 @@ class TrainingData:
     seed: int = 0
     batch_size: int = 128
     original: np.ndarray | None = None
+    previous: np.ndarray | None = None
 
     @property
     def num_items(self) -> int:

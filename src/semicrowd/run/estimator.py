@@ -1,5 +1,7 @@
 """The estimator of a run's settings, and what it says of items."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
@@ -8,6 +10,8 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.recipe import Recipe
@@ -49,6 +53,13 @@ def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
             f"{data.missing}: empty or nan; {type(estimator).__name__} expects a finite number in every cell ({able} "
             "takes missing values)"
         )
+
+
+def more_of_items(estimator: CrowdClusterer, data: Dataset) -> dict[str, Any]:
+    """Arguments of ``fit`` beside features and answers, for a method that takes them."""
+    if isinstance(estimator, OrderedClusterer):
+        return {"sequence": data.sequence}
+    return {"previous": data.previous} if isinstance(estimator, ContinuedClusterer) else {}
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:

@@ -1,6 +1,8 @@
 """Data and answers of a run, and the settings that follow from them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -9,6 +11,7 @@ from semicrowd.data.answers import load_annotations
 from semicrowd.data.fetch import data_root
 from semicrowd.defaults.facts import Facts
 from semicrowd.run.composition import Given
+from semicrowd.run.previous import read_clusters
 from semicrowd.run.settings import Resolved, resolved, sources
 
 
@@ -28,7 +31,8 @@ def load_data(content: Mapping[str, Any]) -> Dataset:
 
         if not ESTIMATORS[content["model"]["name"]].takes_missing:
             loaded = loaded.with_gaps_filled()
-    return loaded
+    earlier = content.get("previous")
+    return loaded if earlier is None else replace(loaded, previous=read_clusters(Path(earlier), loaded))
 
 
 def load_answers(content: Mapping[str, Any], data: Dataset) -> PairAnnotations | None:

@@ -17,7 +17,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.run.estimator import make_estimator
+from semicrowd.run.estimator import make_estimator, more_of_items
 from semicrowd.run.files.config import CONFIG, read_config
 from semicrowd.run.inputs import load_inputs
 from semicrowd.run.interrupts import end_with
@@ -82,7 +82,8 @@ def train_along(settings: Resolved, data: Dataset, answers: PairAnnotations | No
     """
     monitor = Monitor(folder=run_dir, resume=settings.values["resume"], snapshots=settings.values["snapshots"])
     try:
-        make_estimator(settings, data).fit(data.features, answers, monitor=monitor)
+        estimator = make_estimator(settings, data)
+        estimator.fit(data.features, answers, monitor=monitor, **more_of_items(estimator, data))
     finally:
         _leave_group()
 

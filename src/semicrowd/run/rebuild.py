@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.evaluation.scores import numbered_by_size, score
+from semicrowd.evaluation.scores import numbered_like, score
 from semicrowd.files import MODEL, read_metrics, read_object, read_status
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import check_inputs
@@ -38,7 +38,7 @@ def rebuild(run_dir: Path) -> Path:
     data, answers = load_inputs(settings)
     check_inputs(run_dir, provenance(data, answers))
     estimator = load(run_dir / MODEL)
-    result, _ = numbered_by_size(score(estimator.result_, data, answers))
+    result, _ = numbered_like(score(estimator.result_, data, answers), data.previous)
     warnings = read_object(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 

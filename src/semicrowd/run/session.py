@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +13,12 @@ from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.evaluation.scores import Evaluation, numbered_by_size, score
+from semicrowd.evaluation.scores import Evaluation, numbered_like, score
 from semicrowd.evaluation.trust import doubts
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
-from semicrowd.run.estimator import assigned, make_estimator
+from semicrowd.run.estimator import assigned, make_estimator, more_of_items
 from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
 from semicrowd.run.rank import as_others
@@ -77,10 +76,11 @@ class Session:
         trainer = self.settings.group("trainer")
         several = trainer["strategy"] == "ddp"
         with as_others(self.run_dir, trainer["num_nodes"]) if several else nullcontext():
-            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **self._order())
+            options = more_of_items(self.estimator, self.data)
+            self.estimator.fit(self.data.features, self.answers, monitor=monitor, **options)
         seconds = monitor.seconds
         scored = score(self.estimator.result_, self.data, self.answers, self._test())
-        result, components = numbered_by_size(scored)
+        result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
         verdict, held_out = result.found.verdict, self._held_out()
         own = None if verdict is None else Gain(verdict.gain, verdict.gain_error)
@@ -140,12 +140,8 @@ class Session:
             return None
         told, asked = parts
         again = make_estimator(self.settings, self.data)
-        again.fit(self.data.features, told, **self._order())
+        again.fit(self.data.features, told, **more_of_items(again, self.data))
         return gain(again.result_.final.kinds, told, asked)
-
-    def _order(self) -> dict[str, Any]:
-        """Which rows follow each other, for a method that asks."""
-        return {"sequence": self.data.sequence} if getattr(self.estimator, "sequential", False) else {}
 
     def _draw(
         self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None

@@ -122,6 +122,11 @@ class RunSettings(Settings):
     seed: int = setting(0, "with -m also seed=0-9 or seed=0-2,7", whole(0))
     resume: bool = setting(False, "go on from the last finished epoch of the same run directory", flag())
     figures: bool = setting(True, "draw the run's figures into its directory", flag())
+    previous: str | None = setting(
+        None, "folder of an earlier run about some of the items: clusters keep the numbers that they had there, and "
+        "co-training, also as the start of scdc and bayes, begins with them, too; annotations.path has all answers, "
+        "old and new", text(), optional=True,
+    )
     held_out: bool = setting(
         False, "fit once more without a tenth of the answers and score the clusters by these: a score that needs no "
         "labels and is the same for every method (answers/held_out_gain); doubles the time", flag()

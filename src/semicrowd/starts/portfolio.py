@@ -19,10 +19,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
+from semicrowd.metrics.clustering import kept_numbers
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
@@ -52,6 +54,8 @@ _CLEAR_LEAD = 5.0
 _REFIT_FOLDS = 10
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
+#: Name of the candidate whose initial clusters are those of an earlier fit.
+EARLIER = "clusters of the earlier fit"
 #: End of the names of the k-means candidates whose number of clusters comes from the answers.
 NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
 #: Is called with a line about the current step.
@@ -67,6 +71,7 @@ class Portfolio:
     max_clusters : clusters at most; None: as many as the answers could tell apart
     restart : number of the restart; each has random streams of its own
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
+    previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
     """
 
     def __init__(
@@ -78,7 +83,9 @@ class Portfolio:
         max_clusters: int | None = None,
         restart: int = 0,
         image_shape: Sequence[int] | None = None,
+        previous: Int[np.ndarray, "N"] | None = None,
     ) -> None:
+        self.previous = previous
         self.all_features, self.all_answers = features, answers
         self.seed, self.progress, self.restart, self.image_shape = seed, progress, restart, image_shape
         self.max_clusters = max_clusters or default_max_clusters(len(answers.annotated))
@@ -113,7 +120,18 @@ class Portfolio:
         return NetworkClassifier(next(iter(self.prepared.values())), self.seed)
 
     def probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
-        """Cluster probabilities of all items: from features alone, and with the answers about annotated items."""
+        """Cluster probabilities of all items: from features alone, and with the answers about annotated items.
+
+        Where there was an earlier fit, clusters have the numbers that they had in it.
+        """
+        alone, final = self._probabilities(winner)
+        if self.previous is None:
+            return alone, final
+        order = kept_numbers(final.argmax(1), self.previous, final.shape[1])
+        both = (np.pad(one, ((0, 0), (0, len(order) - one.shape[1])))[:, order] for one in (alone, final))
+        return next(both), next(both)
+
+    def _probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
         items = self.all_answers.annotated
         if len(self.rows) == len(self.all_features):
             return winner.probabilities(items)
@@ -151,6 +169,9 @@ class Portfolio:
         ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
         the_same = agreement(last[best], last[FEATURES_ALONE]) == 1.0
         if not the_same and ahead < _CLEAR_LEAD * error:
+            if best == EARLIER:  # it cannot be fitted without some answers: the earlier fit had them
+                del last[EARLIER]
+                best, verdict = judge(last, self.answers)
             self.progress(f"start: {best}, without each answer in turn")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
@@ -214,7 +235,16 @@ class Portfolio:
             alone = np.zeros(self.answers.num_items, np.int64)
             alone[self.answers.annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
             starts["answers alone"] = self._joined_by_answers(alone)[self.answers.annotated], list(self.prepared)
+        if self.previous is not None:
+            starts[EARLIER] = self._completed(self.previous[self.rows])[self.answers.annotated], list(self.prepared)
         return starts
+
+    def _completed(self, clusters: Int[np.ndarray, "n"]) -> Int[np.ndarray, "n"]:
+        """Clusters with those of unknown items, −1, taken from the nearest known item of the first preparation."""
+        x, known = next(iter(self.prepared.values())), clusters >= 0
+        if known.any() and not known.all():
+            clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
+        return np.unique(clusters, return_inverse=True)[1]
 
     def without_answers(self, candidates: Mapping[str, Candidate]) -> dict[str, Int[np.ndarray, "n"]]:
         """Clusters of the annotated items that the answers influence by their number at most, by name."""

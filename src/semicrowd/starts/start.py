@@ -132,11 +132,16 @@ def cotrained(
     annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        portfolio = Portfolio(features, annotations, data.seed, progress, max_clusters, restart, model.image_shape)
+        portfolio = Portfolio(
+            features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous
+        )
         winner, verdict = portfolio.winner()
         keep_verdict(verdict)
         _, probabilities = portfolio.probabilities(winner)
         annotators.append(winner.annotators)
+        if probabilities.shape[1] > num_clusters:  # numbers of clusters that an earlier fit had and this has not
+            largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
+            probabilities = probabilities[:, np.sort(largest)]
         found[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
     both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
     return AnswerStart(both, found / found.sum(-1, keepdim=True))

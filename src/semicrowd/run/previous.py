@@ -1,0 +1,42 @@
+"""The clusters of an earlier run, for one that goes on from them with more answers or more items."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.data import Dataset
+from semicrowd.errors import UserError
+
+_ASSIGNMENTS = "assignments.csv"
+
+
+def read_clusters(run: Path, data: Dataset) -> np.ndarray:
+    """[N] clusters that the items of ``data`` had in an earlier run, −1 of those that it did not have.
+
+    Items are found by name; where they have none, by their rows.
+
+    Parameters
+    ----------
+    run : folder of the earlier run, which has finished
+
+    Raises
+    ------
+    UserError
+        For a folder without a finished run, and for a run none of whose items are among these.
+    """
+    path = run.expanduser() / _ASSIGNMENTS
+    if not path.is_file():
+        raise UserError(f"previous={run}: no {_ASSIGNMENTS}; expected the folder of a finished run")
+    try:
+        table = pd.read_csv(path, dtype={"item": str}, keep_default_na=False)
+        earlier = pd.Series(table["cluster"].to_numpy(np.int64), index=table["item"])
+    except (ValueError, KeyError, OSError) as error:
+        raise UserError(f"previous={run}: {_ASSIGNMENTS} has no columns item and cluster of whole numbers") from error
+    if not earlier.index.is_unique or (earlier < 0).any() or (earlier > len(earlier)).any():
+        raise UserError(f"previous={run}: {_ASSIGNMENTS} is not that of a run; expected each item once")
+    names = data.names if data.names is not None else tuple(map(str, range(len(data.features))))
+    clusters: np.ndarray = earlier.reindex(list(names), fill_value=-1).to_numpy(np.int64)
+    if (clusters < 0).all():
+        raise UserError(f"previous={run}: has none of these items; expected a run about some of them")
+    return clusters

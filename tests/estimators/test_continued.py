@@ -1,0 +1,94 @@
+"""Fits that go on from the clusters of an earlier one."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from semicrowd import SCDC, CoTraining
+from semicrowd.crowd import simulate
+from semicrowd.errors import UserError
+from semicrowd.starts.portfolio import EARLIER, Portfolio
+
+X, KIND = make_blobs(120, 3, centers=4, cluster_std=1.0, random_state=3)
+ANSWERS = simulate.two_coin(KIND, np.random.default_rng(0), num_annotators=4, pairs_per_annotator=200, num_annotated=60)
+#: Numbers that no fit would choose by itself.
+NUMBERS = np.array([5, 2, 0, 3])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [CoTraining(random_state=0), SCDC(n_clusters=8, epochs=1, random_state=0, settings={"start.teach_epochs": 40})],
+    ids=["cotrain", "scdc"],
+)
+def test_clusters_keep_their_numbers_and_new_items_have_them_too(model: Any) -> None:
+    previous = np.where(np.arange(120) < 100, NUMBERS[KIND], -1)
+    model.fit(X, pairs=ANSWERS, previous=previous)
+    assert adjusted_rand_score(KIND, model.labels_) > 0.9
+    assert (model.labels_ == NUMBERS[KIND]).mean() > 0.95
+    assert (model.predict(X) == model.labels_).mean() > 0.95
+
+
+def test_co_training_begins_with_the_earlier_clusters_too() -> None:
+    previous = np.where(np.arange(120) < 100, NUMBERS[KIND], -1)
+    made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=previous)
+    clusters, preparations = made.first_clusters()[EARLIER]
+    assert adjusted_rand_score(KIND[ANSWERS.annotated], clusters) > 0.9, "new items as their nearest neighbours"
+    assert preparations == list(made.prepared)
+
+
+def test_the_numbers_of_few_clusters_are_kept_in_order_where_there_is_no_room_for_all() -> None:
+    model = SCDC(n_clusters=4, epochs=1, random_state=0, settings={"start.teach_epochs": 40})
+    model.fit(X, pairs=ANSWERS, previous=NUMBERS[KIND])
+    rank = np.argsort(np.argsort(NUMBERS))
+    assert (model.labels_ == rank[KIND]).mean() > 0.95
+
+
+def test_an_earlier_fit_is_found_by_names_in_any_order() -> None:
+    frame = pd.DataFrame(X, index=[f"item {row}" for row in range(120)], columns=["a", "b", "c"])
+    previous = pd.Series(NUMBERS[KIND], index=frame.index).iloc[:90].sample(frac=1, random_state=0)
+    model = CoTraining(random_state=0).fit(frame, pairs=ANSWERS, previous=previous)
+    assert (model.labels_ == NUMBERS[KIND]).mean() > 0.95
+
+
+def test_without_an_earlier_fit_everything_is_as_before() -> None:
+    one = CoTraining(random_state=0).fit(X, pairs=ANSWERS)
+    other = CoTraining(random_state=0).fit(X, pairs=ANSWERS, previous=None)
+    assert (one.labels_ == other.labels_).all()
+    after = CoTraining(random_state=0)
+    after.fit(X, pairs=ANSWERS, previous=NUMBERS[KIND])
+    assert (after.fit(X, pairs=ANSWERS).labels_ == one.labels_).all(), "it is forgotten after the fit"
+
+
+def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Annotators who guess: clusters that fit their answers by accident must not win because they come again."""
+    rng = np.random.default_rng(1)
+    noise, guesses = rng.normal(size=(60, 3)), simulate.two_coin(
+        np.arange(60) % 3, rng, num_annotators=4, pairs_per_annotator=60, num_annotated=None, sensitivity=0.5,
+        specificity=0.5,
+    )  # fmt: skip
+    monkeypatch.setattr("semicrowd.starts.portfolio._REFIT_FOLDS", 3)
+    first, _ = Portfolio(noise, guesses, 0, lambda _: None).winner()
+    earlier = np.full(60, -1)
+    earlier[guesses.annotated] = first.clusters
+    _, verdict = Portfolio(noise, guesses, 0, lambda _: None, previous=earlier).winner()
+    assert verdict.winner != EARLIER
+
+
+@pytest.mark.parametrize(
+    ("previous", "said"),
+    [
+        (np.zeros(3), r"shape \(3,\); expected \[120\]"),
+        (np.full(120, 0.5), "expected whole numbers"),
+        (np.full(120, -2), "expected whole numbers"),
+        (np.full(120, 7000), "cluster 7000 of 120 items"),
+        (["a"] * 120, "expected whole numbers"),
+        (pd.Series(0, index=[f"item {row}" for row in range(120)]), "rows of X have none"),
+    ],
+)
+def test_what_is_no_earlier_fit_is_refused(previous: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        CoTraining().fit(X, pairs=ANSWERS, previous=previous)
