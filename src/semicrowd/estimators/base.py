@@ -55,6 +55,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     #: Part of the class of parameters; a method that finds the number has none.
     n_clusters: Any
     random_state: Any
+    verbose: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -104,6 +105,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
+        if monitor is None and self.verbose:
+            monitor = Monitor(progress=True, lines=True)
         with naming_extras():
             result = self._run(features, answers, monitor)
         if result is None:  # one of several processes that train together, but the first

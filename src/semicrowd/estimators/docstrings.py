@@ -12,6 +12,10 @@ from semicrowd.settings.fields import Description, described
 
 _SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.M)
 _SEED = "random_state : a whole number, a RandomState or None, default=0\n    the seed; None: a new one at every fit"
+_VERBOSE = (
+    "verbose : bool, default=False\n    progress and the time left on standard error: a bar, or lines where that is no "
+    "terminal"
+)
 #: Characters of a line.
 _WIDTH = 110
 
@@ -33,7 +37,7 @@ def whole(cls: type) -> str:
     found.pop("Attributes", None)
     attributes = [vars(one).get("_attributes") for one in cls.__mro__]
     parameters = [_parameter(one) for one in described(cls)]
-    parts = {"Parameters": "\n".join([*parameters, _SEED]), "Attributes": "\n".join(filter(None, attributes))}
+    parts = {"Parameters": "\n".join([*parameters, _SEED, _VERBOSE]), "Attributes": "\n".join(filter(None, attributes))}
     texts = (f"{name}\n{'-' * len(name)}\n{text}" for name, text in (parts | found).items())
     return "\n\n".join([what, *texts]) + "\n"
 

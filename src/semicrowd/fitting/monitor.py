@@ -31,6 +31,7 @@ class Monitor:
     log : is called with the number of a finished iteration, from 1, and its metrics
     resume : continue from the folder's checkpoint, if there is one
     progress : show a progress bar if the output is a terminal
+    lines : show progress as lines where it is none
     snapshots : iterations after which a sample of every cluster is stored, by methods that generate images
     kept : the stored snapshots
     rows : rows of curves.csv
@@ -40,6 +41,7 @@ class Monitor:
     log: Callable[[int, Mapping[str, float]], Any] = _nothing
     resume: bool = False
     progress: bool = False
+    lines: bool = False
     snapshots: Sequence[int] = ()
     kept: Snapshots | None = None
     rows: list[dict[str, float]] = field(default_factory=list)
@@ -95,7 +97,7 @@ class Monitor:
 
     def bar(self, iterations: int) -> Progress:
         """The progress bar of the fit."""
-        return Progress(iterations, enabled=self.progress)
+        return Progress(iterations, enabled=self.progress, lines=self.lines)
 
 
 @contextlib.contextmanager

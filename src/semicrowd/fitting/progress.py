@@ -1,6 +1,7 @@
-"""One progress bar for a fit: its start, then its iterations. Silent where the output is no terminal."""
+"""One progress bar for a fit: its start, then its iterations. Where the output is no terminal: silent, or lines."""
 
 import multiprocessing
+import time
 from types import TracebackType
 from typing import Any
 
@@ -14,11 +15,20 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+#: Seconds between two lines.
+_LINE_SECONDS = 5.0
+
 
 class Progress:
-    """A bar over the iterations on the standard error stream, with the latest metrics beside it."""
+    """A bar over the iterations on the standard error stream, with the latest metrics beside it.
 
-    def __init__(self, iterations: int, enabled: bool = True) -> None:
+    Parameters
+    ----------
+    enabled : whether there is a bar, if the stream is a terminal
+    lines : whether there are lines in its place if the stream is none, such as a log: at most one in five seconds
+    """
+
+    def __init__(self, iterations: int, enabled: bool = True, lines: bool = False) -> None:
         console = Console(stderr=True)
         # The bars of parallel jobs would overwrite each other.
         alone = multiprocessing.current_process().name == "MainProcess"
@@ -28,6 +38,8 @@ class Progress:
             console=console, disable=not (enabled and alone and console.is_terminal), transient=True,
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
+        self._console, self._lines = console, lines and alone and not console.is_terminal
+        self._begun, self._told = time.monotonic(), -_LINE_SECONDS
 
     def __enter__(self) -> "Progress":
         self._progress.start()
@@ -41,8 +53,19 @@ class Progress:
     def progress(self, text: str) -> None:
         """Show what is being done before the iterations."""
         self._progress.update(self._task, description=text)
+        self._line(text)
 
     def reach(self, iterations: float, metrics: str | None = None) -> None:
         """Show that ``iterations`` are done; a fraction is part of an iteration."""
         shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)
+        task = self._progress.tasks[self._task]
+        left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
+        if task.total != 1:  # of a method without iterations
+            self._line(f"iteration {iterations:.0f}/{task.total:.0f}{left}")
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if self._lines and now - self._told >= _LINE_SECONDS:
+            self._told = now
+            self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 An estimator inherits its class of parameters (both in :mod:`semicrowd.methods`), which thus are written once:
 signature, defaults, lines of help, checks. On the command line they are ``model.NAME``, ``n_clusters`` is ``model.K``
-and ``random_state`` is ``seed``.
+and ``random_state`` is ``seed``; there is no ``verbose``, ``trainer.progress`` shows a bar.
 """
 
 from collections.abc import Mapping
@@ -38,6 +38,7 @@ class Parameters:
     spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
 
     random_state: Any = 0
+    verbose: Any = False
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
