@@ -35,6 +35,8 @@ class PairAnnotations:
     simulated : whether the answers come from a simulator
     source : where they come from, for people: ``crowd``, ``tasks (simulated)``
     notes : what was odd about the answers and kept, one line each
+    history : [M, 2, 2] right and wrong answers of each annotator to other questions, as pseudo-counts: about pairs of
+        one class, then of two; None where nothing is known
     """
 
     i: np.ndarray
@@ -49,6 +51,7 @@ class PairAnnotations:
     simulated: bool = False
     source: str = "arrays"
     notes: tuple[str, ...] = ()
+    history: np.ndarray | None = None
 
     @property
     def num_pairs(self) -> int:
@@ -124,6 +127,7 @@ class PairAnnotations:
         return replace(
             self.some(rows), i=i[rows], j=j[rows], worker=worker, num_items=len(chosen),
             worker_names=tuple(self.worker_names[m] for m in who), true_sensitivity=true[0], true_specificity=true[1],
+            history=None if self.history is None else self.history[who],
         )  # fmt: skip
 
     def judged_by(self, labels: np.ndarray) -> "PairAnnotations":

@@ -43,6 +43,7 @@ def anonymised(answers: PairAnnotations, root: Path) -> PairAnnotations:
     return replace(
         answers, worker=np.argsort(order)[answers.worker], worker_names=tuple(names[m] for m in order),
         true_sensitivity=true[0], true_specificity=true[1],
+        history=None if answers.history is None else answers.history[order],
     )  # fmt: skip
 
 

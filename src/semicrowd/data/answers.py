@@ -1,6 +1,7 @@
 """Answers by the name of their origin."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -10,6 +11,7 @@ from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.experts import experts
+from semicrowd.crowd.history import read_history
 from semicrowd.data import Dataset
 from semicrowd.data.anonymous import anonymised
 from semicrowd.data.cifar10h import confusions
@@ -116,7 +118,10 @@ def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
             table = AnswerTable.read(path, label)
         names, truth = _names(data, table), csv_file.truth_path(path)
         parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=settings.skip_unknown))
-    return csv_file.joined(parts)
+    answers = csv_file.joined(parts)
+    if settings.history is None:
+        return answers
+    return replace(answers, history=read_history(Path(settings.history).expanduser(), answers.worker_names))
 
 
 def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:

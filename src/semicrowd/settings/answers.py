@@ -37,5 +37,9 @@ class FileSettings(AnswerSettings):
         None, "csv of pairs i,j that are the same, besides or in place of annotations.path", _path, optional=True
     )
     cannot_link: str | Path | None = setting(None, "csv of pairs i,j that are different", _path, optional=True)
+    history: str | Path | None = setting(
+        None, "workers.csv of an earlier run about other items: what it says of the same people counts as earlier "
+        "answers of theirs, in co-training and in starts by it", _path, optional=True,
+    )
     skip_unknown: bool = setting(False, "leave out answers about items that are not there, and say how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())

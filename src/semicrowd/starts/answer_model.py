@@ -65,15 +65,22 @@ class Rates:
 
 
 def fit_rates(
-    same: Float[np.ndarray, "P"], worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
+    same: Float[np.ndarray, "P"],
+    worker: Int[np.ndarray, "P"],
+    label: Int[np.ndarray, "P"],
+    num_annotators: int,
+    history: Float[np.ndarray, "M 2 2"] | None = None,
 ) -> Rates:
     """Posteriors of the annotators' rates (eqs. 28 and 29) under priors fitted by maximum likelihood.
 
     Parameters
     ----------
     same : probability that the items of each answer are in one cluster
+    history : earlier right and wrong answers (:class:`PairAnnotations`), which count as these do
     """
     both = hits_and_misses(same, worker, label, num_annotators)
+    if history is not None:
+        both = both + history.swapaxes(0, 1)
     return Rates(*(counts + common_beta(counts, FLAT_PRIOR) for counts in both))
 
 
@@ -111,6 +118,7 @@ class IndexedAnswers:
     i, j : positions of the two items among the annotated ones
     component : number of each item's connected component in the graph of all answers
     num_annotators : M
+    history : earlier right and wrong answers of each annotator, or None
     """
 
     i: Int[np.ndarray, "P"]
@@ -119,6 +127,7 @@ class IndexedAnswers:
     label: Int[np.ndarray, "P"]
     component: Int[np.ndarray, "n"]
     num_annotators: int
+    history: Float[np.ndarray, "M 2 2"] | None = None
 
     @classmethod
     def of(cls, answers: PairAnnotations, rows: np.ndarray | slice = slice(None)) -> "IndexedAnswers":
@@ -126,7 +135,7 @@ class IndexedAnswers:
         index = answers.index
         return cls(
             index.i[rows], index.j[rows], answers.worker[rows], answers.label[rows], index.component,
-            answers.num_annotators,
+            answers.num_annotators, answers.history,
         )  # fmt: skip
 
     def same(
@@ -138,7 +147,10 @@ class IndexedAnswers:
 
     def rates(self, known: Float[np.ndarray, "n K"]) -> Rates:
         """Posteriors of the annotators' rates, given the clusters."""
-        return fit_rates(self.same(known), self.worker, self.label, self.num_annotators)
+        return self._fit_rates(self.same(known))
+
+    def _fit_rates(self, same: Float[np.ndarray, "P"]) -> Rates:
+        return fit_rates(same, self.worker, self.label, self.num_annotators, self.history)
 
     def weights(self, rates: Rates) -> Float[np.ndarray, "P"]:
         """w_ij of eq. 14: log-likelihood ratio of each answer, one cluster to two, in nats."""
@@ -205,7 +217,7 @@ class IndexedAnswers:
             mode = (numerator + _SIMILARITY_COUNT * _SIMILARITY_MEAN) / (weight + _SIMILARITY_COUNT)
             similarity = np.clip(mode, 0, 1)
             np.fill_diagonal(similarity, 1.0)
-            rates = fit_rates(self._looked_same(known, similarity, rates), self.worker, self.label, self.num_annotators)
+            rates = self._fit_rates(self._looked_same(known, similarity, rates))
         return similarity, rates
 
     def _looked_same(self, known: np.ndarray, similarity: np.ndarray, rates: Rates) -> np.ndarray:

@@ -9,7 +9,7 @@ from semicrowd.files import read_object, sha256_of
 
 #: Where a run keeps what its inputs were.
 PROVENANCE = "provenance.json"
-_PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link")
+_PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link", "annotations.history")
 
 
 def file_hashes(given: Mapping[str, Any]) -> dict[str, str]:

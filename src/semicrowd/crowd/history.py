@@ -1,0 +1,77 @@
+"""What earlier answers of the same annotators about other items tell of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.optimize import brentq
+from scipy.stats import beta
+
+from semicrowd.errors import UserError
+
+_RATES = ("sensitivity", "specificity")
+#: Probability of the intervals of workers.csv.
+_LEVEL = 0.9
+#: Smallest and largest number of answers that a history may amount to.
+_COUNTS = 0.1, 1e4
+#: Numbers of answers among which the right one is searched.
+_GRID = 60
+#: Lower bound of a rate and of its distance to 1.
+_MIN_RATE = 1e-4
+
+
+def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
+    """Right and wrong answers that amount to what workers.csv of an earlier run says, 0 of who is not in it.
+
+    They are the shapes of the Beta distribution with the same mean and as wide a 90 % interval.
+
+    Raises
+    ------
+    UserError
+        For a file without these columns, and where nobody of these annotators is in it.
+    """
+    columns = [f"{rate}{end}" for rate in _RATES for end in ("", "_low", "_high")]
+    try:
+        table = pd.read_csv(path, dtype={"annotator": str}, keep_default_na=False, na_values=[""])
+        values = table.set_index("annotator")[columns].astype(float)
+    except (ValueError, KeyError, OSError) as error:
+        raise UserError(
+            f"annotations.history={path}: expected the workers.csv of a run, with annotator, {', '.join(columns)}"
+        ) from error
+    ordered = all((values[f"{rate}_low"] <= values[f"{rate}_high"]).all() for rate in _RATES)
+    shares = ((values >= 0) & (values <= 1)).all(axis=None)  # and none of them is missing
+    if not (values.index.is_unique and shares and ordered):
+        raise UserError(f"annotations.history={path}: expected each annotator once, with rates and intervals in 0 … 1")
+    known = [name for name in worker_names if name in values.index]
+    if not known:
+        people = f"{len(worker_names)} annotators"
+        raise UserError(f"annotations.history={path}: none of the {people} is in it, such as {worker_names[0]}")
+    history = np.zeros((len(worker_names), 2, 2))
+    for number, name in enumerate(worker_names):
+        if name in values.index:
+            history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
+    return history
+
+
+def _counts(mean: float, low: float, high: float) -> tuple[float, float]:
+    """Shapes of the Beta distribution of this mean whose interval is as wide."""
+    mean = min(max(mean, _MIN_RATE), 1 - _MIN_RATE)
+    tails = np.array([(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+
+    def excess(log_count: Any) -> Any:
+        count = np.exp(log_count)
+        one, other = (beta.ppf(tail, mean * count, (1 - mean) * count) for tail in tails)
+        return other - one - (high - low)
+
+    grid = np.log(np.geomspace(*_COUNTS, _GRID))
+    wider = excess(grid) > 0
+    # Of two solutions that with more answers: with next to none a Beta distribution is nearly a point at 0 or 1.
+    last = int(np.flatnonzero(wider).max(initial=-1))
+    if 0 <= last < _GRID - 1:
+        count = float(np.exp(brentq(excess, grid[last], grid[last + 1])))
+    else:
+        count = _COUNTS[0 if last < 0 else 1]
+    return mean * count, (1 - mean) * count
