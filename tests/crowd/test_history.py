@@ -11,7 +11,10 @@ from semicrowd import CoTraining
 from semicrowd.crowd import simulate
 from semicrowd.crowd.history import read_history
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data import load_dataset
+from semicrowd.data.answers import read_answers
 from semicrowd.errors import UserError
+from semicrowd.settings.answers import FileSettings
 from semicrowd.starts.answer_model import fit_rates
 
 RATES = ("sensitivity", "specificity")
@@ -82,6 +85,33 @@ def test_a_history_tells_whom_to_trust_where_the_answers_cannot() -> None:
         agreement[trusted] = (same == label)[right.worker == trusted].mean()
         assert model.workers_["sensitivity"][trusted] > model.workers_["sensitivity"][1 - trusted]
     assert min(agreement.values()) > 0.85
+
+
+@pytest.mark.parametrize("right", [0, 1])
+def test_known_links_decide_between_people_who_contradict_each_other(tmp_path: Path, right: int) -> None:
+    """One sees colours, one shapes, and features say nothing; 60 links are known of one of them."""
+    rng, shape, colour = np.random.default_rng(0), np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    pd.DataFrame(rng.normal(size=(40, 2)), columns=["x", "y"]).to_csv(tmp_path / "items.csv", index=False)
+    i = rng.integers(40, size=240)
+    j, worker = (i + rng.integers(1, 40, size=240)) % 40, np.arange(240) % 2
+    label = np.where(worker == 0, colour[i] == colour[j], shape[i] == shape[j]).astype(int)
+    answers = pd.DataFrame({"i": i, "j": j, "worker": worker, "label": label})
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    links = pd.DataFrame({"i": i[:60], "j": j[:60]})
+    truth = (colour, shape)[right]
+    same = truth[i[:60]] == truth[j[:60]]
+    for name, rows in (("same", same), ("different", ~same)):
+        links[rows].to_csv(tmp_path / f"{name}.csv", index=False)
+    data = load_dataset("table", tmp_path, path=tmp_path / "items.csv")
+    told = FileSettings(
+        path=tmp_path / "answers.csv", must_link=tmp_path / "same.csv", cannot_link=tmp_path / "different.csv"
+    )
+    model = CoTraining(max_clusters=4).fit(data.features, pairs=read_answers(data, told))
+    together = model.labels_[i[:60]] == model.labels_[j[:60]]
+    assert (together == same).mean() > 0.95
+    weight = model.workers_.set_index("annotator")["weight"]
+    assert weight["known"] > 8
+    assert weight[str(right)] > weight[str(1 - right)] + 2
 
 
 @pytest.mark.parametrize(

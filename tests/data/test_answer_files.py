@@ -47,15 +47,21 @@ def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
     assert rows(read_answers(DATA, FileSettings(path=path))) == [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
 
 
-def test_lists_of_links_are_answers_of_one_person_beside_others(tmp_path: Path) -> None:
+def test_lists_of_links_are_known_beside_answers_of_people(tmp_path: Path) -> None:
     must, cannot = written(tmp_path, "x,y\na,b\n", "must.csv"), written(tmp_path, "i,j,note\nc,d,?\n", "cannot.csv")
     both = read_answers(DATA, FileSettings(must_link=must, cannot_link=cannot))
-    assert rows(both) == [("everybody", 0, 1, 1), ("everybody", 2, 3, 0)]
+    assert rows(both) == [("known", 0, 1, 1), ("known", 2, 3, 0)]
+    assert both.history is not None
+    assert both.history.tolist() == [[[1000, 0], [1000, 0]]]
     path = written(tmp_path, "item,worker,group,task\na,eve,1,t\nb,eve,1,t\n")
     all_three = read_answers(DATA, FileSettings(path=path, must_link=must, cannot_link=cannot))
-    assert rows(all_three) == [("eve", 0, 1, 1), ("everybody", 0, 1, 1), ("everybody", 2, 3, 0)]
+    assert rows(all_three) == [("eve", 0, 1, 1), ("known", 0, 1, 1), ("known", 2, 3, 0)]
+    assert all_three.history is not None
+    assert all_three.history.tolist() == [[[0, 0], [0, 0]], [[1000, 0], [1000, 0]]]
     assert all_three.task is not None
     assert len(set(all_three.task.tolist())) == 3
+    by_eve = written(tmp_path, "i,j,worker\na,b,eve\n", "by_eve.csv")
+    assert read_answers(DATA, FileSettings(must_link=by_eve)).history is None
     with pytest.raises(UserError, match="expected i,j"):
         read_answers(DATA, FileSettings(must_link=written(tmp_path, "0,1\n2,3\n", "bare.csv")))
 

@@ -23,6 +23,10 @@ from semicrowd.files import write_text
 _COLUMNS = ("i", "j", "worker", "label")
 #: Who gave the answers of a file that does not say.
 _EVERYBODY = "everybody"
+#: Who gave links that are known.
+KNOWN = "known"
+#: Right answers that a known link counts for in what is estimated of KNOWN, about pairs of one class and of two.
+_KNOWN_RIGHT = 1000.0
 #: What a note says of rows that were left out.
 LEFT_OUT = "are about items that are not there, and left out"
 #: Items of one task at most: each of them is compared with each, two million pairs.
@@ -72,21 +76,28 @@ def of_table(
     truth: Path | None = None,
     *,
     skip_unknown: bool = False,
+    known: bool = False,
 ) -> PairAnnotations:
-    """As :func:`read`, of a table that has been read; ``truth`` is a file that says where its answers are from."""
+    """As :func:`read`, of a table that has been read.
+
+    Parameters
+    ----------
+    truth : a file that says where its answers are from
+    known : the answers are links that are known, unless a column worker says who gave them
+    """
     path = table.path
-    names, notes = [_EVERYBODY], list[str]()
+    names, notes = [KNOWN if known else _EVERYBODY], list[str]()
     if skip_unknown:
-        known, unknown = table.about(num_items, ids)
-        if left_out := len(table.lines) - len(known.lines):
+        there, unknown = table.about(num_items, ids)
+        if left_out := len(table.lines) - len(there.lines):
             notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
-        if not known.lines:
+        if not there.lines:
             raise UserError(f"{path}: no row is about items that are there; such as {unknown}")
-        table = known
+        table = there
     worker, task = np.zeros(len(table.lines), np.int64), None
     if "worker" in table.columns:
         worker, names = table.names("worker")
-    else:
+    elif not known:
         notes.append(f"{path.name}: no column worker; all answers are taken for those of one person, '{_EVERYBODY}'")
     if "task" in table.columns:
         task = table.names("task")[0]
@@ -107,7 +118,10 @@ def of_table(
         i, j, worker, label, task=task, num_items=num_items, worker_names=names,
         where=table.at, **({"source": path.name} if origin is None else origin),
     )  # fmt: skip
-    return replace(annotations, notes=(*notes, *annotations.notes))
+    history = None
+    if known and "worker" not in table.columns:
+        history = np.array([[[_KNOWN_RIGHT, 0.0], [_KNOWN_RIGHT, 0.0]]])
+    return replace(annotations, notes=(*notes, *annotations.notes), history=history)
 
 
 def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
@@ -130,7 +144,15 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         source=" and ".join(part.source for part in parts),
     )  # fmt: skip
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    return replace(answers, notes=(*notes, *(note for note in answers.notes if note not in notes)))
+    history = np.zeros((len(names), 2, 2))
+    for part in parts:
+        if part.history is not None:
+            rows = [names.index(name) for name in part.worker_names]
+            history[rows] = np.maximum(history[rows], part.history)
+    return replace(
+        answers, notes=(*notes, *(note for note in answers.notes if note not in notes)),
+        history=history if history.any() else None,
+    )  # fmt: skip
 
 
 def _pairs_of_groups(

@@ -117,11 +117,13 @@ def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
         else:
             table = AnswerTable.read(path, label)
         names, truth = _names(data, table), csv_file.truth_path(path)
-        parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=settings.skip_unknown))
+        skip, known = settings.skip_unknown, label is not None
+        parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=skip, known=known))
     answers = csv_file.joined(parts)
     if settings.history is None:
         return answers
-    return replace(answers, history=read_history(Path(settings.history).expanduser(), answers.worker_names))
+    history = read_history(Path(settings.history).expanduser(), answers.worker_names)
+    return replace(answers, history=history if answers.history is None else history + answers.history)
 
 
 def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:

@@ -34,9 +34,12 @@ class FileSettings(AnswerSettings):
         None, "csv with i,j,label or item,group or item,label, and perhaps worker and task", _path, optional=True
     )
     must_link: str | Path | None = setting(
-        None, "csv of pairs i,j that are the same, besides or in place of annotations.path", _path, optional=True
+        None, "csv of pairs i,j that are known to be the same, besides or in place of annotations.path; co-training "
+        "takes them for nearly certain (with a column worker: for answers of these people)", _path, optional=True
     )
-    cannot_link: str | Path | None = setting(None, "csv of pairs i,j that are different", _path, optional=True)
+    cannot_link: str | Path | None = setting(
+        None, "csv of pairs i,j that are known to be different", _path, optional=True
+    )
     history: str | Path | None = setting(
         None, "workers.csv of an earlier run about other items: what it says of the same people counts as earlier "
         "answers of theirs, in co-training and in starts by it", _path, optional=True,
