@@ -73,13 +73,13 @@ def test_the_first_bad_cell_is_named(tmp_path: Path) -> None:
 def test_items_by_their_ids(tmp_path: Path) -> None:
     answers = read(tmp_path, HEADER + "bee, elk ,ann,1\ncat,ant,bob,0\n", IDS)
     assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "bob", 0)]
-    assert answers.notes == ("answers.csv: items are named by their ids",)
+    assert answers.notes == ("answers.csv: items are identified by their ids",)
 
 
 def test_items_by_their_rows_though_the_table_has_ids(tmp_path: Path) -> None:
     answers = read(tmp_path, HEADER + "1,4,ann,1\n2,0,bob,0\n", IDS)
     assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "bob", 0)]
-    assert answers.notes == ("answers.csv: items are counted from 0 (no id of the table is '1')",)
+    assert answers.notes == ("answers.csv: items are row numbers counted from 0 (no item has the id '1')",)
     assert read(tmp_path, HEADER + "1,4,ann,1\n2,0,bob,0\n").notes == ()
 
 
@@ -87,18 +87,18 @@ def test_ids_that_look_like_rows_win(tmp_path: Path) -> None:
     ids = ("1", "2", "3", "4", "5")
     answers = read(tmp_path, HEADER + "1,4,ann,1\n2,3,ann,0\n", ids)
     assert pairs(answers) == [(0, 3, "ann", 1), (1, 2, "ann", 0)]
-    assert answers.notes == ("answers.csv: items are named by their ids",)
+    assert answers.notes == ("answers.csv: items are identified by their ids",)
     answers = read(tmp_path, HEADER + "1,4,ann,1\n2,0,ann,0\n", ids)
     assert pairs(answers) == [(1, 4, "ann", 1), (2, 0, "ann", 0)]
-    assert answers.notes == ("answers.csv: items are counted from 0 (no id of the table is '0')",)
+    assert answers.notes == ("answers.csv: items are row numbers counted from 0 (no item has the id '0')",)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("ant,bee,ann,1\ncat,cow,ann,1\n", "line 3, column j: cow; expected the id of an item, such as ant and bee,"),
-        ("0,1,ann,1\n5,2,ann,1\n", "line 3, column i: 5; expected the id of an item, such as ant and bee, or for all"),
-        ("ant,1,ann,1\n", "line 2, column j: 1; expected the id of an item, such as ant and bee, or for all"),
+        ("0,1,ann,1\n5,2,ann,1\n", "line 3, column i: 5; expected the id of an item, such as ant and bee, or row"),
+        ("ant,1,ann,1\n", "line 2, column j: 1; expected the id of an item, such as ant and bee, or row"),
         (",ant,ann,1\n", "line 2, column i: empty; expected the id of an item"),
         ("Ant,bee,ann,1\n", "line 2, column i: Ant; expected the id of an item"),
         ("ant,ant,ann,1\n", "line 2, column j: ant; expected another item than i"),
@@ -112,7 +112,7 @@ def test_an_id_of_two_items(tmp_path: Path) -> None:
     ids = ("ant", "bee", "cat", "bee", "elk")
     assert pairs(read(tmp_path, HEADER + "ant,cat,ann,1\n", ids)) == [(0, 2, "ann", 1)]
     message = refused(tmp_path, HEADER + "ant,cat,ann,1\nant,bee,ann,1\n", ids)
-    assert message == ", line 3, column j: bee; expected the id of one item; several have this one"
+    assert message == ", line 3, column j: bee; expected an id of exactly one item; several items have this id"
 
 
 def test_without_workers_everybody_answers(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_groups_without_tasks_are_a_task_of_each_worker(tmp_path: Path) -> None:
     answers = read(tmp_path, text, IDS)
     assert pairs(answers) == [(0, 4, "ann", 1), (0, 1, "bob", 0)]
     assert tasks(answers) == [0, 1]
-    assert answers.notes == ("answers.csv: items are named by their ids",)
+    assert answers.notes == ("answers.csv: items are identified by their ids",)
 
 
 def test_groups_without_workers(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_mutated_files_are_answers_or_one_line(tmp_path: Path) -> None:
     assert 10 < len(errors) < len(outcomes) - 10
     for error in errors:
         assert error.isprintable()  # so it is one line, too
-        assert re.search(r"expected|not valid csv|is there twice", error), error
+        assert re.search(r"expected|not valid csv|two columns are called", error), error
         assert len(error) < 500 + len(str(tmp_path))
     for answers in outcomes:
         if not isinstance(answers, str):

@@ -125,7 +125,7 @@ HEADER = "i,j,worker,label\n"
         ("i;label\n0;1\n", ", line 1: no column j; expected i,j,worker,label[,task], found i,label"),
         ("item\tworker\n0\ta\n", ", line 1: no column group or label; expected item,worker,group[,task], or item,"),
         ("a|b\n", ", line 1: no column i and j, or item; expected i,j,worker,label[,task], or item,worker,group"),
-        ("i,j,worker,label,i\n0,1,a,1,0\n", ", line 1: column i is there twice"),
+        ("i,j,worker,label,i\n0,1,a,1,0\n", ", line 1: two columns are called i; expected one"),
         (HEADER + "0,1,a,1\n0,9,a,1\n", ", line 3, column j: 9; expected an item id from 0 to 4"),
         (HEADER + "\n0,1,a,1\n\n-1,2,a,1\n", ", line 5, column i: -1; expected an item id from 0 to 4"),
         (HEADER + "3,3,a,1\n", ", line 2, column j: 3; expected another item than i"),

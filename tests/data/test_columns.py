@@ -70,8 +70,8 @@ def test_a_messy_table_is_what_one_would_make_of_it_by_hand(tmp_path: Path) -> N
         "id": "ids", "joined": "ignored", "region": "category", "age": "number", "member": "yes or no",
         "income": "number",
     }  # fmt: skip
-    assert said["what was done"]["region"] == "3 categories, a column of 0 and 1 for each: north, south, west"
-    assert said["what was done"]["age"].startswith("the median, 31, in the place of 1 empty cells")
+    assert said["what was done"]["region"] == "3 categories, one-hot encoded: north, south, west"
+    assert said["what was done"]["age"].startswith("1 empty cells replaced by the median, 31,")
     assert columns.feature_names[:4] == ["region=north", "region=south", "region=west", "age"]
     assert columns.feature_names[-2:] == ["age is empty", "income is empty"]
     assert len(columns.feature_names) == filled.shape[1]

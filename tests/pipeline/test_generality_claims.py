@@ -130,9 +130,9 @@ def test_marked_figures_are_compared_and_put_in(
     known = claims(folder)
     assert checked(TEXT.format("3\nof 4", 1), known) == []
     assert checked(TEXT.format("4 of 4", 1), known) == [
-        "development.scdc.near: says 4 of 4, the recorded results 3 of 4"
+        "development.scdc.near: 4 of 4 on the page, but 3 of 4 computed from the recorded results"
     ]
-    assert "no such figure" in checked(TEXT.replace("scdc", "scbc").format("3 of 4", 1), known)[0]
+    assert "no number of this name" in checked(TEXT.replace("scdc", "scbc").format("3 of 4", 1), known)[0]
     assert "not closed" in checked(TEXT.format("3 of 4", 1).removesuffix("<!-- end -->**.") + "**.", known)[0]
     assert rewritten(TEXT.format("x", "y"), known) == TEXT.format("3 of 4", 1)
     readme = tmp_path / "README.md"
@@ -141,7 +141,7 @@ def test_marked_figures_are_compared_and_put_in(
     assert claims_main(options) == 1
     told = capsys.readouterr()
     assert "* development.scdc.near = 3 of 4  (cells with answers within 0.02 NMI" in told.out
-    assert "says x, the recorded results 3 of 4" in told.err
+    assert "x on the page, but 3 of 4 computed" in told.err
     assert claims_main([*options, "--write"]) == 0
     assert readme.read_text() == TEXT.format("3 of 4", 1)
     assert claims_main(["--pages", str(tmp_path / "none.md")]) == 2

@@ -126,7 +126,7 @@ def test_a_run_and_explain_say_it_too(train: Command, tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,x,species,y\n" + rows)
     done = train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "--explain")
     assert done.returncode == 0, done.stderr
-    assert "the median, 6, in the place of 1 empty cells" in done.stderr
+    assert "1 empty cells replaced by the median, 6," in done.stderr
     assert "check: column species is a feature" in done.stderr
 
 

@@ -50,7 +50,7 @@ def test_held_out_answers_score_any_method_and_a_bad_one_is_warned_of(train: Com
     lines = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert len(lines) == 2
     assert "one cluster has 97.5 % of the items" in lines[0]
-    assert "the answers say nothing about these clusters" in lines[1]
+    assert "the answers carry no information about these clusters" in lines[1]
     told = json.loads((tmp_path / "bad" / "warnings.json").read_text())["warnings"]
     assert [f"warning: {line}" for line in told] == lines
     assert metrics_of(tmp_path / "bad")["warnings/count"] == 2

@@ -1,4 +1,4 @@
-"""A text table of answers as people write them: its rows, and what its cells mean."""
+"""Read the answers of a CSV file or a data frame: recognise its columns and interpret its cells."""
 
 import csv
 import re
@@ -14,18 +14,18 @@ import pandas as pd
 
 from semicrowd.errors import UserError, listed
 
-# Columns without which there is no answer, for each kind of table; a table is of the first kind that it fits.
-#: A row is an answer about a pair.
+# Required columns of each table format. The first format whose columns are all in the header is used.
+#: Each row is an answer about a pair of items.
 PAIRS = ("i", "j", "label")
-#: A row says in which group an annotator has put an item.
+#: Each row gives the group into which an annotator has put an item.
 GROUPS = ("item", "group")
-#: A row says what kind an annotator has taken an item for.
+#: Each row gives the class that an annotator has assigned to an item.
 CLASSES = ("item", "label")
 _OPTIONAL = ("worker", "task")
 _HEADERS = {
     PAIRS: "i,j,worker,label[,task]", GROUPS: "item,worker,group[,task]", CLASSES: "item,worker,label[,task]",
 }  # fmt: skip
-#: Other names of columns that people use, in small letters, where the proper one is not there.
+#: Alternative column names, in lower case; they count only if the standard name is not in the header.
 _ALIASES = {
     "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "left", "first"),
     "j": ("item_j", "item2", "item_2", "item_b", "id2", "id_2", "right", "second"),
@@ -50,15 +50,15 @@ _LABELS = "1 (same) or 0 (different), or true/false, same/different, yes/no, mus
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """The columns of a file that say something of answers.
+    """The columns of a file or data frame that contain answers.
 
     Attributes
     ----------
-    path : of the file
-    kind : ``PAIRS``, ``GROUPS`` or ``CLASSES``
-    lines : [rows] line of the file that each row ends on, from 1
-    columns : name → [rows] cells without spaces around them; those of the kind, perhaps ``worker`` and ``task``
-    unit : what a row is called in an error; those of a data frame are counted from 0
+    path : path of the file, or the name of the data frame
+    kind : the table format: ``PAIRS``, ``GROUPS`` or ``CLASSES``
+    lines : [rows] line of the file in which each row ends, counted from 1
+    columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
+    unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
     """
 
     path: Path
@@ -69,12 +69,12 @@ class AnswerTable:
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame, name: str) -> "AnswerTable":
-        """The same of a data frame that is called ``name``.
+        """Make a table from a data frame; ``name`` stands for it in messages.
 
         Raises
         ------
         UserError
-            For columns that are no answers, and where there are no rows.
+            If required columns are missing, or the data frame has no rows.
         """
         path = Path(name)
         kind, positions = _header(path, [str(column) for column in frame.columns])
@@ -84,21 +84,21 @@ class AnswerTable:
         return cls(path, kind, range(len(frame)), columns, "row")
 
     def at(self, row: int) -> str:
-        """Where a row is, for an error."""
+        """File and line of a row, for error messages."""
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
     @classmethod
     def read(cls, path: Path, label: int | None = None) -> "AnswerTable":
-        """Read a file of text (utf-8), columns separated by commas, semicolons or tabs; blank rows are left out.
+        """Read a text file (UTF-8) with columns separated by commas, semicolons or tabs; blank rows are skipped.
 
         Parameters
         ----------
-        label : what all rows of a list of pairs i,j say; None: it has a column label, or groups
+        label : the answer (1 or 0) of all rows, for a file that only lists pairs i,j; None: the file has the answers
 
         Raises
         ------
         UserError
-            Naming file, line and what was expected.
+            The message names the file, the line and what was expected.
         """
         try:
             _check_is_file(path)
@@ -117,18 +117,24 @@ class AnswerTable:
         if not cells:
             raise UserError(f"{path}: no answers; expected at least one row {_HEADERS[kind]} after the header")
         lines, *columns = zip(*cells, strict=True)
-        found = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
+        by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
-            found["label"] = [str(label)] * len(lines)
-        return cls(path, kind, lines, found)
+            by_name["label"] = [str(label)] * len(lines)
+        return cls(path, kind, lines, by_name)
 
     def error(self, row: int, column: str, expected: str) -> UserError:
-        """What to raise for a cell that means nothing."""
+        """The error for a cell that cannot be interpreted; the caller raises it."""
         cell = shown(self.columns[column][row])
         return UserError(f"{self.at(row)}, column {column}: {cell}; expected {expected}")
 
     def names(self, column: str) -> tuple[np.ndarray, list[str]]:
-        """Number of the name in each row, and the names in the order of their numbers: as numbers where all are."""
+        """Encode the names in a column as integers.
+
+        Returns
+        -------
+        codes : [rows] position in ``names`` of the name in each row
+        names : the distinct names, sorted; sorted by value if all of them are whole numbers
+        """
         cells = self.columns[column]
         if "" in cells:
             raise self.error(cells.index(""), column, "a name or number")
@@ -139,7 +145,7 @@ class AnswerTable:
         return np.array([number[cell] for cell in cells], np.int64), ordered
 
     def answers(self) -> np.ndarray:
-        """[rows] 1 where the column ``label`` says that two items are the same, 0 where it says different."""
+        """[rows] 1 where the column ``label`` is "same" (must-link), 0 where it is "different" (cannot-link)."""
         cells = self.columns["label"]
         meaning = {cell: _answer(cell) for cell in set(cells)}
         answers = [meaning[cell] for cell in cells]
@@ -148,24 +154,39 @@ class AnswerTable:
         return np.array(answers, np.int64)
 
     def about(self, num_items: int, ids: Sequence[str] | None) -> tuple["AnswerTable", str]:
-        """The rows whose items are all there, and the first of those that are not, as text."""
+        """Keep only rows about items of the data set.
+
+        Parameters
+        ----------
+        num_items : N, number of items of the data set
+        ids : the ids of these items; None if they have none
+
+        Returns
+        -------
+        table : the rows whose items are all in the data set
+        unknown : the first few items of the other rows, as text for a message; empty if there are none
+        """
         names = [name for name in self.kind if name in ("i", "j", "item")]
         cells = {cell for name in names for cell in self.columns[name]}
         known = set() if ids is None else {name.strip() for name in ids}
         rows = {cell for cell in cells if _WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
-        if ids is None or len(rows) > len(cells & known):  # most cells are rows, not ids
+        if ids is None or len(rows) > len(cells & known):  # more cells are row numbers than ids
             known = rows
         unknown = sorted(cells - known)
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
         columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
-        known_alone = replace(self, lines=[self.lines[row] for row in kept], columns=columns)
-        return known_alone, listed([shown(name) for name in unknown])
+        kept_table = replace(self, lines=[self.lines[row] for row in kept], columns=columns)
+        return kept_table, listed([shown(name) for name in unknown])
 
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
-        """Items of each column of items, [rows] numbers from 0, and a note on how the cells were read.
+        """Find the items to which the columns ``i`` and ``j``, or ``item``, refer.
 
-        Where there are ``ids`` of the items and every cell is one of them, that is what the cells are; otherwise they
-        are numbers of rows. There is no note without ids.
+        If ``ids`` are given and every cell is one of them, the cells are ids. Otherwise they are row numbers.
+
+        Returns
+        -------
+        items : for each of these columns, [rows] item numbers from 0 to N − 1
+        notes : how the cells were interpreted, a line each; empty without ids
         """
         names = [name for name in self.kind if name in ("i", "j", "item")]
         cells = {cell for name in names for cell in self.columns[name]}
@@ -176,26 +197,27 @@ class AnswerTable:
             return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1}"), ()
         by_id = {name.strip(): k for k, name in enumerate(ids)}
         if cells <= by_id.keys():
-            found = Counter(name.strip() for name in ids)
-            alone = {name: k for name, k in by_id.items() if found[name] == 1}
-            note = f"{self.path.name}: items are named by their ids"
-            return self._numbered(names, alone, "the id of one item; several have this one"), (note,)
+            count = Counter(name.strip() for name in ids)
+            unique = {name: k for name, k in by_id.items() if count[name] == 1}
+            note = f"{self.path.name}: items are identified by their ids"
+            return self._numbered(names, unique, "an id of exactly one item; several items have this id"), (note,)
         no_id = shown(self._first(names, by_id))
         examples = " and ".join(shown(name) for name in ids[:2])
-        expected = f"the id of an item, such as {examples}, or for all items their row, from 0 to {num_items - 1}"
+        expected = f"the id of an item, such as {examples}, or row numbers for all items, from 0 to {num_items - 1}"
         unknown = cells - by_id.keys() - row_numbers.keys()
         if unknown:
             rows = sum(any(self.columns[name][row] in unknown for name in names) for row in range(len(self.lines)))
-            expected += f"; annotations.skip_unknown=true leaves out the rows about items that are not there, {rows:,}"
-        # First the cells that are neither; then, where some are ids alone and others rows alone, those that are no ids.
+            expected += f"; annotations.skip_unknown=true leaves out rows about unknown items, {rows:,} here"
+        # Report first a cell that is neither an id nor a row number. If all cells are one or the other, but there are
+        # both ids that are no row numbers and row numbers that are no ids, report the first cell that is no id.
         self._numbered(names, by_id | row_numbers, expected)
         if not cells <= row_numbers.keys():
             self._numbered(names, by_id, f"{expected}; other cells are ids")
-        note = f"{self.path.name}: items are counted from 0 (no id of the table is '{no_id}')"
+        note = f"{self.path.name}: items are row numbers counted from 0 (no item has the id '{no_id}')"
         return self._numbered(names, row_numbers, expected), (note,)
 
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:
-        """The columns as numbers; an error names the first cell without one."""
+        """Replace the cells of columns by their numbers; the error names the first cell that has no number."""
         columns = [[number.get(cell, -1) for cell in self.columns[name]] for name in names]
         missing = [(column.index(-1), name) for name, column in zip(names, columns, strict=True) if -1 in column]
         if missing:
@@ -203,13 +225,13 @@ class AnswerTable:
         return [np.array(column, np.int64) for column in columns]
 
     def _first(self, names: list[str], known: Collection[str]) -> str:
-        """The first cell, row by row, that is not among the known."""
+        """The first cell, in the order of the rows, that is not in ``known``."""
         rows = zip(*(self.columns[name] for name in names), strict=True)
         return next(cell for row in rows for cell in row if cell not in known)
 
 
 def shown(text: str, most: int = 50) -> str:
-    """The beginning of a cell as it can stand in one line."""
+    """The beginning of a cell, printable in one line of a message."""
     start = text[:most]
     return (start if start.isprintable() else repr(start)[1:-1]) or "empty"
 
@@ -220,7 +242,7 @@ def _answer(cell: str) -> int | None:
 
 
 def _check_is_file(path: Path) -> None:
-    """Without opening it: a named pipe would have us wait for somebody to write."""
+    """Raise an error unless ``path`` is a regular file; opening a named pipe would block until someone writes to it."""
     if not path.is_file():
         reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
         raise UserError(f"{path}: cannot be read: {reason}; expected a csv of answers")
@@ -234,60 +256,60 @@ def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _separator(header: str) -> str:
-    """The one that makes the most of the header's cells known names."""
+    """The separator with which most cells of the header are known column names."""
     return max(_SEPARATORS, key=lambda one: len(_KNOWN.intersection(_proper(
         [cell.strip(' "\r\n') for cell in header.split(one)]
     ))))
 
 
 def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Kind of the table, and the position of each column that is wanted; ``links``: a list of pairs i,j."""
-    found = _proper(row)
-    if not any(found):
+    """The table format, and the position of each column to read; ``links``: the file only lists pairs i,j."""
+    header = _proper(row)
+    if not any(header):
         raise UserError(f"{path}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
-    if links and len(found) == 2 and "" not in found and not any(_WHOLE_NUMBER.fullmatch(name) for name in found):
+    if links and len(header) == 2 and "" not in header and not any(_WHOLE_NUMBER.fullmatch(name) for name in header):
         return PAIRS, {"i": 0, "j": 1}
-    if links and not {"i", "j"} <= set(found):
-        raise UserError(f"{path}, line 1: expected i,j[,worker], found {shown(','.join(found), most=100)}")
-    kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(found)), None)
+    if links and not {"i", "j"} <= set(header):
+        raise UserError(f"{path}, line 1: expected i,j[,worker], found {shown(','.join(header), most=100)}")
+    kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(header)), None)
     if kind is None:
-        if "item" in found:
+        if "item" in header:
             missing, expected = "group or label", f"{_HEADERS[GROUPS]}, or {_HEADERS[CLASSES]}"
-        elif "i" in found or "j" in found:
-            missing, expected = ", ".join(name for name in PAIRS if name not in found), _HEADERS[PAIRS]
+        elif "i" in header or "j" in header:
+            missing, expected = ", ".join(name for name in PAIRS if name not in header), _HEADERS[PAIRS]
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
-        names = shown(",".join(found), most=100)
+        names = shown(",".join(header), most=100)
         raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}")
-    wanted = [name for name in (*kind, *_OPTIONAL) if name in found and not (links and name == "label")]
-    twice = [name for name in wanted if found.count(name) > 1]
-    if twice:
-        raise UserError(f"{path}, line 1: column {twice[0]} is there twice")
-    return kind, {name: found.index(name) for name in wanted}
+    wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
+    repeated = [name for name in wanted if header.count(name) > 1]
+    if repeated:
+        raise UserError(f"{path}, line 1: two columns are called {repeated[0]}; expected one")
+    return kind, {name: header.index(name) for name in wanted}
 
 
 def _proper(row: Sequence[str]) -> list[str]:
-    """The names of columns, spelled as here where they are other names of these."""
-    found = [name.strip() for name in row]
-    lower = [name.lower() for name in found]
-    for proper, others in _ALIASES.items():
-        if proper in found:
+    """The column names of a header, with alternative names (``_ALIASES``) replaced by the standard ones."""
+    names = [name.strip() for name in row]
+    lower = [name.lower() for name in names]
+    for standard, others in _ALIASES.items():
+        if standard in names:
             continue
-        for name in (proper, *others):
+        for name in (standard, *others):
             if name in lower:
-                found[lower.index(name)] = proper
+                names[lower.index(name)] = standard
                 break
-    return found
+    return names
 
 
 def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[int | str, ...]]:
-    """Line number and wanted cells of each row that is not blank (``rows`` is a csv reader after the header)."""
+    """Line number and the requested cells of each row that is not blank (``rows``: a csv reader after the header)."""
     width, blank = max(positions) + 1, 0
     for row in rows:
         if not any(cell.strip() for cell in row):
             blank = blank or (rows.line_num if len(row) > 1 else 0)
             continue
-        if blank:  # at the end of a file spreadsheets leave such rows behind
+        if blank:  # rows of empty cells are accepted only at the end, where spreadsheets often write them
             raise UserError(f"{path}, line {blank}: every cell is empty; expected an answer in every row")
         if len(row) < width:
             raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected at least {width}")
@@ -295,7 +317,7 @@ def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[
 
 
 def _cell(value: Any) -> str:
-    """A cell of a data frame as a file has it: whole numbers without a point, nothing for a missing value."""
+    """A cell of a data frame as text: whole numbers without a decimal point, a missing value as the empty string."""
     if value is None or value is pd.NA or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():

@@ -1,7 +1,8 @@
-"""What each column of a table is to the methods: a number, a yes or no, categories, the items' names, or nothing.
+"""Convert the columns of a table into numerical features.
 
-Methods take numbers alone. What a file's columns become is decided once, on the items that a run learns from, and kept
-(``columns.json``), so that new items are read the same way, by the columns' names.
+A column is a number, a yes/no value, a category, the ids of the items, or is not used. The methods accept numbers only.
+How each column is converted is decided once, from the training items, and stored in ``columns.json``, so that new items
+are converted in the same way; their columns are matched by name.
 """
 
 import json
@@ -18,26 +19,27 @@ from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, kind_of, 
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
-#: Where a run keeps it.
+#: File in a run's folder with the conversion of each column, for new items.
 FILE = "columns.json"
-#: The same for people.
+#: File in a run's folder with the same information as a table for the user.
 TABLE = "columns.csv"
-#: What messages call a data frame that is handed over in Python.
+#: Name in messages of a data frame that is passed to an estimator.
 IN_PYTHON = "X"
-#: Signs that stand in a list of the command line without quotes.
+#: Names that need no quotes in a list on the command line.
 _UNQUOTED = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column that becomes features.
+    """A column of the table that is converted to one or more features.
 
     Attributes
     ----------
-    name, kind : in the file; ``number``, ``yes or no`` or ``category``
-    values : of a category, each of which becomes a column of 0 and 1; "" stands for an empty cell
-    median : of the others, which stands in an empty cell of a method that needs every number
-    gaps : empty cells; where there are any, a column of 0 and 1 says which
+    name : name of the column in the file
+    kind : ``number``, ``yes or no`` or ``category``
+    values : the categories, for one-hot encoding; "" is the category of empty cells. Empty for the other two kinds
+    median : median of a numerical or yes/no column, which replaces its missing values
+    gaps : number of missing values; if there are any, the column gets a missing indicator as a further feature
     """
 
     name: str
@@ -49,14 +51,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """All columns of a table that become features, in their order.
+    """All columns of a table that are converted to features, in their order.
 
     Attributes
     ----------
-    ids : name of the column that holds the items' ids, None where there is none
-    filled : whether empty cells are filled, and columns added that say where they were
-    others : name, what it is, and what was done with it, of each column that is no feature
-    named : whether new items are found by these names; those of an array only count its columns
+    ids : name of the column with the items' ids; None without such a column
+    filled : whether missing values are replaced by medians, with missing indicators as further features. It is False
+        for methods that accept missing values
+    others : name, description, and how it was handled, of each column that is no feature
+    named : whether the columns of new items are matched by name; False for an array, where names are column numbers
     """
 
     columns: tuple[Column, ...]
@@ -67,45 +70,45 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """Of every feature, before gaps are filled: of a category its name for each of its values."""
+        """The column name of each feature, without missing indicators; repeated for each value of a category."""
         return [name for column in self.columns for name in [column.name] * (len(column.values) or 1)]
 
     @property
     def parts(self) -> list[tuple[str, str | None, bool]]:
-        """Of every feature: its column, the value of a category that it stands for, whether it says where gaps were."""
+        """Of each feature: the column's name, the category (or None), and whether it is a missing indicator."""
         own = [(one.name, value, False) for one in self.columns for value in one.values or (None,)]
         gaps = [(one.name, None, True) for one in self.columns if one.gaps] if self.filled else []
         return [*own, *gaps]
 
     @property
     def feature_names(self) -> list[str]:
-        """A name of its own for every feature: ``age``, ``region=north``, ``age is empty``."""
+        """A unique name of each feature: ``age``, ``region=north``, ``age is empty``."""
         return [f"{name} is empty" if gap else name if value is None else f"{name}={value}"
                 for name, value, gap in self.parts]
 
     @property
     def plain(self) -> bool:
-        """Whether every column is a number as it is, so that there is nothing to tell."""
+        """Whether all columns are numbers without missing values, so that nothing was converted."""
         return not self.others and all(one.kind == NUMBER and not one.gaps for one in self.columns)
 
     @classmethod
     def of(
         cls, frame: pd.DataFrame, where: str, ids: str | None = None, others: Sequence[tuple[str, str, str]] = ()
     ) -> "Columns":
-        """What the columns of a table are.
+        """Decide how the columns of a table are converted.
 
         Parameters
         ----------
-        frame : the columns that are to be features
-        where : what the table is called in an error
+        frame : the columns to be converted to features
+        where : name of the table in error messages
         ids, others : see the class
 
         Raises
         ------
         UserError
-            Naming every column that can be no feature, and the way out.
+            If columns cannot be converted. The message names them and how to leave them out.
         """
-        found, refused = [], {}
+        columns, refused = [], {}
         for name in frame.columns:
             kind, more = kind_of(frame[name])
             if kind in (DATE, TEXT):
@@ -113,34 +116,39 @@ class Columns:
                 continue
             if kind == CATEGORY:
                 values = tuple(sorted({text(cell) for cell in frame[name]}))
-                found.append(Column(name, kind, values))
+                columns.append(Column(name, kind, values))
                 continue
-            found.append(_of_numbers(name, kind, numbers(frame[name], kind)))
+            columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
         if refused:
-            said = ", ".join(f"{name} ({what})" for name, what in refused.items())
+            reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
             way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
-            raise UserError(f"{where}: no features can be made of {said}; leave them out with {way_out}, or put "
-                            "numbers in their place")
-        return cls(tuple(found), ids, others=tuple(others))
+            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave these columns out with "
+                            f"{way_out}, or replace them by numbers")
+        return cls(tuple(columns), ids, others=tuple(others))
 
     @classmethod
     def of_array(cls, features: np.ndarray) -> "Columns":
-        """Of numbers [N, D] whose columns have no names."""
+        """The columns of an array [N, D] of numbers, which have no names."""
         return cls(tuple(_of_numbers(str(d), NUMBER, column) for d, column in enumerate(features.T)), named=False)
 
     def features(self, frame: pd.DataFrame, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        """The features of items, [N, D] float64, nan where a number is missing; and notes, a line each.
+        """Convert the columns of items to features.
+
+        Returns
+        -------
+        features : [N, D] float64, NaN where a number is missing
+        notes : columns that were ignored and unknown categories, a line each
 
         Raises
         ------
         UserError
-            Naming a column that is missing, or a cell that is no number.
+            If a column is missing, or a cell of a numerical column is no number.
         """
         missing = [column.name for column in self.columns if column.name not in frame]
         if missing:
             raise UserError(f"{where}: no column {', '.join(missing)}; expected those that the run was trained with: "
                             f"{', '.join(column.name for column in self.columns)}")
-        notes = [f"column {name}: left out, the run was trained without" for name in frame.columns
+        notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in {column.name for column in self.columns}]
         parts = []
         for column in self.columns:
@@ -152,12 +160,12 @@ class Columns:
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:
-                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} not among the categories that the "
-                             "run was trained with; taken for none of them")
+                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} not among the categories of the "
+                             "training items; encoded as zeros")
         return np.hstack(parts), tuple(notes)
 
     def fill(self, features: np.ndarray) -> np.ndarray:
-        """Medians in the place of missing numbers, and for each column that had gaps one of 0 and 1 that says where."""
+        """Replace missing values by medians, and append the missing indicators (1 where the value was missing)."""
         medians, gaps = [], []
         for column in self.columns:
             width = len(column.values) if column.kind == CATEGORY else 1
@@ -168,11 +176,11 @@ class Columns:
         return np.hstack([filled, missing[:, np.array(gaps, bool)]])
 
     def with_gaps_filled(self) -> "Columns":
-        """The same for a method that needs every number."""
+        """A copy for methods that do not accept missing values (``filled=True``)."""
         return replace(self, filled=True)
 
     def table(self) -> list[tuple[str, str, str]]:
-        """What was done with each column: name, what it is, what became of it; numbers as they are in one row."""
+        """Rows of (name, description, how it was handled); adjacent columns of unchanged numbers share a row."""
         rows = list(self.others)
         plain: list[str] = []
         for one in self.columns:
@@ -187,28 +195,28 @@ class Columns:
     def _done(self, one: Column) -> str:
         if one.kind == CATEGORY:
             named = listed([value or "(empty)" for value in one.values])
-            return f"{len(one.values)} categories, a column of 0 and 1 for each: {named}"
+            return f"{len(one.values)} categories, one-hot encoded: {named}"
         done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
         if one.gaps and self.filled:
-            done.append(f"the median, {one.median:.4g}, in the place of {one.gaps} empty cells, and a column of 0 and "
-                        "1 that says where")
+            done.append(f"{one.gaps} empty cells replaced by the median, {one.median:.4g}, and marked in a further "
+                        "feature (1: empty)")
         elif one.gaps:
-            done.append(f"{one.gaps} empty cells, which the method takes as they are")
+            done.append(f"{one.gaps} empty cells, which the method handles as missing values")
         return "; ".join(done)
 
     def write(self, folder: Path) -> None:
-        """Keep it in a run's folder, for new items and, as a table, for people."""
+        """Write ``columns.json`` and ``columns.csv`` into a run's folder."""
         write_json(folder / FILE, asdict(self))
         write_csv(folder / TABLE, ("column", "what it is", "what was done"), self.table())
 
     @classmethod
     def read(cls, folder: Path) -> "Columns | None":
-        """What a run has kept; None where its features were no table with names.
+        """Read ``columns.json`` of a run; None if there is none, because the features were no table with column names.
 
         Raises
         ------
         UserError
-            For a file that is none of these.
+            If the file was not written by :meth:`write`.
         """
         path = folder / FILE
         if not path.is_file():
@@ -228,12 +236,12 @@ def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
 
 
 def _together(names: list[str]) -> list[tuple[str, str, str]]:
-    """A row for columns that stand side by side."""
+    """A single row for adjacent columns of numbers."""
     if len(names) <= 1:
-        return [(name, NUMBER, "as it is") for name in names]
-    return [(f"{names[0]} … {names[-1]}", f"{len(names)} numbers", "as they are")]
+        return [(name, NUMBER, "unchanged") for name in names]
+    return [(f"{names[0]} … {names[-1]}", f"{len(names)} numbers", "unchanged")]
 
 
 def as_list(names: Iterable[str]) -> str:
-    """Names as an argument of the command line has them: ``[joined,"home town"]``."""
+    """Names as a list argument on the command line: ``[joined,"home town"]``."""
     return f"[{','.join(name if _UNQUOTED.fullmatch(name) else json.dumps(name) for name in names)}]"

@@ -1,4 +1,4 @@
-"""Facts of data and answers that the rules of the defaults may depend on."""
+"""Properties of data and answers on which the rules for default settings may depend."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """Data and answers as far as rules know them.
+    """Properties of data and answers; all that the rules may use.
 
     Attributes
     ----------
     num_items, num_features : N and D
-    image_shape : (height, width) or (colours, height, width) where a row of the features is an image
-    unit_interval : whether every feature is from 0 to 1
+    image_shape : (height, width) or (colours, height, width) if each row of the features is an image
+    unit_interval : whether all feature values are between 0 and 1
     num_answers : P, 0 without answers
-    num_annotated : items that some answer is about
-    num_tasks : groupings that the answers come from, 0 where they do not come in tasks
-    data : name of the data set, None of data without one
-    num_classes : of the data, where that is known; never which item is of which
+    num_annotated : number of items with at least one answer
+    num_tasks : number of tasks from which the answers are, 0 if they do not come in tasks
+    data : name of the data set, or None
+    num_classes : number of classes in the data, if known; labels of items are never used
     """
 
     num_items: int
@@ -44,7 +44,7 @@ class Facts:
         data: str | None = None,
         num_classes: int | None = None,
     ) -> Self:
-        """Facts of features [N, D] and of the answers about them."""
+        """The properties of features [N, D] and of the answers about these items."""
         known = (0, 0, 0) if answers is None else (answers.num_pairs, len(answers.annotated), answers.num_tasks)
         inside = bool(features.min(initial=0.0) >= 0 and features.max(initial=0.0) <= 1)
         num_items, num_features = features.shape

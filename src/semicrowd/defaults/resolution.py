@@ -24,7 +24,7 @@ def fit_settings(
     ----------
     given : dotted name → value, such as ``model.K``, ``start.kind`` or ``epochs``; None means "not given", unless None
         is a valid value of the setting
-    facts : of data and answers; None: no rule, what is not given keeps its default
+    facts : properties of the data and the answers; None: no rules, settings that are not given keep their defaults
     protocol : ``semicrowd`` (the best inference here) or ``paper`` (what the SCDC paper states)
 
     Raises
@@ -35,17 +35,17 @@ def fit_settings(
     kinds = METHODS[method].groups
     optional = {name for name, one in described_by_name(kinds).items() if one.optional}
     chosen = {name: value for name, value in given.items() if value is not None or name in optional}
-    told = [] if facts is None else statements(method, chosen, facts, protocol)
-    said = {name: (value, why) for values, why in told for name, value in values.items()}
+    rules = [] if facts is None else statements(method, chosen, facts, protocol)
+    by_rule = {name: (value, why) for values, why in rules for name, value in values.items()}
     groups: dict[str, dict[str, Any]] = {}
-    for name, value in ({name: value for name, (value, _) in said.items()} | chosen).items():
+    for name, value in ({name: value for name, (value, _) in by_rule.items()} | chosen).items():
         group, _, setting = name.rpartition(".")
         groups.setdefault(group, {})[setting] = value
     for group in groups.keys() - kinds.keys():
         there = ", ".join(filter(None, kinds))
         raise UserError(f"{group or next(iter(groups[group]))}: no such group of settings; there are {there}")
     made: dict[str, Any] = {group or "training": kind.of(groups.get(group, {})) for group, kind in kinds.items()}
-    reasons = {name: why for name, (_, why) in said.items() if name not in chosen}
+    reasons = {name: why for name, (_, why) in by_rule.items() if name not in chosen}
     return (Recipe if METHODS[method].trained else FitSettings)(**made, reasons=reasons)
 
 

@@ -1,4 +1,4 @@
-"""The rules of both protocols: settings of a fit that the user has not given.
+"""The rules of both protocols, which set what the user has not set (docs/DEFAULTS.md).
 
 Each statement sets some values and gives a reason in one line; later statements override earlier ones. A setting
 without a statement has the default of its dataclass (:mod:`semicrowd.defaults.resolution`).
@@ -17,17 +17,17 @@ from semicrowd.settings.methods import METHODS
 #: Values by dotted name, and the reason for them.
 Statement = tuple[dict[str, Any], str]
 PROTOCOLS = ("semicrowd", "paper")
-#: Data of which the SCDC paper states settings of their own.
+#: Data sets for which the SCDC paper gives separate settings.
 PAPER_DATA = ("pinwheel", "face", "mnist")
-#: Of more items in a table fewer passes do, in proportion.
+#: Number of items in a table above which the number of epochs is reduced, in inverse proportion to the items.
 MANY_ITEMS = 10_000
-#: Number of images for which the epochs on grey images are stated.
+#: Number of images to which the stated numbers of epochs for grey images refer.
 MNIST_ITEMS = 60_000
 #: Batch size for images.
 IMAGE_BATCH = 128
-#: Steps in which q(z | o) learns the start.
+#: Minimal number of training steps in which q(z | o) learns to predict the start's clusters.
 TAUGHT = 1000
-#: Classifiers of the answers look at all of them in each of their steps.
+#: Maximal number of answers that count as few; classifiers of the answers use all of them in each training step.
 FEW_ANSWERS = 20_000
 
 
@@ -40,7 +40,7 @@ def statements(method: str, given: Mapping[str, Any], facts: Facts, protocol: st
     Raises
     ------
     UserError
-        For a protocol that there is not, and for a number of clusters that is neither given nor known.
+        If the protocol does not exist, or the number of clusters is required, but neither given nor known from labels.
     """
     if protocol not in PROTOCOLS:
         raise UserError(f"protocol={protocol}: expected {' or '.join(PROTOCOLS)}")
@@ -56,109 +56,110 @@ def _semicrowd(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[
     bayes = method == "bayes"
     grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
     kind = given.get("nets.kind", "conv" if grey and not bayes else "mlp")
-    yield {"model.latent_dim": min(8, facts.num_features)}, "room for ten kinds, no more than there are columns"
+    yield {"model.latent_dim": min(8, facts.num_features)}, "enough for about ten classes, but no more than columns"
     if facts.num_tasks and not bayes:
-        yield {"model.answers": "confusions"}, "who misplaces an item or merges kinds errs in many answers at once"
+        yield {"model.answers": "confusions"}, "a misplaced item or two merged classes cause many dependent errors"
     if grey and kind != "resnet":
         yield from _grey_images(bayes, kind == "conv", given, facts)
         return
     yield from _tables(bayes, facts.num_items)
     if kind == "mlp":
-        yield {"model.preparation": "standard"}, "columns in units of their own would hide each other"
+        yield {"model.preparation": "standard"}, "columns with large values would otherwise dominate the others"
     else:
         yield from _seen(given, facts)
     if facts.num_answers:
-        yield {"start.kind": "portfolio"}, "no one start is right on all data; held-out answers judge them"
+        yield {"start.kind": "portfolio"}, "no single start is best on all data; held-out answers select one"
     else:
-        yield {"start.kind": "features"}, "no answers: latent means say less than the features"
+        yield {"start.kind": "features"}, "without answers, the features separate clusters better than latent means"
     if not bayes and given.get("start.kind") != "cold":
-        yield {"start.hold": True}, "what the start has chosen out of sample is not for the ELBO to undo"
+        yield {"start.hold": True}, "ELBO training must not undo clusters selected on held-out answers"
     elif bayes and facts.num_answers:
-        yield {"start.teach_weight": 30.0}, "less of it lets the ELBO undo what the answers say"
+        yield {"start.teach_weight": 30.0}, "with a smaller weight, ELBO training forgets the answers"
         if kind != "mlp" and facts.image_shape is not None and len(facts.image_shape) == 3:
             share = {"start.teach_weight": float(facts.num_features), "model.amortisation": 0.1 * facts.num_features}
-            yield share, "the ELBO of an image grows with its pixels, and would drown the clusters"
+            yield share, "the ELBO grows with the number of pixels and would dominate the clusters"
 
 
 def _tables(bayes: bool, num_items: int) -> Iterator[Statement]:
-    """All but grey images, of any size: what grows with the items grows without a step."""
+    """All data but grey images, with any number of items; values that depend on this number do so continuously."""
     K = min(50, max(15, round(15 * math.sqrt(num_items / MANY_ITEMS))), max(2, num_items))
-    yield {"model.K": K}, "more items may be of more kinds; what is not needed empties itself"
+    yield {"model.K": K}, "more items may have more classes; superfluous clusters become empty"
 
     def passes(most: int) -> int:
         return max(1, min(most, round(most * MANY_ITEMS / num_items)))
 
-    yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on faces, fewer of many items; for speed"
+    yield {"epochs": passes(20), "batch_size": 100}, "the paper's epochs on Face, fewer for many items to save time"
     if bayes:
         start = {"start.epochs": passes(20), "start.learning_rate": 0.01}
-        yield start, "a VAE of some hundred items has settled by then"
-        yield {"start.teach_epochs": passes(50)}, "networks and mixture learn together what the answers say"
-        yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "more lets items without answers drift"
+        yield start, "a VAE of a few hundred items has converged by then"
+        yield {"start.teach_epochs": passes(50)}, "networks and mixture are trained jointly on the answers' clusters"
+        yield {"model.step_size": 0.01, "model.amortisation": 3.0}, "larger values let items without answers drift"
     else:
         enough = max(passes(50), math.ceil(TAUGHT * 100 / num_items))
-        yield {"start.epochs": passes(50)}, "a VAE of some hundred items has settled by then"
-        yield {"start.teach_epochs": enough}, "q(z | o) has learned the start by then"
+        yield {"start.epochs": passes(50)}, "a VAE of a few hundred items has converged by then"
+        yield {"start.teach_epochs": enough}, "q(z | o) predicts the start's clusters by then"
 
 
 def _seen(given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """Images that convolutions see."""
+    """Tables of images, with convolutional or residual networks."""
     if facts.unit_interval:
         colours = facts.image_shape is not None and len(facts.image_shape) == 3
         yield {"model.likelihood": "logistic" if colours else "bernoulli"}, "values from 0 to 1"
     if given["nets.kind"] == "resnet":
-        yield {"nets.channels": (8, 16, 32), "nets.blocks": 2}, "five residual blocks, as the SCDC paper; few channels"
-        yield {"nets.classifier": 16}, "nine layers, as the SCDC paper; an eighth of the channels"
-    yield {"nets.precision": "auto"}, "bfloat16 is twice as fast where the machine has it, the same accuracy"
+        blocks = {"nets.channels": (8, 16, 32), "nets.blocks": 2}
+        yield blocks, "five residual blocks as in the SCDC paper, fewer channels"
+        yield {"nets.classifier": 16}, "nine layers as in the SCDC paper, an eighth of its channels"
+    yield {"nets.precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
     passes = {"epochs": 5, "start.epochs": 4, "start.learning_rate": 0.001}
-    yield passes, "convolutions: what has not settled by then takes hours on a processor"
-    yield {"start.teach_epochs": 20}, "networks learn the start"
+    yield passes, "convolutions: more epochs would take hours on a CPU"
+    yield {"start.teach_epochs": 20}, "the networks learn the start's clusters"
 
 
 def _grey_images(bayes: bool, conv: bool, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """Grey images with values from 0 to 1, of any number and size: as many steps as MNIST's 60,000 images need."""
+    """Grey images with values from 0 to 1, of any number and size, with as many training steps as for MNIST."""
     assert facts.image_shape is not None
     few = facts.num_answers <= FEW_ANSWERS
 
     def passes(of_mnist: int) -> int:
-        """Epochs, of which fewer images need more; one of less than a batch is a step all the same."""
+        """Number of epochs with as many steps as ``of_mnist`` epochs of MNIST; an epoch has at least one step."""
         return max(1, round(of_mnist * MNIST_ITEMS / max(facts.num_items, IMAGE_BATCH)))
 
     K = min(50, max(2, facts.num_items))
-    yield {"model.K": K}, "images may be of many kinds; what is not needed empties itself"
+    yield {"model.K": K}, "images may have many classes; superfluous clusters become empty"
     yield {"model.hidden": (500, 500), "model.likelihood": "bernoulli"}, "SCDC paper, section 5.3 and App. B"
-    yield {"nets.precision": "auto"}, "bfloat16 is twice as fast where the machine has it, the same accuracy"
-    yield {"epochs": passes(8)}, "accuracy has settled by then"
+    yield {"nets.precision": "auto"}, "on machines with bfloat16 twice as fast, with the same accuracy"
+    yield {"epochs": passes(8)}, "accuracy has converged by then"
     start = {"start.epochs": passes(8), "start.learning_rate": 0.001, "start.cells": 100, "start.candidates": 3}
-    yield start, "few steps, twice as many cells as clusters"
+    yield start, "few steps; twice as many cells as clusters"
     if bayes:
-        yield {"start.teach_epochs": 50}, "networks and mixture learn together what the answers say"
-        yield {"model.amortisation": 10.0}, "the network learns from the answers what they say of like items"
-        yield {"model.step_size": 0.002}, "larger steps let the items without answers pull clusters off the answers"
-        yield {"model.max_sweeps": 3}, "q(z) is then .001 from where ten sweeps end, in total variation"
-        yield {"model.merge_every": 0}, "a round of merges passes over all items many times"
+        yield {"start.teach_epochs": 50}, "networks and mixture are trained jointly on the answers' clusters"
+        yield {"model.amortisation": 10.0}, "the network generalises the answers to similar items"
+        yield {"model.step_size": 0.002}, "with larger steps, items without answers move the clusters too much"
+        yield {"model.max_sweeps": 3}, "total variation distance of .001 from q(z) after ten sweeps"
+        yield {"model.merge_every": 0}, "a round of merges needs many passes over all items"
     else:
-        yield {"model.drop_mass": 0.01}, ".01 nats an item below the exact sum, with 1.4 clusters evaluated"
-        yield {"start.teach_epochs": passes(2)}, "q(z | o) has learned the start by then"
+        yield {"model.drop_mass": 0.01}, ".01 nats per item below the exact sum, with 1.4 clusters evaluated"
+        yield {"start.teach_epochs": passes(2)}, "q(z | o) predicts the start's clusters by then"
         if conv:
-            yield {"nets.kind": "conv"}, "convolutions learn more from views than networks of all pixels, as fast"
+            yield {"nets.kind": "conv"}, "convolutions profit more from views than dense networks, at equal speed"
     if bayes and conv:
         wide = {"batch_size": 64, "start.epochs": passes(4), "model.amortisation": 100.0, "views.kind": "affine"}
-        yield wide, "convolutions: with as many views, which they learn from"
+        yield wide, "convolutions profit from views; a batch has as many views as images"
         if facts.num_tasks and given.get("model.sampler", "auto") in ("auto", "tasks"):
-            yield {"model.sample_size": 2}, "convolutions: two tasks and their views are a batch"
+            yield {"model.sample_size": 2}, "convolutions: a batch is two tasks with their views"
     if bayes and not few:
         return
     shift = min(facts.image_shape) / 14
     views = {"views.kind": "affine", "views.shift": shift, "batch_size": IMAGE_BATCH, "start.kind": "communities"}
-    yield views, "views say what may change within a kind"
-    yield {"start.epochs": passes(12)}, "communities are of a longer VAE"
+    yield views, "views show which changes of an image keep its class"
+    yield {"start.epochs": passes(12)}, "communities need a VAE that was trained longer"
     if bayes:
-        yield {"model.step_size": 0.005}, "few answers or none that larger steps could pull clusters off"
+        yield {"model.step_size": 0.005}, "with few or no answers, larger steps hardly move clusters away from them"
         return
-    yield {"epochs": passes(6)}, "with views, accuracy has settled by then"
+    yield {"epochs": passes(6)}, "with views, accuracy has converged by then"
     if conv and given.get("views.kind") != "none" and given.get("start.kind") != "cold":
-        yield {"start.agree_epochs": passes(10)}, "convolutions see which images views lead to"
-        yield {"start.hold": True, "epochs": passes(3)}, "what views have settled is not for the ELBO to undo"
+        yield {"start.agree_epochs": passes(10)}, "convolutions learn the same cluster for images with similar views"
+        yield {"start.hold": True, "epochs": passes(3)}, "ELBO training must not undo clusters learned from views"
 
 
 def _paper(method: str, facts: Facts) -> Iterator[Statement]:
@@ -174,11 +175,11 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
         yield sizes, "SCDC paper, section 5.3 and App. B"
     yield {"start.kind": "cold"}, "SCDC paper: random initial values"
     yield {"model.sampler": "pairs"}, "SCDC paper: a random minibatch of answers"
-    yield {"model.final_rate": 1.0, "model.final_refits": 0}, "SCDC paper: steps of one size, and no others"
+    yield {"model.final_rate": 1.0, "model.final_refits": 0}, "SCDC paper: a constant step size, no final refits"
     if method == "scdc":
         yield {"model.initial_quality": "paper"}, "SCDC paper: draws from Beta(1, 1)"
         return
-    yield {"model.annotators": "fixed"}, "SCDC paper: Beta(1, 1) stays the prior"
+    yield {"model.annotators": "fixed"}, "SCDC paper: a fixed prior Beta(1, 1)"
     yield {"model.natural_gradient": "full", "model.step_size": 0.0001}, "SCDC paper: eq. 17, both terms, and App. B"
     optimizer = "adam" if facts.data == "face" else "momentum"
     yield {"model.optimizer": optimizer}, "SCDC paper, App. B"
@@ -186,10 +187,10 @@ def _paper(method: str, facts: Facts) -> Iterator[Statement]:
 
 
 def _number_of_clusters(method: str, given: Mapping[str, Any], facts: Facts) -> Iterator[Statement]:
-    """The number of clusters of a method that has to be given one: the number of classes."""
+    """The number of clusters of a method that needs it as a setting: the number of classes."""
     if "model.K" not in described_by_name(METHODS[method].groups):
         return
     if facts.num_classes is not None:
         yield {"model.K": facts.num_classes}, f"{facts.num_classes} classes of data={facts.data}"
     elif "model.K" not in given:
-        raise UserError(f"model.K: expected a number of clusters, since data={facts.data} has no labels to count")
+        raise UserError(f"model.K: expected a number of clusters, because data={facts.data} has no labels to count")

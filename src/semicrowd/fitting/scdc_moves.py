@@ -1,4 +1,4 @@
-"""Moves of SCDC's clusters: the head of q(z | o) learns the clusters that a move proposes, the mixture follows."""
+"""Split and merge moves of SCDC: the last layer of q(z | o) is fitted to the proposed clusters, then the mixture."""
 
 from functools import cached_property
 
@@ -13,18 +13,18 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream
 
-#: Iterations of L-BFGS for the head.
+#: Maximal number of L-BFGS iterations for the head, the last layer of the classifier q(z | o).
 HEAD_STEPS = 100
-#: Penalty of the squared change of the head's weights: on linearly separable items they would diverge.
+#: Penalty of the squared change of the head's weights; without it they would diverge on linearly separable items.
 NEAR = 1e-5
-#: Logit of a cluster that has become empty.
+#: Bias of the head for a cluster that has become empty.
 NOTHING = -10.0
 
 
 class SCDCClimber(Climber):
-    """Moves set the head of q(z | o) and the clusters' part of q(x | z, o); a refit sets π, μ and Σ.
+    """Moves change the head of q(z | o) and the cluster-specific weights of q(x | z, o); a refit changes π, μ and Σ.
 
-    A refit is one step, and exact: with q(z | o) and q(x | z, o) as they are there are no better π, μ and Σ.
+    A refit is a single, exact step: it sets π, μ and Σ to their optimum given the current q(z | o) and q(x | z, o).
     """
 
     def __init__(self, model: SCDC, data: TrainingData) -> None:
@@ -34,7 +34,7 @@ class SCDCClimber(Climber):
         self._of_clusters = torch.zeros(0)
 
     def tensors(self) -> list[Tensor]:
-        """Of the head, the encoder's clusters and the mixture."""
+        """The parameters of the head, the encoder's cluster-specific weights and the mixture."""
         model = self.model
         head = model.classifier.head
         return [head.weight, head.bias, model.encoder.cluster, model.location, model.raw_scale, model.logits_pi]
@@ -44,15 +44,15 @@ class SCDCClimber(Climber):
         return self.model.elbo(self.data)["total"]
 
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """The ELBO after π, μ and Σ are refitted to q(z, x | o) of the items, and of a view of each."""
+        """Refit π, μ and Σ to q(z, x | o) of all items and of one view of each; returns the ELBO after the refit."""
         model, views = self.model, self.data.views
         noise = torch_stream(self.data.seed, "evaluation/views", device=model.device)
         shares, t_x, total = [], [], torch.zeros((), device=model.device)
         for piece in model.pieces(self.data.features):
-            found = model.statistics(piece)
-            shares.append(found.shares)
-            t_x.append(found.t_x)
-            total = total + found.of_clusters
+            statistics = model.statistics(piece)
+            shares.append(statistics.shares)
+            t_x.append(statistics.t_x)
+            total = total + statistics.of_clusters
             if views is not None:
                 total = total + model.statistics(views.of(piece, noise)).of_clusters
         self._shares, self._t_x = torch.cat(shares, 1), torch.cat(t_x, 1)
@@ -61,16 +61,19 @@ class SCDCClimber(Climber):
         return self.bound()
 
     def counts(self, restart: int) -> Float[Tensor, "K"]:
-        """Items whose likeliest cluster it is: of many items, every cluster has a few in expectation."""
+        """Number of items whose most probable cluster is k.
+
+        Expected counts would not show which clusters are in use: with many items they are well above 0 everywhere.
+        """
         K = self._shares.shape[-1]
         return torch.bincount(self._shares[restart].argmax(-1), minlength=K).double()
 
     def components(self, restart: int) -> Float[Tensor, "K F"]:
-        """The posterior that a conjugate mixture would have, given q(z, x | o)."""
+        """Natural parameters of the posterior of a conjugate mixture, given q(z, x | o)."""
         return self.prior + self._of_clusters[restart]
 
     def items(self) -> Items:
-        """The local posterior of all items."""
+        """The posterior q(z, x | o) of all items, and the answers."""
         statistics = torch.cat([self._t_x, self._t_x.new_ones(*self._t_x.shape[:2], 2)], -1)
         means = self._t_x[..., : self.model.settings.latent_dim].float().cpu().numpy()
         answers = self.data.answers
@@ -85,7 +88,7 @@ class SCDCClimber(Climber):
         )
 
     def unite(self, restart: int, keep: int, gone: int) -> None:
-        """``keep`` has the q(z | o) of both, and of W_z the mean, each by its items."""
+        """Merge ``gone`` into ``keep``: add their q(z | o); average their W_z, weighted by their numbers of items."""
         target, both = self._present(restart), [keep, gone]
         counts = target.sum(0)[both]
         share = (counts / counts.sum()).float()
@@ -99,7 +102,7 @@ class SCDCClimber(Climber):
         self._teach_head(restart, target)
 
     def divide(self, restart: int, cut: Cut, free: int) -> None:
-        """``free`` has the cluster's q(z | o) of the items that go, and a copy of its W_z."""
+        """Move the items of the cut to cluster ``free``, with their q(z | o) and a copy of the old cluster's W_z."""
         target = self._present(restart)
         rows = torch.from_numpy(cut.rows).to(target.device)
         target[:, free] = 0
@@ -124,7 +127,7 @@ class SCDCClimber(Climber):
         return torch.addmm(bias, self._units[restart], weight).softmax(-1)
 
     def _teach_head(self, restart: int, target: Float[Tensor, "N K"]) -> None:
-        """Multinomial logistic regression of q(z | o) on the units below its head, near the present weights."""
+        """Fit the head to ``target`` by logistic regression; a penalty keeps it close to its current weights."""
         head, units = self.model.classifier.head, self._units[restart]
         first = [value[restart].detach().double() for value in (head.weight, head.bias)]
         weight, bias = (value.clone().requires_grad_() for value in first)

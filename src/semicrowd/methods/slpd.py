@@ -28,13 +28,13 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.fields import flag, number, setting, whole
 from semicrowd.settings.parameters import CountedParameters
 
-#: A fit has converged where an iteration gains no more than this share of its bound.
+#: A fit has converged if an iteration raises its bound by no more than this, relative to the bound.
 _TOLERANCE = 1e-6
-#: Sweeps over new samples, at most.
+#: Maximal number of sweeps to infer γ of new samples.
 _SWEEPS = 100
-#: Largest change of γ, as a share of a sample's values, that ends them.
+#: These sweeps end when no γ changes by more than this, relative to the number of observed values of the sample.
 _STILL = 1e-4
-#: Values that the fits of one batch have, in copies: 128 MiB.
+#: Maximal number of feature values in a batch of fits, counted once per restart: 128 MiB.
 _VALUES = 2**24
 
 
@@ -42,26 +42,31 @@ _VALUES = 2**24
 class SLPDParameters(CountedParameters):
     """Parameters of :class:`SLPD`."""
 
-    standardize: bool = setting(True, "features to mean 0 and variance 1; false: to mean 0 alone", flag())
-    n_restarts: int = setting(10, "the one with the highest bound is kept", whole(1, 100_000))
-    n_iter: int = setting(500, "most iterations of EM", whole(1))
+    standardize: bool = setting(True, "scale features to mean 0 and variance 1; false: only to mean 0", flag())
+    n_restarts: int = setting(10, "restarts, of which the one with the highest bound is kept", whole(1, 100_000))
+    n_iter: int = setting(500, "maximal number of EM iterations", whole(1))
     mean_variance: float | None = setting(
-        None, "of the means' prior (paper, eq. 9); null: maximum likelihood", number(above=0), optional=True
+        None, "variance of the prior of the means (paper, eq. 9); null: maximum likelihood", number(above=0),
+        optional=True,
     )
-    variance_scale: float = setting(0.0, "s of the variances' prior exp(−s/σ²); 0: maximum likelihood", number(0))
-    least_variance: float = setting(0.03, "of a cluster's feature, after it was scaled", number(above=0))
-    n_draws: int = setting(1000, "proportions drawn for the likelihood of an item", whole(2, 10_000_000))
+    variance_scale: float = setting(0.0, "s in the prior exp(−s/σ²) of the variances; 0: maximum likelihood", number(0))
+    least_variance: float = setting(
+        0.03, "lower limit of the variance of each cluster and scaled feature", number(above=0)
+    )
+    n_draws: int = setting(
+        1000, "draws of the proportions θ with which the likelihood of an item is estimated", whole(2, 10_000_000)
+    )
 
 
 @dataclass(frozen=True)
 class Table:
-    """Items of a fit among several (:meth:`SLPD.fit_each`).
+    """The data of one of several fits (:meth:`SLPD.fit_each`).
 
     Attributes
     ----------
     features : [D, G], NaN where missing
     blocks : [D], block of each item
-    seed : of the fit
+    seed : seed of the fit
     """
 
     features: np.ndarray
@@ -70,49 +75,54 @@ class Table:
 
 
 class SLPD(SLPDParameters, CrowdClusterer):
-    """Soft clusters of which every feature of an item has one of its own; items that answers put together share them.
+    """Mixed-membership clustering: each feature value of an item has its own cluster; must-linked items share θ.
 
-    Items under must-links are a block, and a block has one vector of proportions θ_c ~ Dir(α), from which every value
-    draws its cluster. The blocks are the groups that the majority of the answers joins
-    (:func:`semicrowd.crowd.links.blocks_of`); without answers every item is its own, and the method is LPD (the paper's
-    ULPD). Variational EM of all restarts at once; the one with the highest bound is kept
-    (:func:`best_of`). Features are standardised first; a NaN is a value that is missing and takes no part. A start is
-    CKM's clusters (:func:`first_clusters`).
+    Items connected by must-links form a block. A block c has one vector of cluster proportions θ_c ~ Dir(α), and the
+    cluster of each feature value of its items is drawn from θ_c. Blocks are made from the majority answers
+    (:func:`semicrowd.crowd.links.blocks_of`). Without answers each item is a block of its own, and the method is LPD
+    (called ULPD in the paper). All restarts are fitted at once by variational EM, and the one with the highest bound is
+    kept (:func:`best_of`). Features are standardised first; NaN marks a missing value, which is ignored. Each restart
+    is initialised by the clusters of CKM (:func:`first_clusters`).
 
-    With ``mean_variance`` and ``variance_scale`` the clusters are the paper's MAP estimates (eq. 9), else maximum
-    likelihood (eq. 8); both are in units of the scaled features.
+    With ``mean_variance`` and ``variance_scale`` means and variances are the MAP estimates of the paper (eq. 9),
+    otherwise maximum likelihood estimates (eq. 8). Both parameters are in units of the scaled features.
 
     Attributes
     ----------
-    means_, variances_ : [K, D] of every cluster and standardised feature
+    means_, variances_ : [K, D] means and variances of each cluster and standardised feature
     concentration_ : [K], α
-    bound_ : of the restart that was kept; ``bounds_`` [R] of all of them
-    restarts_ : of :meth:`fit_each` alone, means, variances and α of all restarts, [R, …] each
+    bound_ : bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
+    restarts_ : means, variances and α of all restarts, [R, …] each; only after :meth:`fit_each`
     scaler_ : the fitted StandardScaler
     """
 
     requires_answers, takes_missing = False, True
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Proportions of the clusters [N, K] in items, each a block of its own: γ, normalised."""
+        """Expected cluster proportions [N, K] of items, each as a block of its own: γ, normalised."""
         return self._proportions(self._new_items(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Clusters [N] of items: the largest proportion."""
+        """Clusters [N] of items: the cluster of the largest proportion."""
         return self.predict_proba(X).argmax(-1)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """ln p(x) of items [N], in nats and in the units of X, by ``n_draws`` of θ ~ Dir(α) (paper, section 6.2)."""
+        """ln p(x) of items [N] in nats, estimated with ``n_draws`` draws of θ ~ Dir(α) (paper, section 6.2).
+
+        It is the density of X in its original units, not of the standardised features.
+        """
         return self.log_likelihood(X)[0]
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn hands labels on
-        """Mean of :meth:`score_samples`: of items that were held out it tells how many clusters there are."""
+        """Mean of :meth:`score_samples`; on held-out items it can be used to choose the number of clusters."""
         return float(self.score_samples(X).mean())
 
     def log_likelihood(self, X: Any, draws: torch.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """:meth:`score_samples`, and the standard error that each has from the draws; [N] each.
+        """:meth:`score_samples`, and the Monte Carlo standard error of each value; [N] each.
 
-        ``draws``: None: a stream of the fit's seed, the same in every call.
+        Parameters
+        ----------
+        draws : random generator; None: one seeded by the fit's seed, the same in every call
         """
         features = self._new_items(X)
         generator = torch_stream(self.seed_, "slpd/likelihood") if draws is None else draws
@@ -121,10 +131,10 @@ class SLPD(SLPDParameters, CrowdClusterer):
         return value[0].numpy() - density, error[0].numpy()
 
     def fit_each(self, tables: Sequence[Table]) -> Iterator["SLPD"]:
-        """A fit of each table, as many side by side as memory allows; each is what ``fit`` would find alone.
+        """Fit each table, several at once if memory allows; the results equal those of separate calls of ``fit``.
 
-        The estimators are copies of this one with the tables' seeds, and can be asked what another choice among their
-        restarts would have been (:meth:`chosen_among`).
+        The returned estimators are copies of this one with the tables' seeds. They keep all restarts, so that the best
+        of a subset of the restarts can be selected later (:meth:`chosen_among`).
         """
         size = max(table.features.size for table in tables) * self.n_restarts
         at_once = max(_VALUES // size, 1)
@@ -134,20 +144,20 @@ class SLPD(SLPDParameters, CrowdClusterer):
             for model, table in zip(models, batch, strict=True):
                 model._check_parameters()
                 model.seed_, model.n_features_in_ = table.seed, table.features.shape[1]
-            found = _Fit(models, [m._prepared(t.features) for m, t in zip(models, batch, strict=True)],
-                         [table.blocks for table in batch])  # fmt: skip
-            found.start(lambda _: None)
+            fit = _Fit(models, [m._prepared(t.features) for m, t in zip(models, batch, strict=True)],
+                       [table.blocks for table in batch])  # fmt: skip
+            fit.start(lambda _: None)
             for iteration in range(self.n_iter):
-                found.step(iteration)
-                if not found.fits.active.any():
+                fit.step(iteration)
+                if not fit.fits.active.any():
                     break
             for index, model in enumerate(models):
-                clusters, bounds = found.of(index)
+                clusters, bounds = fit.of(index)
                 model.restarts_, model.bounds_ = tuple(part.numpy() for part in clusters), bounds.numpy()
                 yield model.chosen_among(range(self.n_restarts))
 
     def chosen_among(self, some: range) -> Self:
-        """This estimator with the best of some of its restarts; of :meth:`fit_each`."""
+        """Select the best of some restarts, of an estimator that :meth:`fit_each` returned; changes this estimator."""
         parts = Clusters(*(torch.from_numpy(part[some.start : some.stop]) for part in self.restarts_))
         self._take(parts, torch.from_numpy(self.bounds_[some.start : some.stop]))
         return self
@@ -157,7 +167,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         return iterate(_Fit([self], [self._prepared(features)], [blocks]), monitor)
 
     def _prepared(self, features: np.ndarray) -> np.ndarray:
-        """Standardised training items; NaN stays."""
+        """Fit the scaler and return the standardised training items; NaN stays NaN."""
         empty = np.isnan(features).all(0)
         if empty.any():
             raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
@@ -165,7 +175,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         return self._standardised(features)
 
     def _take(self, clusters: Clusters, bounds: Tensor) -> int:
-        """Keep the best of some restarts; its number."""
+        """Store the best of some restarts in this estimator, and return its index."""
         best = best_of(bounds, clusters)
         self.means_, self.variances_, self.concentration_ = (part[best].numpy() for part in clusters)
         self.bound_ = float(bounds[best])
@@ -183,9 +193,13 @@ class SLPD(SLPDParameters, CrowdClusterer):
 
 
 def tables_of(values: Sequence[np.ndarray], blocks: Sequence[np.ndarray | None]) -> Samples:
-    """Tables [D, G], NaN where missing, in blocks [D]; None: every sample is its own.
+    """Stack several tables into one set of samples.
 
-    Rows without a value, a block each, fill up those that are shorter than the longest.
+    Parameters
+    ----------
+    values : tables [D, G], NaN where missing. Shorter tables are padded to the length of the longest by rows without
+        any value, each in a block of its own
+    blocks : [D] block of each sample of a table; None: each sample is a block of its own
     """
     longest = max(map(len, values))
     padded = np.full((len(values), longest, values[0].shape[1]), np.nan)
@@ -200,17 +214,17 @@ def tables_of(values: Sequence[np.ndarray], blocks: Sequence[np.ndarray | None])
 
 
 def table_of(values: np.ndarray) -> Samples:
-    """One table whose samples are blocks of their own."""
+    """A single table, each sample a block of its own."""
     return tables_of([values], [None])
 
 
 def first_clusters(
     values: np.ndarray, blocks: np.ndarray | None, num_clusters: int, restarts: int, seed: int
 ) -> tuple[Tensor, Tensor]:
-    """Clusters to begin with, CKM's: centres [R, K, G] and the cluster of every sample [R, D].
+    """Initial clusters, from CKM: centres [R, K, G], and the cluster of each sample [R, D].
 
-    k-means of the blocks, each start from a stream of its own; of the samples where there are fewer blocks than
-    clusters. What is missing is 0, the mean.
+    CKM is k-means of the block means, weighted by block size. Each restart has its own random stream. If there are
+    fewer blocks than clusters, k-means is applied to the samples. Missing values are replaced by 0, the feature's mean.
     """
     known = np.nan_to_num(values)
     if blocks is None or blocks.max() + 1 < num_clusters:
@@ -219,9 +233,9 @@ def first_clusters(
     centres, first = [], []
     for restart in range(restarts):
         state = np.random.RandomState(stream(seed, "slpd", restart).integers(2**31))
-        found = KMeans(num_clusters, n_init=1, random_state=state).fit(means, sample_weight=size)
-        first.append(found.labels_[blocks])
-        centres.append(found.cluster_centers_)
+        kmeans = KMeans(num_clusters, n_init=1, random_state=state).fit(means, sample_weight=size)
+        first.append(kmeans.labels_[blocks])
+        centres.append(kmeans.cluster_centers_)
     return torch.from_numpy(np.array(centres)), torch.from_numpy(np.array(first)).long()
 
 
@@ -231,21 +245,21 @@ def proportions(gamma: Tensor) -> Tensor:
 
 
 class Decomposition:
-    """F fits side by side, each of one of T tables; a fit that has converged rests.
+    """F simultaneous fits, each to one of T tables; a fit is not updated any more after it has converged.
 
     Attributes
     ----------
-    samples, table : the tables, and which of them each fit is of, [F]
-    clusters, gamma : Θ and γ of every fit
+    samples, table : the tables, and the index of the table of each fit, [F]
+    clusters, gamma : Θ and γ of each fit
     bound : [F], −∞ before the first iteration
-    active : [F], whether a fit has not converged yet
+    active : [F], True for fits that have not converged yet
     """
 
     def __init__(
         self, samples: Samples, table: Int[Tensor, "F"], mean: Float[Tensor, "F K G"], first: Int[Tensor, "F D"],
         prior: Prior,
     ) -> None:  # fmt: skip
-        """Begin with σ² = 1, α = 1/K and all values of a sample in its cluster of ``first`` (−1: shared evenly)."""
+        """Initialise with σ² = 1, α = 1/K and all values of a sample in cluster ``first`` (−1: equally in all)."""
         self.samples, self.table, self.prior = samples, table, prior
         alpha = torch.full_like(mean[..., 0], 1 / mean.shape[1])
         self.clusters = Clusters(mean, torch.ones_like(mean), alpha)
@@ -255,7 +269,7 @@ class Decomposition:
         self._gathered: tuple[Tensor, Samples] | None = None
 
     def step(self) -> None:
-        """One iteration of the fits that are active."""
+        """One EM iteration of the active fits."""
         fits = self.active.nonzero()[:, 0]
         if not len(fits):
             return
@@ -265,8 +279,8 @@ class Decomposition:
         value = bound(samples, clusters, gamma, sums, self.prior)
         self.active[fits] = value - self.bound[fits] > _TOLERANCE * value.abs()
         self.bound[fits] = value
-        found, gamma = update(samples, clusters, sums, self.prior)
-        for old, new in zip((*self.clusters, self.gamma), (*found, gamma), strict=True):
+        updated, gamma = update(samples, clusters, sums, self.prior)
+        for old, new in zip((*self.clusters, self.gamma), (*updated, gamma), strict=True):
             old[fits] = new
 
     def _samples_of(self, fits: Tensor) -> Samples:
@@ -275,26 +289,27 @@ class Decomposition:
         return self._gathered[1]
 
     def state(self) -> dict[str, Any]:
-        """What the iterations to come depend on."""
+        """Everything that later iterations depend on."""
         return {"clusters": tuple(self.clusters), "gamma": self.gamma, "bound": self.bound, "active": self.active}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         self.clusters, self.gamma = Clusters(*state["clusters"]), state["gamma"]
         self.bound, self.active = state["bound"], state["active"]
 
 
 def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
-    """The start with the highest bound; those last whose prior outweighs an item's own values, Σ α > G.
+    """Index of the restart with the highest bound, preferably among the restarts with Σ α ≤ G.
 
-    Their clusters have become alike, and so have the items.
+    If Σ α > G, the prior outweighs the G values of an item. In such a restart the clusters have become almost equal,
+    and so have the proportions of all items.
     """
     alike = clusters.concentration.sum(-1) > clusters.mean.shape[-1]
     return max(range(len(bound)), key=lambda start: (not alike[start], float(bound[start])))
 
 
 def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
-    """γ of blocks of new samples with the clusters as they are: eqs. 6 and 7 in turn."""
+    """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7."""
     gamma = first_gamma(samples, clusters)
     values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
     moving = torch.ones_like(values, dtype=torch.bool)
@@ -303,13 +318,13 @@ def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
         moving = ((new - gamma).abs() > _STILL * values).any(-1, keepdim=True) & moving
         if not moving.any():
             break
-        # A block that is still stays as it is: what is found of it does not depend on the others.
+        # Converged blocks are not updated any more, so that the result of a block does not depend on the other blocks.
         gamma = new.where(moving, gamma)
     return gamma
 
 
 class _Fit(Method):
-    """EM of all restarts, of one table or of several side by side."""
+    """EM of all restarts of one table, or of several tables at once."""
 
     def __init__(
         self, models: Sequence[SLPD], values: Sequence[np.ndarray], blocks: Sequence[np.ndarray | None]
@@ -325,18 +340,18 @@ class _Fit(Method):
     def _fits(self, mean: Tensor, first: Tensor) -> Decomposition:
         return Decomposition(self.samples, self.table, mean, first, prior_of(self.model))
 
-    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - nothing worth a word
-        """CKM's clusters."""
-        begun = [
+    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - too short to report progress
+        """Initialise each restart with the clusters of CKM."""
+        initial = [
             first_clusters(values, blocks, model.n_clusters, model.n_restarts, model.seed_)
             for model, values, blocks in zip(self.models, self.values, self.blocks, strict=True)
         ]
         longest = self.samples.block.shape[1]
-        first = torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in begun])
-        self.fits = self._fits(torch.cat([means for means, _ in begun]), first)
+        first = torch.cat([pad(of, (0, longest - of.shape[1]), value=-1) for _, of in initial])
+        self.fits = self._fits(torch.cat([means for means, _ in initial]), first)
 
-    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - all are alike
-        """One iteration; the best bound, until all restarts have converged."""
+    def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - every iteration is the same
+        """One EM iteration; returns the highest bound, or nothing when all restarts have converged."""
         if not self.fits.active.any():
             return {}
         self.fits.step()
@@ -347,7 +362,7 @@ class _Fit(Method):
         return self.fits.state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         try:
             self.fits.load_state(state)
         except (KeyError, TypeError, ValueError) as error:
@@ -355,11 +370,11 @@ class _Fit(Method):
 
     def of(self, index: int) -> tuple[Clusters, Tensor]:
         """Clusters and bounds of the restarts of one table, [R, …] each."""
-        mine = self.table == index
-        return Clusters(*(part[mine] for part in self.fits.clusters)), self.fits.bound[mine]
+        rows = self.table == index
+        return Clusters(*(part[rows] for part in self.fits.clusters)), self.fits.bound[rows]
 
     def result(self) -> Result:
-        """The restart with the highest bound, of the only table."""
+        """The result of the best restart (:func:`best_of`), for a fit of a single table."""
         model, fits = self.model, self.fits
         model.bounds_ = fits.bound.numpy()
         best = model._take(fits.clusters, fits.bound)
@@ -372,7 +387,7 @@ class _Fit(Method):
 
 
 def prior_of(parameters: SLPDParameters) -> Prior:
-    """Maximum likelihood, or what is known of means and variances."""
+    """The prior of means and variances that the parameters describe; a flat one for maximum likelihood."""
     wide = parameters.mean_variance
     wide = np.inf if wide is None else float(wide)
     return Prior(float(parameters.least_variance), wide, float(parameters.variance_scale))

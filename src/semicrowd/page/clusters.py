@@ -1,4 +1,4 @@
-"""Clusters for people: how large, how sure, what sets each apart, which items are typical and which uncertain."""
+"""Description of each cluster for a report: size, certainty, distinctive features, typical and uncertain items."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,31 +9,31 @@ from jaxtyping import Float, Int
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.items import Items
 
-#: An item whose cluster has a lower probability is called uncertain.
+#: An item is called uncertain if the probability of its cluster is below this.
 SURE = 0.9
-#: Items shown of each kind.
+#: Maximal number of typical items, and of uncertain items, that are shown of a cluster.
 _SHOWN = 8
-#: Clusters whose items are shown, the largest.
+#: Items are shown of at most this many clusters, the largest ones.
 MOST = 25
-#: Features that set a cluster apart, and columns of its items, at most.
+#: Maximal number of distinctive features of a cluster, and of table columns with which its items are shown.
 _TRAITS = 5
-#: Standardised mean differences below this are not worth a word: "small" in Cohen's scale is 0.2.
+#: Standardised mean differences below this are not shown; 0.2 is "small" on Cohen's scale.
 _LEAST = 0.2
-#: Larger ones are shown as this.
+#: Standardised mean differences are clipped to ± this.
 _LARGEST = 99.0
 
 
 @dataclass(frozen=True)
 class Trait:
-    """A feature in which a cluster differs from all other items.
+    """A feature whose mean in a cluster differs from its mean in all other items.
 
     Attributes
     ----------
-    name : of the feature
-    inside, outside : its means in the cluster and elsewhere
-    difference : inside − outside over the standard deviation within both, the root of the mean of their variances
-        (standardised mean difference)
-    share : whether the means are shares
+    name : name of the feature
+    inside, outside : mean of the feature in the cluster, and in all other items
+    difference : standardised mean difference: (inside − outside) / s, where s² is the mean of the feature's variance in
+        the cluster and its variance in all other items
+    share : whether the feature is 0 or 1 for each item, so that its mean is a share of items
     """
 
     name: str
@@ -49,15 +49,16 @@ class Cluster:
 
     Attributes
     ----------
-    number, size : size in items
-    share : of all items
-    sure : mean probability of its items, None of a method without probabilities
-    uncertain : share of its items below :data:`SURE`, None of a method without probabilities
+    number, size : label of the cluster, and its number of items
+    share : share of all items that are in this cluster
+    sure : mean of its items' cluster probabilities; None for a method without probabilities
+    uncertain : share of its items with a probability below :data:`SURE`; None for a method without probabilities
     annotated : share of its items with answers
-    traits : what sets it apart, the largest difference first; none of pictures
-    columns : of the table that its items are shown with
-    typical, least_certain : items; typical are those nearest to its mean among the surer half, the least certain are
-        those of the lowest probability, or without probabilities those hardly nearer to its mean than to another one
+    traits : its distinctive features, the largest difference first; empty for images
+    columns : columns of the table with which its items are shown
+    typical : items nearest to the cluster mean, among the half of its items with the higher probabilities
+    least_certain : items with the lowest probabilities; for a method without probabilities, those whose distance to
+        the nearest other cluster mean is hardly larger than to their own
     """
 
     number: int
@@ -72,26 +73,28 @@ class Cluster:
     least_certain: tuple[int, ...]
 
 
-def clusters(items: Items, found: Assignment, place: Float[np.ndarray, "N d"], annotated: np.ndarray) -> list[Cluster]:
-    """All clusters that have an item, the largest first.
+def clusters(
+    items: Items, assignment: Assignment, place: Float[np.ndarray, "N d"], annotated: np.ndarray
+) -> list[Cluster]:
+    """All clusters that have items, the largest first.
 
     Parameters
     ----------
-    place : where items lie: latent means, or the features
+    place : vector of each item for distances: its latent mean, or its features
     annotated : [N] bool, whether there are answers about an item
     """
-    return list(_clusters(items, found, place, annotated))
+    return list(_clusters(items, assignment, place, annotated))
 
 
-def _clusters(items: Items, found: Assignment, place: np.ndarray, annotated: np.ndarray) -> Iterator[Cluster]:
-    numbers, group, sizes = np.unique(found.cluster, return_inverse=True, return_counts=True)
+def _clusters(items: Items, assignment: Assignment, place: np.ndarray, annotated: np.ndarray) -> Iterator[Cluster]:
+    numbers, group, sizes = np.unique(assignment.cluster, return_inverse=True, return_counts=True)
     distance = Distances(place, group)
-    known = bool(np.isfinite(found.probability).all())
+    known = bool(np.isfinite(assignment.probability).all())
     differences = None if items.have_pictures else Differences(items.data.features, group)
     names, shares = (items.feature_names, items.shares) if differences is not None else ([], np.zeros(0, bool))
     for k in np.argsort(-sizes, kind="stable").tolist():
         own = np.flatnonzero(group == k)
-        probability = found.probability[own]
+        probability = assignment.probability[own]
         traits: tuple[Trait, ...] = ()
         columns: tuple[str, ...] = ()
         if differences is not None and len(numbers) > 1:
@@ -115,9 +118,9 @@ def _clusters(items: Items, found: Assignment, place: np.ndarray, annotated: np.
 
 
 class Distances:
-    """Squared distances of items to clusters' means, every dimension in units of its standard deviation.
+    """Squared distances of items to cluster means, each dimension divided by its standard deviation.
 
-    Missing values do not count.
+    Dimensions in which an item has a missing value are left out of its distances.
     """
 
     def __init__(self, place: Float[np.ndarray, "N d"], group: Int[np.ndarray, "N"]) -> None:
@@ -128,11 +131,13 @@ class Distances:
         self._centres = np.stack(centres)
 
     def to_own(self, rows: np.ndarray) -> np.ndarray:
-        """Of items to the mean of their own cluster."""
+        """[rows] squared distance of items to the mean of their own cluster."""
         return self._to(rows, self._centres[self._group[rows]])
 
     def margin(self, rows: np.ndarray, k: int) -> np.ndarray:
-        """How much farther from the nearest other mean than from that of cluster k, over their sum; −1 … 1."""
+        """[rows] (b − a) / (a + b), from −1 to 1: a is the squared distance to the mean of cluster k, b to the nearest
+        other mean.
+        """
         others = np.delete(self._centres, k, axis=0)
         if not len(others):
             return np.ones(len(rows))
@@ -150,17 +155,17 @@ class Distances:
 
 
 class Differences:
-    """Means of all features within each cluster and outside it, in units of the standard deviation within."""
+    """Means of all features inside and outside each cluster, and the standardised differences of these means."""
 
     def __init__(self, features: Float[np.ndarray, "N D"], group: Int[np.ndarray, "N"]) -> None:
         shape = int(group.max()) + 1, features.shape[1]
         self._count, self._sum, self._within = (np.zeros(shape) for _ in range(3))
         self.inside = np.zeros(shape)
-        for k in range(shape[0]):  # one after the other: a copy of all in float64 may not fit
+        for k in range(shape[0]):  # one cluster at a time, because a float64 copy of all features may not fit in memory
             one = features[group == k].astype(np.float64)
             self._count[k], self._sum[k] = (~np.isnan(one)).sum(0), np.nansum(one, axis=0)
             np.divide(self._sum[k], self._count[k], out=self.inside[k], where=self._count[k] > 0)
-            self._within[k] = np.nansum((one - self.inside[k]) ** 2, axis=0)  # around the mean: nothing cancels
+            self._within[k] = np.nansum((one - self.inside[k]) ** 2, axis=0)  # centred, against cancellation
 
     def outside(self, k: int) -> np.ndarray:
         """[D] means of the items outside cluster k."""
@@ -168,7 +173,7 @@ class Differences:
         return np.divide(self._sum.sum(0) - self._sum[k], count, out=np.zeros(count.shape), where=count > 0)
 
     def of(self, k: int) -> np.ndarray:
-        """[D] standardised mean differences; 0 where a cluster or all others have no value."""
+        """[D] standardised mean differences; 0 for features that have no value inside or no value outside cluster k."""
         outside, others = self.outside(k), np.arange(len(self._count)) != k
         left = self._count[others].sum(0)
         between = (self._count[others] * (self.inside[others] - outside) ** 2).sum(0)
@@ -176,13 +181,13 @@ class Differences:
         own = np.divide(self._within[k], self._count[k], out=np.zeros(left.shape), where=self._count[k] > 0)
         spread, difference = np.sqrt((variance + own) / 2), self.inside[k] - outside
         there = (self._count[k] > 0) & (left > 0)
-        constant = np.sign(difference) * _LARGEST  # no spread on either side
-        found = np.divide(difference, spread, out=constant, where=spread > 1e-12 * np.abs(self.inside[k]))
-        return np.where(there, found, 0.0)
+        constant = np.sign(difference) * _LARGEST  # for features that are constant inside and outside
+        standardised = np.divide(difference, spread, out=constant, where=spread > 1e-12 * np.abs(self.inside[k]))
+        return np.where(there, standardised, 0.0)
 
 
 def _largest(difference: np.ndarray) -> list[int]:
-    """Features by the size of their difference, those worth a word."""
+    """Features in decreasing order of their absolute difference, as far as it is at least ``_LEAST``."""
     size = np.abs(difference)
     order = np.argsort(-size, kind="stable")
     return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]

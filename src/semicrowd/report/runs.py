@@ -1,7 +1,8 @@
-"""Runs as the report sees them: of the selected profile, and those that are kept in the repository.
+"""The runs from which the report is made: those of the selected profile, and recorded ones.
 
-The kept ones take longer than a profile allows: ``recorded/runs/*.json``. ``make record`` writes these files, and
-nothing else does (:mod:`semicrowd.report.record`); ``make verify`` runs some again (:mod:`semicrowd.report.verify`).
+Recorded runs take too long for a profile. Their results are files in the repository, ``recorded/runs/*.json``, which
+only ``make record`` writes (:mod:`semicrowd.report.record`). ``make verify`` repeats some of them
+(:mod:`semicrowd.report.verify`).
 """
 
 import json
@@ -24,15 +25,15 @@ class Run:
     Attributes
     ----------
     directory : run directory, relative to the project
-    status : ``finished``; ``failed``, ``interrupted`` or ``running`` (then something went wrong); ``unavailable`` (the
-        data cannot be had here); ``missing`` (never started)
-    message : the error, or how to get the data; empty for a finished run
-    metrics : ``metrics.json``; empty unless finished
-    config : the resolved configuration; empty where the run has not got that far
-    restarts : columns of ``restarts.csv``, one number for each start
-    answers : what is known of the answers (``simulated``, ``source``, ``num_pairs``, and ``because`` where they replace
-        real ones); empty for a run without
-    point : where in its experiment's sweep the run is: option of the answers → value
+    status : ``finished``; ``failed``; ``interrupted`` or ``running`` (the process ended without a result);
+        ``unavailable`` (the data are not available on this machine); ``missing`` (never started)
+    message : the error message, or how to get the data; empty for a finished run
+    metrics : contents of ``metrics.json``; empty unless the run has finished
+    config : the resolved configuration; empty if the run ended before writing it
+    restarts : columns of ``restarts.csv``, one value for each restart
+    answers : description of the answers: ``simulated``, ``source``, ``num_pairs``, and ``because``, the reason if they
+        replace real answers; empty for a run without answers
+    point : values of the swept settings in this run, setting → value; empty without a sweep
     """
 
     seed: int
@@ -46,14 +47,14 @@ class Run:
     point: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON has no nan, which a start that diverged has for its numbers: null in its place."""
+        """Convert to JSON types; NaN, the values of a restart that diverged, becomes null."""
         restarts = {name: [value if math.isfinite(value) else None for value in column]
                     for name, column in self.restarts.items()}
         return asdict(replace(self, restarts={})) | {"restarts": restarts}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """What :meth:`to_json` gave."""
+        """The inverse of :meth:`to_json`."""
         restarts = {name: [math.nan if value is None else value for value in column]
                     for name, column in content["restarts"].items()}
         return cls(**{**content, "restarts": restarts})
@@ -61,12 +62,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Collected:
-    """All runs of a profile, by experiment and in the order of their seeds; and those kept in the repository.
+    """All runs of a profile and all recorded runs, by experiment, in the order of their seeds.
 
     Attributes
     ----------
-    commands : experiment → what gives its runs
-    recorded : experiment → runs that ``make record`` has kept, finished ones
+    commands : experiment → command that makes its runs
+    runs : experiment → runs of the profile
+    recorded : experiment → recorded runs
     """
 
     profile: str
@@ -75,15 +77,15 @@ class Collected:
     recorded: dict[str, list[Run]] = field(default_factory=dict)
 
     def finished(self, experiment: str) -> list[Run]:
-        """The finished runs of an experiment; none for an experiment that the profile leaves out."""
+        """The finished runs of an experiment; empty if the profile does not contain the experiment."""
         return [run for run in self.runs.get(experiment, []) if run.status == "finished"]
 
     def unfinished(self, experiment: str) -> list[Run]:
-        """The other runs of an experiment."""
+        """The runs of an experiment that have not finished."""
         return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
 
     def at(self, point: dict[str, Any]) -> "Collected":
-        """The runs at one point of a sweep alone."""
+        """Only the runs with these values of the swept settings."""
         runs, recorded = (
             {name: [run for run in runs if run.point == point] for name, runs in of.items()}
             for of in (self.runs, self.recorded)
@@ -91,28 +93,28 @@ class Collected:
         return Collected(self.profile, self.commands, runs, recorded)
 
     def commands_of(self, *experiments: str) -> tuple[str, ...]:
-        """Commands that give the runs of experiments, as far as the profile has them; each once."""
+        """The distinct commands that make the runs of these experiments; experiments not in the profile are skipped."""
         return tuple(self.commands[name] for name in dict.fromkeys(experiments) if name in self.commands)
 
 
-#: Of the runs that are kept.
+#: Folder of the recorded runs.
 FOLDER = Path("recorded/runs")
-#: Keeps two programs from writing at once.
+#: Lock file, so that two processes do not write recorded runs at the same time.
 LOCK = Path("runs/recorded.lock")
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """One run, and where its numbers come from.
+    """A run and its provenance.
 
     Attributes
     ----------
-    run : its seed, settings and metrics, as the report takes them
-    arguments : of ``src/train.py``, with which anybody can have it again
-    commit, date : of the code, and when it began
-    processor : what it was computed on; the same bytes can be expected of the same processor alone
-    versions : of the packages that compute
-    data_hashes : file → sha256
+    run : its seed, settings and metrics, in the form that the report uses
+    arguments : arguments of ``src/train.py`` with which the run can be repeated
+    commit, date : git commit of the code, and the time at which the run started
+    processor : processor and GPU; bitwise equal results can only be expected on the same processor
+    versions : package → version, of the numerical packages
+    data_hashes : file → SHA-256 hash
     """
 
     run: Run
@@ -126,35 +128,39 @@ class RecordedRun:
 
     @property
     def seconds(self) -> float:
-        """Of the fit, by the clock."""
+        """Wall-clock time of the fit, in seconds."""
         return self.run.metrics["seconds/fit"]
 
     @property
     def place(self) -> tuple[int, str]:
-        """What it is within its experiment: seed, and point of a sweep."""
+        """What identifies the run in its experiment: its seed, and its values of the swept settings as JSON."""
         return self.run.seed, json.dumps(self.run.point, sort_keys=True)
 
 
 def read_recorded(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
-    """Every recorded experiment's runs, in the order of their seeds.
+    """The recorded runs of each experiment, in the order of their seeds.
 
     Raises
     ------
     UserError
-        For a file that is not one of these.
+        If a file was not written by ``make record``.
     """
-    found = {}
+    by_experiment = {}
     for path in sorted(folder.glob("*.json")):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            found[path.stem] = [RecordedRun(**{**one, "run": Run.from_json(one["run"])}) for one in content["runs"]]
+            runs = [RecordedRun(**{**one, "run": Run.from_json(one["run"])}) for one in content["runs"]]
+            by_experiment[path.stem] = runs
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not a file of make record ({error})") from None
-    return found
+    return by_experiment
 
 
 def write_recorded(experiment: str, runs: Sequence[RecordedRun], folder: Path = FOLDER) -> Path:
-    """Put runs into their experiment's file, each in the place of an older one of its seed and point; the file."""
+    """Add runs to the file of their experiment and return its path.
+
+    A run replaces a recorded run with the same seed and the same values of the swept settings.
+    """
     path = folder / f"{experiment}.json"
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(LOCK):

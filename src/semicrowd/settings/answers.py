@@ -1,4 +1,4 @@
-"""Settings of answers that a user brings."""
+"""Settings of the user's own answers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 from semicrowd.settings.fields import Settings, flag, setting
 
-#: Help of a setting that files of answers and the answers that come with data have.
-ANONYMISE = "call annotators by salted hashes of their names in everything that a run keeps"
+#: Help text of ``anonymise``, a setting of answers in files and of real answers that belong to a data set.
+ANONYMISE = "replace the annotators' names by salted hashes in all files of a run"
 
 
 def _path(value: Any) -> str | None:
@@ -15,7 +15,7 @@ def _path(value: Any) -> str | None:
 
 
 class AnswerSettings(Settings):
-    """Of a kind of answers."""
+    """Base class of the settings of a source of answers."""
 
     group = "annotations"
 
@@ -24,25 +24,26 @@ class AnswerSettings(Settings):
 class FileSettings(AnswerSettings):
     """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items.
 
-    Items are called by their ids or counted from 0. Pairs i,j have a label, 1 (same) or 0 (different), or a word:
-    true/false, same/different, yes/no, must-link/cannot-link. Or each item has the group, or the label, that a worker
-    gave it: two items of one task (without a column task: of one worker) are the same if their groups are. Without a
-    column worker one person gave all answers.
+    Items are identified by their ids, or by row numbers from 0. Pairs i,j have a label, 1 (same) or 0 (different), or
+    a word: true/false, same/different, yes/no, must-link/cannot-link. Alternatively each row gives the group, or the
+    class, to which a worker has assigned an item: two items of a task (without a column task: of a worker) are "same"
+    if their groups are equal. Without a column worker all answers are assigned to one person.
     """
 
     path: str | Path | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and perhaps worker and task", _path, optional=True
+        None, "csv with i,j,label or item,group or item,label, and optionally worker and task", _path, optional=True
     )
     must_link: str | Path | None = setting(
-        None, "csv of pairs i,j that are known to be the same, besides or in place of annotations.path; co-training "
-        "takes them for nearly certain (with a column worker: for answers of these people)", _path, optional=True
+        None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
+        "co-training gives them a reliability of nearly 1 (with a column worker they are answers of these people)",
+        _path, optional=True,
     )
     cannot_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be different", _path, optional=True
     )
     history: str | Path | None = setting(
-        None, "workers.csv of an earlier run about other items: what it says of the same people counts as earlier "
-        "answers of theirs, in co-training and in starts by it", _path, optional=True,
+        None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they had "
+        "given as many answers before; by co-training and by starts with it", _path, optional=True,
     )
-    skip_unknown: bool = setting(False, "leave out answers about items that are not there, and say how many", flag())
+    skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())

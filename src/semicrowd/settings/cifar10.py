@@ -23,22 +23,24 @@ def _subset(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class CIFAR10Settings(DataSettings):
-    """50,000 training images of 32 × 32 pixels in three colours, or as many as there are, and test images."""
+    """50,000 training images of 32 × 32 pixels in three colours, or those of the existing files, and test images."""
 
     features: str = setting("pixels", f"pixels | {EMBEDDING_HELP}", choice("pixels", EFFICIENTNET_LITE0))
     pca: int | str | None = setting(
-        "auto", f"principal components of all images that are there; null: none; auto: {PIXEL_COMPONENTS} of pixels",
+        "auto", f"number of principal components; null: no PCA; auto: {PIXEL_COMPONENTS} for pixels, else no PCA",
         _components, optional=True,
     )  # fmt: skip
-    subset: int | None = setting(None, "training images to draw; null: all, in their order", _subset, optional=True)
-    data_seed: int = setting(0, "of what is drawn; not the run's", whole(0))
+    subset: int | None = setting(
+        None, "number of training images, drawn at random; null: all, in their order", _subset, optional=True
+    )
+    data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.features != "pixels" and self.pca not in ("auto", None):
             raise UserError(
-                f"data.pca={self.pca}: expected auto or null with data.features={self.features}, of which methods take "
-                "principal components themselves"
+                f"data.pca={self.pca}: expected auto or null with data.features={self.features}, because methods "
+                "compute principal components of these themselves"
             )
 
     @property

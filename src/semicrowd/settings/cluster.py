@@ -1,4 +1,4 @@
-"""What a sweep asks SLURM for, job by job; conf/hydra/launcher/slurm.yaml has them with these values."""
+"""Settings of the SLURM jobs of a sweep; conf/hydra/launcher/slurm.yaml contains them with these values."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,21 @@ def _option(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class SlurmSettings(Settings):
-    """Of ``hydra/launcher=slurm``. Machines and processes of a job are trainer.num_nodes and trainer.devices."""
+    """Settings of ``hydra/launcher=slurm``. trainer.num_nodes and trainer.devices set machines and processes."""
 
     group = "hydra.launcher"
 
-    partition: str | None = setting(None, "null: the cluster's own choice", text(), optional=True)
-    account: str | None = setting(None, "that the time is booked on; null: your first", text(), optional=True)
-    time: int = setting(240, "minutes, after which SLURM ends a job; resume=true goes on", whole(1))
-    memory: float = setting(8, "GB of a machine", number(above=0))
-    cpus: int | None = setting(None, "cores of a process; null: trainer.threads", whole(1), optional=True)
-    gpus: int | None = setting(
-        None, "of a machine; null: trainer.devices with trainer.accelerator=gpu, else none", whole(0), optional=True
+    partition: str | None = setting(None, "SLURM partition; null: the cluster's default", text(), optional=True)
+    account: str | None = setting(None, "account to be charged; null: your default account", text(), optional=True)
+    time: int = setting(
+        240, "time limit of a job in minutes; resume=true continues a job that reached it", whole(1)
     )
-    at_once: int = setting(20, "jobs of the sweep at a time", whole(1))
-    setup: tuple[str, ...] = setting((), "lines of shell before the job", each(text(), "[module load cuda]"))
-    options: tuple[str, ...] = setting((), "others of sbatch", each(_option, "[qos=high,constraint=a100]"))
+    memory: float = setting(8, "memory on each machine, in GB", number(above=0))
+    cpus: int | None = setting(None, "cores of each process; null: trainer.threads", whole(1), optional=True)
+    gpus: int | None = setting(
+        None, "GPUs on each machine; null: trainer.devices with trainer.accelerator=gpu, else none", whole(0),
+        optional=True,
+    )
+    at_once: int = setting(20, "maximal number of jobs that run at the same time", whole(1))
+    setup: tuple[str, ...] = setting((), "shell commands before the job", each(text(), "[module load cuda]"))
+    options: tuple[str, ...] = setting((), "further options of sbatch", each(_option, "[qos=high,constraint=a100]"))

@@ -1,4 +1,4 @@
-"""What settings of data sets share."""
+"""Base classes of the settings of data sets."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -7,12 +7,12 @@ from semicrowd.settings.fields import Settings
 
 
 class DataSettings(Settings):
-    """Of a data set."""
+    """Base class of the settings of a data set."""
 
     group = "data"
 
 
 class OwnDataSettings(DataSettings):
-    """Of data that a user brings: co-training clusters them, unless another model is named."""
+    """Base class of the settings of the user's own data, for which ``model=cotrain`` is the default."""
 
     chooses: ClassVar[Mapping[str, str]] = {"model": "cotrain"}

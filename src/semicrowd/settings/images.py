@@ -22,17 +22,18 @@ class ImagesSettings(OwnDataSettings):
 
     path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
     features: str | None = setting(
-        None, f"pixels: brought to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels of small "
+        None, f"pixels: scaled to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels for small "
         "images, else words", choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
     )  # fmt: skip
     size: int | tuple[int, int] | None = setting(
-        None, "of pixels: a side of the square, or [height, width]; null: the images' own where all have the same of "
-        "up to 64 a side, else 32", either(_SIDE, each(_SIDE, "[32, 48]", length=2)), optional=True,
+        None, "size in pixels: side of a square, or [height, width]; null: that of the images if all have the same "
+        "size of at most 64 × 64, else 32", either(_SIDE, each(_SIDE, "[32, 48]", length=2)), optional=True,
     )  # fmt: skip
     words: int | None = setting(
-        None, "visual words, k-means centres of the descriptors; null: 500 or, of few, fewer", whole(2), optional=True
+        None, "number of visual words, k-means centres of the descriptors; null: 500, or fewer for few descriptors",
+        whole(2), optional=True,
     )
-    data_seed: int = setting(0, "of the words; not the run's", whole(0))
+    data_seed: int = setting(0, "seed of the visual words, separate from the run's seed", whole(0))
     skip_unreadable: bool = setting(False, "leave out files that cannot be read, and name them in a note", flag())
 
     def __post_init__(self) -> None:
@@ -46,5 +47,5 @@ class ImagesSettings(OwnDataSettings):
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Height and width of the pixels, None where they are not given."""
+        """Height and width of the pixels; None if they are not given."""
         return (self.size, self.size) if isinstance(self.size, int) else self.size

@@ -1,4 +1,4 @@
-"""The list of methods: a line for each, with its name on the command line and in reports, and where it is."""
+"""The list of all methods: name on the command line and in reports, module of the estimator, and description."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,13 +16,15 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the list.
+    """A method.
 
     Attributes
     ----------
-    place : file and class of its estimator, in ``semicrowd.methods``; loaded when asked for, since torch takes seconds
-    what : it is, in one line for ``--help``
-    generative : settings of a generative model; None of the other methods, whose estimators' parameters are theirs
+    place : file and class of its estimator, in ``semicrowd.methods``; imported only when used, because importing torch
+        takes seconds
+    what : description in one line, for ``--help``
+    generative : settings class of a generative model; None for other methods, whose settings are the parameters of
+        their estimator
     """
 
     place: str
@@ -46,23 +48,23 @@ class Entry:
 
     @property
     def trained(self) -> bool:
-        """Whether it is fitted in epochs, by several processes if need be; the others are fitted at one go."""
+        """Whether it is trained in epochs, possibly by several processes; other methods are fitted by one call."""
         return self.generative is not None
 
     @property
     def settings(self) -> type[Parameters] | type[GenerativeSettings]:
         """Its own settings, ``model.…`` on the command line."""
-        found: type[Parameters] | type[GenerativeSettings] = self.generative or self.estimator
-        return found
+        settings: type[Parameters] | type[GenerativeSettings] = self.generative or self.estimator
+        return settings
 
     @property
     def others(self) -> Mapping[str, type[Settings]]:
-        """Group → settings, of the other groups that have settings of the method."""
+        """Group → settings class, of the groups other than ``model`` that contain settings of the method."""
         return self.generative.others if self.generative else {}
 
     @property
     def groups(self) -> dict[str, Kind]:
-        """Group → settings, of all that decide a fit."""
+        """Group → settings class, of all groups that influence a fit."""
         return {"model": self.settings, **self.others}
 
 
@@ -78,7 +80,7 @@ METHODS: Mapping[str, Entry] = {
     ),
     "cotrain": Entry(
         "cotraining.CoTraining",
-        "Co-training: classifiers of the features and the answers teach each other; no generative model.",
+        "Co-training: classifiers of the features and the answers improve the clusters in turns; no generative model.",
     ),
     "mcvc": Entry(
         "mcvc.MCVC", "MCVC: discriminative clusterings, one for each group of annotators (Chang et al. 2017)."
@@ -103,24 +105,24 @@ METHODS: Mapping[str, Entry] = {
     ),
     "affinity_propagation": Entry(
         "affinity_propagation.AffinityPropagation",
-        "Affinity propagation on the features (Frey & Dueck 2007); comes near K clusters; answers are ignored.",
+        "Affinity propagation on the features (Frey & Dueck 2007), with about K clusters; answers are ignored.",
     ),
     "dp_means": Entry(
         "dp_means.DPMeans",
-        "DP-means: k-means with a price for a cluster; expects K of them (Kulis & Jordan 2012); answers are ignored.",
+        "DP-means: k-means with a penalty for each cluster, set for K clusters (Kulis & Jordan 2012); ignores answers.",
     ),
     "gmeans": Entry(
         "gmeans.GMeans",
-        "G-means: k-means that splits clusters until each looks Gaussian; finds their number; answers are ignored.",
+        "G-means: splits k-means clusters until each is Gaussian; estimates their number; answers are ignored.",
     ),
-    "hmm": Entry("hmm.HMM", "Hidden Markov model of items in the order of time; answers are ignored."),
+    "hmm": Entry("hmm.HMM", "Hidden Markov model of items in temporal order; answers are ignored."),
     "constrained_kmeans": Entry(
         "constrained_kmeans.ConstrainedKMeans", "PCKMeans: k-means with majority votes (Basu et al. 2004)."
     ),
     "ukm": Entry("ckm.UKM", "k-means; answers are ignored (UKM of Li et al. 2009)."),
-    "ckm": Entry("ckm.CKM", "k-means that keeps all must-links (CKM of Li et al. 2009)."),
+    "ckm": Entry("ckm.CKM", "k-means that satisfies all must-links (CKM of Li et al. 2009)."),
     "slpd": Entry(
-        "slpd.SLPD", "SLPD: a latent process decomposition whose linked items share their proportions (Li et al. 2009)."
+        "slpd.SLPD", "SLPD: latent process decomposition in which linked items share proportions (Li et al. 2009)."
     ),
     "crowd_only": Entry(
         "crowd_only.SignedSpectral", "Signed spectral clustering of the answers; features are ignored."
@@ -130,7 +132,7 @@ METHODS: Mapping[str, Entry] = {
     ),
     "dpm": Entry(
         "dpm.DPM",
-        "DPM: a Dirichlet process mixture of Gaussians or multinomials; finds the number of clusters (Antoniak 1974).",
+        "DPM: Dirichlet process mixture of Gaussians or multinomials; estimates the cluster number (Antoniak 1974).",
     ),
     "ddpm_s": Entry(
         "dpm.DDPMS", "DDPM-S: DPM with a Bayesian support vector machine for each cluster (Nguyen et al. 2017)."
@@ -143,7 +145,7 @@ METHODS: Mapping[str, Entry] = {
     ),
     "ihmm": Entry(
         "ihmm.IHMM",
-        "Infinite hidden Markov model: rows in order of time; finds the number of states (Teh et al. 2006).",
+        "Infinite hidden Markov model of items in temporal order; estimates the number of states (Teh et al. 2006).",
     ),
     "dih_s": Entry(
         "ihmm.DIHS", "DIH-S: infinite HMM with a Bayesian support vector machine for each state (Nguyen et al. 2017)."
@@ -153,7 +155,7 @@ METHODS: Mapping[str, Entry] = {
     ),
     "deep_dpm": Entry(
         "deep_dpm.DeepDPM",
-        "Deep DPM: a flow that keeps volumes and a Dirichlet process mixture behind it; finds the number of clusters.",
+        "Deep DPM: volume-preserving flow and a Dirichlet process mixture; estimates the number of clusters.",
     ),
 }
 
@@ -162,7 +164,7 @@ NAMES = {method.kind: name for name, method in METHODS.items()}
 
 
 class Later(Mapping[str, _T]):
-    """What ``find`` says of a name, asked for when it is looked up."""
+    """A mapping whose values are computed by ``find`` when they are looked up."""
 
     def __init__(self, names: Iterable[str], find: Callable[[str], _T]) -> None:
         self._names, self._find = tuple(names), find

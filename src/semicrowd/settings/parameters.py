@@ -1,8 +1,8 @@
-"""What parameters of all methods have in common, as scikit-learn has them: mutable, and checked by a fit.
+"""Base classes of the parameters of all methods. As in scikit-learn, they are mutable and checked by ``fit``.
 
-An estimator inherits its class of parameters (both in :mod:`semicrowd.methods`), which thus are written once:
-signature, defaults, lines of help, checks. On the command line they are ``model.NAME``, ``n_clusters`` is ``model.K``
-and ``random_state`` is ``seed``; there is no ``verbose``, ``trainer.progress`` shows a bar.
+An estimator inherits from its class of parameters (both in :mod:`semicrowd.methods`), which defines signature,
+defaults, help texts and checks in one place. On the command line parameters are ``model.NAME``; ``n_clusters`` is
+``model.K`` and ``random_state`` is ``seed``. There is no ``verbose``: ``trainer.progress`` shows a bar.
 """
 
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ from semicrowd.settings.fields import (
     whole,
 )
 
-#: Beta prior of sensitivity and specificity where annotators are trusted until their answers speak against it: right in
-#: ten of eleven answers. MCVC's (Chang et al. 2017).
+#: Beta prior of sensitivity and specificity with mean 10/11, which assumes good annotators; from MCVC (Chang et al.
+#: 2017).
 QUALITY_PRIOR = (10.0, 1.0)
 
-#: Rule of the widths of hidden layers.
+#: Rule for the widths of hidden layers.
 WIDTHS = each(whole(1, 100_000), "[40, 40]")
-#: Help of a number of starts.
-STARTS = "starts; the one with the best objective is kept"
-#: Help of ``standardize``.
-STANDARDIZE = "features to mean 0 and variance 1"
+#: Help text for a number of random starts.
+STARTS = "number of random starts, of which the one with the best objective is kept"
+#: Help text of ``standardize``.
+STANDARDIZE = "scale features to mean 0 and variance 1"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Parameters:
-    """What all methods have."""
+    """The parameters of all methods."""
 
-    #: Parameter → its name on the command line, where that is another.
+    #: Parameter → its name on the command line, if different.
     spelling: ClassVar[dict[str, str]] = {"n_clusters": "K"}
 
     random_state: Any = 0
@@ -42,12 +42,12 @@ class Parameters:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parameters by their names on the command line; what is left out keeps its default.
+        """Make parameters from values by their names on the command line; the others have their defaults.
 
         Raises
         ------
         UserError
-            For values that do not fit, alone or together.
+            For invalid values, or an invalid combination of values.
         """
         names_of = {one.spelled: one.name for one in described(cls)}
         given = {names_of.get(name, name): tuple(value) if isinstance(value, list) else value
@@ -58,21 +58,21 @@ class Parameters:
         return made
 
     def check_parameters(self, group: str = "") -> None:
-        """Refuse values that do not fit, alone or together.
+        """Check all values and their combination.
 
         Parameters
         ----------
-        group : of the command line, which a message names them by
+        group : group of the command line, which is prepended to names in messages
 
         Raises
         ------
         UserError
-            Naming the parameter, its value and what was expected.
+            The message names the parameter, its value and what was expected.
         """
         check(type(self), {name: self.plain(name) for name in names(type(self))}, group)
 
     def plain(self, name: str) -> Any:
-        """A parameter's value, a number or a list where it is NumPy's."""
+        """The value of a parameter, with NumPy scalars and arrays converted to numbers and lists."""
         value = getattr(self, name)
         return value.tolist() if hasattr(value, "tolist") else value
 

@@ -1,12 +1,12 @@
-"""The two-coin model of answers with priors of the annotators' rates that are fitted to the crowd.
+"""The two-coin model of answers, with Beta priors of sensitivity and specificity that are fitted to all annotators.
 
 Each answer follows the two-coin model (SCDC paper, eqs. 1 and 14). 30 answers do not determine an annotator's
-sensitivity and specificity, but 300 annotators with 30 answers each determine their distribution: the Beta priors are
-fitted by type-II maximum likelihood.
+sensitivity and specificity, but 300 annotators with 30 answers each determine the distribution of these rates. The
+Beta priors are therefore estimated by type-II maximum likelihood (empirical Bayes).
 
-Clusters that look alike are confused by all annotators. The model that predicts held-out answers has a similarity
-matrix S for it: items of the clusters k and l look the same to an annotator with probability S_kl, and the two-coin
-model then applies to what was seen.
+All annotators confuse clusters that look similar. The model that predicts held-out answers describes this by a
+similarity matrix S: two items of the clusters k and l look the same to an annotator with probability S_kl. The
+annotator then answers by the two-coin model as if items that look the same were in one cluster.
 """
 
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ _SIMILARITY_MEAN = 0.05
 _SIMILARITY_COUNT = 2.0
 #: Iterations that alternate between S and the annotators' rates.
 _SIMILARITY_ITERATIONS = 3
-#: Sweeps of message passing, at most.
+#: Maximal number of message-passing sweeps.
 _MAX_SWEEPS = 50
-#: Message passing ends when no probability changes by more.
+#: Message passing stops when no probability changes by more than this in a sweep.
 _TOLERANCE = 1e-3
 #: Lower bound of a cluster's probability, so that logarithms are finite.
 _MIN_PROBABILITY = 1e-30
@@ -40,7 +40,7 @@ _MIN_PROBABILITY = 1e-30
 
 @dataclass(frozen=True)
 class Rates:
-    """Beta posteriors of the annotators' rates: shape parameters."""
+    """Shape parameters (a, b) of the Beta posteriors of each annotator's sensitivity and specificity."""
 
     sensitivity: Float[np.ndarray, "M 2"]
     specificity: Float[np.ndarray, "M 2"]
@@ -53,14 +53,14 @@ class Rates:
 
     @property
     def annotators(self) -> Annotators:
-        """The natural parameters of the posteriors, as a model with one restart."""
+        """The natural parameters of the posteriors, with a leading restart dimension of size 1."""
         both = (beta.to_natural(torch.from_numpy(shape)[None]) for shape in (self.sensitivity, self.specificity))
         return Annotators(*both)
 
     def of_answers(
         self, worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"]
     ) -> tuple[Float[np.ndarray, "P"], Float[np.ndarray, "P"]]:
-        """p(answer | the items are in one cluster), p(answer | they are in two)."""
+        """p(answer | both items are in the same cluster) and p(answer | they are in different clusters)."""
         return answer_chances(*self.means, worker, label)
 
 
@@ -75,8 +75,8 @@ def fit_rates(
 
     Parameters
     ----------
-    same : probability that the items of each answer are in one cluster
-    history : earlier right and wrong answers (:class:`PairAnnotations`), which count as these do
+    same : probability that the two items of each answer are in the same cluster
+    history : right and wrong answers to earlier questions (:class:`PairAnnotations`), which are added to the counts
     """
     both = hits_and_misses(same, worker, label, num_annotators)
     if history is not None:
@@ -87,7 +87,7 @@ def fit_rates(
 def fit_prevalence(
     worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
 ) -> Float[np.ndarray, "M"]:
-    """The probability that an annotator answers "same", whatever the items are: the model without clusters."""
+    """Each annotator's probability to answer "same" under the model without clusters, which ignores the items."""
     counts = np.stack([np.bincount(worker, weight, minlength=num_annotators) for weight in (label, 1 - label)], 1)
     shape = counts + common_beta(counts, FLAT_PRIOR)
     estimate: np.ndarray = shape[:, 0] / shape.sum(1)
@@ -95,12 +95,12 @@ def fit_prevalence(
 
 
 class ItemInference(NamedTuple):
-    """The result of variational inference of the annotated items and their annotators.
+    """The result of variational inference for the annotated items and the annotators.
 
     Attributes
     ----------
-    message : Σ_j w_ij q(z_j), the message of the answers to each item
-    weights : w_ij, the log-likelihood ratio of each answer, one cluster to two, in nats
+    message : Σ_j w_ij q(z_j), the message that each item receives through its answers
+    weights : w_ij, ln p(answer | same cluster) − ln p(answer | different clusters) of each answer, in nats
     bound : lower bound of ln p(answers | features), in nats
     """
 
@@ -111,12 +111,12 @@ class ItemInference(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedAnswers:
-    """Some or all answers, with items numbered among the annotated ones.
+    """Some or all answers; items are numbered from 0 to n − 1, where n is the number of annotated items.
 
     Attributes
     ----------
-    i, j : positions of the two items among the annotated ones
-    component : number of each item's connected component in the graph of all answers
+    i, j : numbers of the two items of each answer
+    component : label of each item's connected component in the graph of all answers
     num_annotators : M
     history : earlier right and wrong answers of each annotator, or None
     """
@@ -141,7 +141,7 @@ class IndexedAnswers:
     def same(
         self, known: Float[np.ndarray, "n K"], similarity: Float[np.ndarray, "K K"] | None = None
     ) -> Float[np.ndarray, "P"]:
-        """Probability that the items of each answer are in one cluster; given ``similarity`` S: look alike."""
+        """Probability that the two items of each answer are in the same cluster; with ``similarity``: look the same."""
         other = known if similarity is None else known @ similarity
         return np.einsum("pk,pk->p", other[self.i], known[self.j])
 
@@ -153,7 +153,7 @@ class IndexedAnswers:
         return fit_rates(same, self.worker, self.label, self.num_annotators, self.history)
 
     def weights(self, rates: Rates) -> Float[np.ndarray, "P"]:
-        """w_ij of eq. 14: log-likelihood ratio of each answer, one cluster to two, in nats."""
+        """w_ij of eq. 14: ln p(answer | same cluster) − ln p(answer | different clusters), in nats."""
         return answer_weights(*rates.means, self.worker, self.label)
 
     def infer_items(
@@ -164,13 +164,13 @@ class IndexedAnswers:
         power: float,
         iterations: int,
     ) -> ItemInference:
-        """Alternate between annotators (eqs. 28 and 29) and items (eq. 14).
+        """Alternate between the updates of the annotators (eqs. 28 and 29) and of the items (eq. 14).
 
         Parameters
         ----------
         features : p(z | features), the unary potentials
-        initial : q(z) from which the annotators' rates are first estimated
-        start : q(z) at which message passing starts in every iteration
+        initial : q(z) for the first estimate of the annotators' rates
+        start : q(z) with which message passing starts in every iteration
         power : exponent of the answers' likelihood
         """
         z = initial
@@ -182,7 +182,7 @@ class IndexedAnswers:
     def item_posterior(
         self, features: Float[np.ndarray, "n K"], rates: Rates, power: float, start: Float[np.ndarray, "n K"]
     ) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"]]:
-        """q(z) of the items (eq. 14), and Σ_j w_ij q(z_j), the message of the answers to each item."""
+        """q(z) of the items (eq. 14), and Σ_j w_ij q(z_j), the message that each item receives through its answers."""
         weight = torch.from_numpy(self.weights(rates))
         i, j, component = (torch.from_numpy(one) for one in (self.i, self.j, self.component))
         graph = FixedPairGraph(len(component), i, j, power * weight[None], component, int(component.max()) + 1)
@@ -200,9 +200,10 @@ class IndexedAnswers:
         return float(power * (same * one + (1 - same) * two).sum() + (z * log_ratio).sum())
 
     def similarity(self, known: Float[np.ndarray, "n K"]) -> tuple[Float[np.ndarray, "K K"], Rates]:
-        """S, whose diagonal is 1, and the annotators' rates under it.
+        """Estimate S, whose diagonal is 1, and the annotators' rates given S.
 
-        S_kl is 0 where answers about pairs from k and l are as about different clusters, 1 where they are as about one.
+        S_kl is 0 if pairs from k and l are answered like pairs from clearly different clusters, and 1 if they are
+        answered like pairs from a single cluster.
         """
         size = known.shape[1]
         similarity, z_i, z_j = np.eye(size), known[self.i], known[self.j]
@@ -210,7 +211,7 @@ class IndexedAnswers:
         for _ in range(_SIMILARITY_ITERATIONS):
             alpha, specificity = (rate[self.worker] for rate in rates.means)
             informedness = alpha + specificity - 1
-            # Least squares of the answers on 1 − β + S_kl (α + β − 1); α + β − 1 is Youden's informedness.
+            # Least squares fit of the answers by 1 − β + S_kl (α + β − 1); α + β − 1 is Youden's informedness.
             numerator = z_i.T @ ((informedness * (self.label - 1 + specificity))[:, None] * z_j)
             weight = z_i.T @ ((informedness**2)[:, None] * z_j)
             numerator, weight = numerator + numerator.T, weight + weight.T
@@ -221,16 +222,16 @@ class IndexedAnswers:
         return similarity, rates
 
     def _looked_same(self, known: np.ndarray, similarity: np.ndarray, rates: Rates) -> np.ndarray:
-        """p(the items looked the same to the annotator | answer)."""
+        """Posterior probability that the two items looked the same to the annotator, given the answer."""
         look = self.same(known, similarity)
         one, two = rates.of_answers(self.worker, self.label)
-        seen: np.ndarray = look * one / (look * one + (1 - look) * two)
-        return seen
+        posterior: np.ndarray = look * one / (look * one + (1 - look) * two)
+        return posterior
 
     def log_likelihood(
         self, known: Float[np.ndarray, "n K"], similarity: Float[np.ndarray, "K K"], rates: Rates
     ) -> Float[np.ndarray, "P"]:
-        """ln p of each answer, given q(z), S and the annotators' rates."""
+        """ln p(answer) of each answer, given q(z), S and the annotators' rates, in nats."""
         look = self.same(known, similarity)
         one, two = rates.of_answers(self.worker, self.label)
         return np.log(look * one + (1 - look) * two)

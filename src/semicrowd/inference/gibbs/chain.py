@@ -1,4 +1,4 @@
-"""One chain of the samplers: state, sweep, and what is worth a curve."""
+"""One Markov chain of the Gibbs samplers: its state and its sweep."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,37 +15,40 @@ from semicrowd.inference.gibbs.restaurant import Restaurant
 from semicrowd.inference.gibbs.splits import split_or_merge
 from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep
 
-#: Slots for clusters that a chain begins with; it gets twice as many when they are full.
+#: Initial number of cluster slots; it is doubled when all slots are occupied.
 _SLOTS = 16
-#: Fewest hyperplanes that stand for those of all clusters without items.
+# A few "free" hyperplanes represent those of the infinitely many clusters without items.
+#: Minimal number of free hyperplanes.
 _FEWEST = 3
-#: The most of them.
+#: Maximal number of free hyperplanes.
 _MOST = 64
-#: Numbers that they look at, at most: of large tables there are fewer hyperplanes.
+#: Upper limit of free hyperplanes × numbers in the table of items, so that large tables get fewer of them.
 _NUMBERS = 100_000
-#: Steps from one of them to another that is taken for a draw of its own.
+#: Gibbs steps from an existing free hyperplane to a new one that counts as an independent draw.
 _STEPS = 20
-#: Steps to the first of them from the prior.
+#: Gibbs steps from a draw of the prior to the first free hyperplanes.
 _FIRST_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Model:
-    """What all chains of a fit have in common.
+    """The model and its data, the same for all chains of a fit.
 
     Attributes
     ----------
-    family : makes a family of so many empty clusters
+    family : function that makes the component distributions (and their statistics) of a given number of empty clusters
     num_items : N
-    alpha_prior, gamma_prior : shape and rate of the concentrations' Gamma priors
-    alpha : the concentration of a Dirichlet process, of a row of transitions; None: it is drawn
-    neighbours : items before and after each item, for a hidden Markov model; None: a Dirichlet process
-    answers : about pairs of the items, in a Dirichlet process; None: nobody was asked
-    planes : None of a model without hyperplanes
-    splits : splits and merges that are proposed before a sweep, of a Dirichlet process; before one with hyperplanes
-        where ``new`` is ``corrected``
-    new : what a new cluster's hyperplane is drawn from: ``corrected``, given that no item is in it, or ``paper``, the
-        prior
+    alpha_prior, gamma_prior : shape and rate of the Gamma priors of the concentrations alpha and gamma
+    alpha : fixed concentration of the Dirichlet process, or of each row of transition probabilities of a hidden Markov
+        model; None: it is sampled
+    neighbours : previous and next item of each item in its sequence, for a hidden Markov model; None: the model is a
+        Dirichlet process mixture
+    answers : answers about pairs of items, only for a Dirichlet process; None: no answers
+    planes : the hyperplanes' data and prior; None for a model without hyperplanes
+    splits : number of split or merge proposals before each sweep, only for a Dirichlet process; with hyperplanes only
+        if ``new`` is ``corrected``
+    new : distribution of the hyperplane of a new cluster: ``corrected``, the posterior given that the cluster has no
+        items, or ``paper``, the prior
     """
 
     family: Callable[[int], Any]
@@ -66,15 +69,17 @@ class Chain:
 
     Attributes
     ----------
-    z : [N] slot of each item's cluster; −1 before the first sweep, which seats the items one after the other
-    alpha, gamma : concentrations; gamma of a hidden Markov model alone
-    quality : [2, M] sensitivity and specificity of the annotators, none without answers
-    beta, rest : [C] and shares of the states with items and of all others together
+    z : [N] slot of each item's cluster; −1 before the first sweep, which assigns the items one after the other
+    alpha, gamma : concentrations; gamma is used by a hidden Markov model only
+    quality : [2, M] sensitivity and specificity of the annotators; [2, 0] without answers
+    beta, rest : [C] top-level probability of each state that has items, and the probability of all other states
+        together (hidden Markov model)
     slots : C
-    eta : [H, r] hyperplanes, of clusters and free ones; none while they are left out
-    plane, free : the cluster's, [C], and those of nobody
+    eta : [H, r] hyperplanes of clusters, and free ones; empty during sweeps without hyperplanes
+    plane, free : [C] row of ``eta`` of each cluster, and the rows of the free hyperplanes
     log_likelihood : ln p(x | z), in nats
-    price : what splits and merges expect a cluster's hyperplane to cost; None: not known yet
+    price : estimated loss of ln p(y), in nats, by one more separating hyperplane, for split and merge proposals; None:
+        not computed yet
     """
 
     model: Model
@@ -99,7 +104,7 @@ class Chain:
         self.quality = np.zeros((2, 0)) if answers is None else answers.expected
 
     def begin(self, z: np.ndarray) -> None:
-        """Let the items [N] be in these clusters before the first sweep, in the place of none."""
+        """Set the initial clusters [N] of all items, before the first sweep; without it items start in no cluster."""
         self.z, used = z, np.unique(z)
         while self.slots <= used[-1] + 1:
             self._grow()
@@ -107,28 +112,30 @@ class Chain:
 
     @property
     def clusters(self) -> int:
-        """K, of those with items."""
+        """Number of clusters that have items."""
         return len(np.unique(self.z[self.z >= 0]))
 
     @property
     def candidates(self) -> int:
-        """Hyperplanes that stand for those of all clusters without items."""
+        """Number of free hyperplanes, which represent those of all clusters without items."""
         assert self.model.planes is not None
         return int(np.clip(_NUMBERS // max(self.model.planes.items.size, 1), _FEWEST, _MOST))
 
     def state(self) -> dict[str, Any]:
-        """All that later sweeps depend on."""
+        """Everything that later sweeps depend on, except the random generator."""
         names = ("z", "alpha", "gamma", "beta", "rest", "slots", "eta", "plane", "free", "log_likelihood",
                  "quality")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         for name in self.state():
             setattr(self, name, state[name])
 
     def sweep(self, rng: np.random.Generator, discriminative: bool = True) -> None:
-        """Hyperplanes given the partition, splits and merges, the partition item by item, concentrations."""
+        """Sample the hyperplanes given the partition; propose splits and merges; then sample z item by item, the
+        concentrations and the annotators' rates.
+        """
         tilted = discriminative and self.model.planes is not None
         if tilted:
             self._move_planes(rng)
@@ -182,7 +189,7 @@ class Chain:
         self.free = np.array(free, np.int64)
 
     def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
-        """Statistics of the partition as it is, made anew: they forget what rounding did to them."""
+        """Sufficient statistics of the current partition, recomputed so that rounding errors do not accumulate."""
         model = self.model
         family = model.family(self.slots)
         extra, free = np.zeros((0, 0)), np.zeros(len(self.eta), np.int64)
@@ -204,12 +211,12 @@ class Chain:
         return family, prior, seating
 
     def _tilt(self) -> np.ndarray:
-        """Extra log-weight of the items in a cluster with each hyperplane, [N, H]."""
+        """Extra log-weight of each item in a cluster with each hyperplane, [N, H]."""
         assert self.model.planes is not None
         return self.model.planes.log_ratio(self.eta)
 
     def _note(self, prior: Restaurant | Franchise | Answered, seating: Seating) -> None:
-        """Take over what the arrays of one number say."""
+        """Copy the free hyperplanes and concentrations, which a sweep changes in place, back into this state."""
         self.free = seating.free[: seating.num_free[0]].copy()
         if isinstance(prior, Franchise):
             self.alpha, self.gamma, self.rest = (float(one[0]) for one in (prior.alpha, prior.gamma, prior.rest))
@@ -220,15 +227,15 @@ class Chain:
         self.slots *= 2
 
     def _move_planes(self, rng: np.random.Generator) -> None:
-        """A step of the clusters' hyperplanes, and of those that stand for the clusters without items."""
+        """One Gibbs step of the clusters' hyperplanes and of some free hyperplanes."""
         planes = self.model.planes
         assert planes is not None
         used = np.unique(self.z)
-        if not len(self.eta):  # the first time: the clusters that were found without them get theirs
+        if not len(self.eta):  # the first sweep with hyperplanes: create one for each existing cluster
             self.eta = np.zeros((len(used), planes.items.shape[1]))
             self.plane[used] = np.arange(len(used))
             self._free_more(rng)
-        rng.shuffle(self.free)  # others are candidates in every sweep
+        rng.shuffle(self.free)  # so that other free hyperplanes are updated in every sweep
         candidates = self.free[-_FEWEST if self.model.new == "corrected" else 0 :]
         moved = self.plane[used]
         y = np.where(self.z[:, None] == used, 1.0, -1.0)
@@ -245,9 +252,10 @@ class Chain:
         return np.sqrt(planes.variance) * rng.standard_normal((number, planes.items.shape[1]))
 
     def _free_more(self, rng: np.random.Generator) -> None:
-        """More hyperplanes of clusters without items: draws given that y = −1 for all items, or of the prior.
+        """Add free hyperplanes: draws given that y = −1 for all items (``corrected``), or draws of the prior.
 
-        Some steps from one that is such a draw lead to another; the first come from the prior by many steps.
+        A draw given y is made by Gibbs steps that start from an existing free hyperplane, or, for the first ones, by
+        more Gibbs steps that start from the prior.
         """
         planes = self.model.planes
         assert planes is not None

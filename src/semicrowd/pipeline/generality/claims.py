@@ -1,12 +1,12 @@
-"""``make claims``: figures of README and of pages of docs/, computed from what is in ``recorded/``, in seconds.
+"""``make claims``: compare the numbers in README and docs/ with the recorded results from which they are computed.
 
-A figure that comes from there stands between two comments, which a reader does not see::
+A number that is computed from ``recorded/`` is written between two HTML comments, which a page does not display::
 
     <!-- claim: locked.scdc.near -->55 of 56<!-- end -->
 
-The name says which recorded table, method and figure; ``runs.NAME.METRIC`` is of the runs that ``make record`` has
-kept, ``pieces.METHOD.DATA`` of recorded/pieces.csv. The command prints all figures and says where a page has another
-one; ``--write`` puts the computed ones into the pages.
+The name consists of the recorded table, the method and the figure. ``runs.NAME.METRIC`` is computed from the runs that
+``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
+numbers and reports where a page differs; ``--write`` replaces the numbers in the pages. It takes seconds.
 """
 
 import argparse
@@ -27,19 +27,19 @@ from semicrowd.pipeline.generality.plan import OURS, base_of
 from semicrowd.pipeline.generality.record import FILES, FOLDER, TRUST, recorded
 from semicrowd.pipeline.generality.summary import cell_table, signed, with_error
 
-#: Pages with marked figures.
+#: Pages with marked numbers.
 PAGES = (Path("README.md"), Path("docs/how_good.md"), Path("docs/BENCHMARKS.md"))
-#: Metrics of runs that are compared between experiments.
+#: Metrics for which differences between experiments are computed.
 _SCORES = ("train/acc", "train/nmi", "test/acc", "test/nmi", "final/acc", "final/nmi")
 _MARK = re.compile(r"(<!-- claim: ([^ ]*) -->)(.*?)(<!-- end -->)", re.S)
 _ANY_MARK = re.compile(r"<!-- (?:claim|end)")
-#: Parts of a recorded table: its name → the regimes that belong to it.
+#: Parts of a recorded table: suffix of the name → True: only real answers, False: only others, None: all regimes.
 _PARTS = {"": None, "-crowd": True, "-simulated": False}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A figure by its name, as text, and what it is."""
+    """A number: its name, its value as text, and its meaning."""
 
     name: str
     value: str
@@ -47,21 +47,21 @@ class Claim:
 
 
 def claims(folder: Path) -> dict[str, Claim]:
-    """All figures that the recorded results give: of development and locked sets, of real and simulated answers."""
-    found = []
+    """All numbers that are computed from the recorded results, by name."""
+    every: list[Claim] = []
     for where, file in FILES.items():
         rows = recorded(folder / file)
         rows = rows[rows["method"].map(base_of) == rows["method"]]
         for suffix, of_people in _PARTS.items():
             part = rows if of_people is None else rows[(rows["regime"] == "crowd") == of_people]
             if len(part):
-                found += list(_of_part(f"{where}{suffix}", part))
-    found += [*_of_runs(folder.parent / "runs"), *_of_pieces(folder.parent / "pieces.csv")]
-    return {claim.name: claim for claim in found}
+                every += _of_part(f"{where}{suffix}", part)
+    every += [*_of_runs(folder.parent / "runs"), *_of_pieces(folder.parent / "pieces.csv")]
+    return {claim.name: claim for claim in every}
 
 
 def _short(value: float) -> str:
-    """Three digits without the zero before them."""
+    """Three decimals, without the zero before the decimal point."""
     text = f"{value:.3f}".replace("-", "−")
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
@@ -71,13 +71,13 @@ def _of_runs(folder: Path) -> Iterator[Claim]:
     known: dict[str, dict[str, dict[int, float]]] = {}
     for path in sorted(folder.glob("*.json")):
         runs = [one["run"] for one in json.loads(path.read_text(encoding="utf-8"))["runs"]]
-        # Of a sweep no mean says anything.
+        # Means over the different settings of a sweep would be meaningless.
         if not any(run["point"] for run in runs):
-            found: dict[str, dict[int, float]] = {}
+            metrics_by_seed: dict[str, dict[int, float]] = {}
             for run in runs:
                 for name, value in run["metrics"].items():
-                    found.setdefault(name, {})[run["seed"]] = value
-            known[path.stem] = found
+                    metrics_by_seed.setdefault(name, {})[run["seed"]] = value
+            known[path.stem] = metrics_by_seed
             failed = sum(run["status"] != "finished" for run in runs)
             yield Claim(f"runs.{path.stem}.failed", f"{failed} of {len(runs)}", "recorded runs that failed")
     for experiment, metrics in known.items():
@@ -98,7 +98,7 @@ def _of_metric(name: str, values: list[float]) -> Iterator[Claim]:
     yield Claim(name, mean + sd, f"mean ± standard deviation {seeds}")
     yield Claim(f"{name}.seeds", " ".join(texts), "each recorded seed")
     low, high = (texts[values.index(extreme(values))] for extreme in (min, max))
-    yield Claim(f"{name}.range", low if low == high else f"{low} to {high}", f"least and most {seeds}")
+    yield Claim(f"{name}.range", low if low == high else f"{low} to {high}", f"minimum and maximum {seeds}")
 
 
 def _less(
@@ -115,7 +115,7 @@ def _less(
 
 
 def _of_pieces(path: Path) -> Iterator[Claim]:
-    """Means of each method and data set; differences to co-training, paired by data set and seed."""
+    """Mean NMI of each method and data set, and differences from co-training, paired by data set and seed."""
     if not path.is_file():
         return
     fits = pd.read_csv(path)
@@ -125,7 +125,8 @@ def _of_pieces(path: Path) -> Iterator[Claim]:
         for data, nmi in column.groupby("data").mean().items():
             yield Claim(f"pieces.{method}.{data}", _short(nmi), "NMI, mean over the seeds")
         less = column - table["cotrain"]
-        yield Claim(f"pieces.{method}.less", with_error(less.mean(), less.sem()), "less co-training, ± standard error")
+        meaning = "NMI minus that of co-training, ± standard error"
+        yield Claim(f"pieces.{method}.less", with_error(less.mean(), less.sem()), meaning)
         seconds = fits[fits["method"] == method].set_index(["data", "seed"]).loc[table.index, "seconds"].mean()
         yield Claim(f"pieces.{method}.seconds", f"{seconds:.0f}", "seconds a fit, mean")
 
@@ -152,7 +153,10 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _of_fits(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
-    """How many fits have as many clusters as kinds: each for itself, where cells have the median of their seeds."""
+    """Number of fits whose number of clusters equals the number of classes, exactly or within one.
+
+    Each fit counts separately; the corresponding numbers of cells use the median over the seeds.
+    """
     informed = with_answers(rows)
     for prefix, meaning, part in (
         ("", "fits with answers", informed), ("alone-", "fits without answers", rows[rows["regime"] == "none"])
@@ -161,7 +165,8 @@ def _of_fits(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
         for name, most in (("exact", 0), ("within-one", 1)):
             if len(part):
                 share = Share(int((off <= most).sum()), len(part))
-                yield Claim(f"{where}.{prefix}{name}-fits", str(share), f"{meaning}, clusters {most} off at most")
+                meaning_of_share = f"{meaning} whose number of clusters is off by at most {most}"
+                yield Claim(f"{where}.{prefix}{name}-fits", str(share), meaning_of_share)
 
 
 def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
@@ -169,71 +174,73 @@ def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
         "calibration_error": "expected calibration error of the annotated items",
         "interval_coverage": "share of 90 % intervals that hold the annotator's rate",
         "sensitivity_rank": "rank correlation of annotators' sensitivities and the truth",
-        "specificity_rank": "of their specificities",
+        "specificity_rank": "rank correlation of annotators' specificities and the truth",
     }
-    mine = rows[rows["method"] == method].groupby(["data", "regime"])[TRUST].mean().dropna(how="all")
+    cells = rows[rows["method"] == method].groupby(["data", "regime"])[TRUST].mean().dropna(how="all")
     for name in TRUST:
-        if mine[name].notna().any():
-            text = f"{meaning[name]}, median of {mine[name].count()} cells"
-            yield Claim(f"{where}.{method}.{name}", f"{mine[name].median():.3f}", text)
+        if cells[name].notna().any():
+            text = f"{meaning[name]}, median of {cells[name].count()} cells"
+            yield Claim(f"{where}.{method}.{name}", f"{cells[name].median():.3f}", text)
 
 
 def _of_method(where: str, method: str, table: pd.DataFrame) -> Iterator[Claim]:
-    found = figures(table, method)
-    if found is None:
+    summary = figures(table, method)
+    if summary is None:
         return
+    better = f"within {NEAR_ALONE:g} of the better of k-means and GMM"
+    number = "cells with answers whose number of clusters"
     shares: dict[str, tuple[Share, str]] = {
-        "near": (found.near, f"cells with answers within {NEAR:g} NMI of the best baseline, or above it"),
-        "below-kmeans": (found.below_kmeans, f"cells with answers more than {NEAR:g} below k-means"),
-        "below-lr": (found.below_lr, f"cells with answers more than {NEAR:g} below answers + LR"),
-        "alone": (found.alone, f"cells without answers within {NEAR_ALONE:g} of the better of k-means and GMM"),
-        "chance": (found.chance, "the same of cells whose answers are chance"),
-        "exact": (found.exact, "cells with answers that have as many clusters as kinds"),
-        "within-one": (found.within_one, "cells with answers that have as many clusters as kinds, or one more or less"),
+        "near": (summary.near, f"cells with answers within {NEAR:g} NMI of the best baseline, or above it"),
+        "below-kmeans": (summary.below_kmeans, f"cells with answers more than {NEAR:g} below k-means"),
+        "below-lr": (summary.below_lr, f"cells with answers more than {NEAR:g} below answers + LR"),
+        "alone": (summary.alone, f"cells without answers {better}"),
+        "chance": (summary.chance, f"cells with random answers {better}"),
+        "exact": (summary.exact, f"{number} equals the number of classes"),
+        "within-one": (summary.within_one, f"{number} differs from the number of classes by at most one"),
     }
     for name, (share, meaning) in shares.items():
         if share.of:
             yield Claim(f"{where}.{method}.{name}", str(share), meaning)
             yield Claim(f"{where}.{method}.{name}.percent", share.percent, f"{meaning}, in per cent")
-    if not np.isnan(found.rank):
-        yield Claim(f"{where}.{method}.rank", f"{found.rank:.2f}", "mean rank with answers")
-        yield Claim(f"{where}.{method}.place", f"{found.place} of {found.methods}", "place by mean rank")
-    if not np.isnan(found.worst):
-        yield Claim(f"{where}.{method}.worst", signed(found.worst), "smallest difference to the best baseline")
+    if not np.isnan(summary.rank):
+        yield Claim(f"{where}.{method}.rank", f"{summary.rank:.2f}", "mean rank with answers")
+        yield Claim(f"{where}.{method}.place", f"{summary.place} of {summary.methods}", "place by mean rank")
+    if not np.isnan(summary.worst):
+        yield Claim(f"{where}.{method}.worst", signed(summary.worst), "smallest difference to the best baseline")
 
 
 def checked(text: str, known: dict[str, Claim]) -> list[str]:
-    """What is wrong with the marked figures of a text, a line each."""
+    """Problems of the marked numbers in a text, a line each."""
     marks = list(_MARK.finditer(text))
     problems = []
     if len(_ANY_MARK.findall(text)) != 2 * len(marks):
-        problems.append("a mark is not closed, or closed twice; expected <!-- claim: NAME -->figure<!-- end -->")
+        problems.append("a mark is not closed, or closed twice; expected <!-- claim: NAME -->number<!-- end -->")
     for mark in marks:
         name, value = mark[2], " ".join(mark[3].split())
         if name not in known:
-            problems.append(f"{name}: the recorded results give no such figure")
+            problems.append(f"{name}: no number of this name is computed from the recorded results")
         elif value != known[name].value:
-            problems.append(f"{name}: says {value}, the recorded results {known[name].value}")
+            problems.append(f"{name}: {value} on the page, but {known[name].value} computed from the recorded results")
     return problems
 
 
 def rewritten(text: str, known: dict[str, Claim]) -> str:
-    """The text with the computed figures in the marked places; those without a figure stay."""
+    """The text with all marked numbers replaced by the computed ones; numbers with an unknown name are not changed."""
     return _MARK.sub(lambda mark: mark[1] + (known[mark[2]].value if mark[2] in known else mark[3]) + mark[4], text)
 
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """Print figures; exit code 1 where the text says another thing."""
+    """Print the computed numbers; exit code 1 if a number on a page differs."""
     parser = argparse.ArgumentParser(
         prog="python -m semicrowd.pipeline.generality.claims",
-        description="Print the figures that the recorded results give, and compare those that pages have marked.",
+        description="Compute numbers from the recorded results, print them, and compare the marked numbers of pages.",
     )
     parser.add_argument("--recorded", default=FOLDER, type=Path, help=f"folder of recorded results [{FOLDER}]")
-    parser.add_argument("--pages", nargs="+", default=PAGES, type=Path, help="texts with marked figures "
+    parser.add_argument("--pages", nargs="+", default=PAGES, type=Path, help="pages with marked numbers "
                         f"[{' '.join(map(str, PAGES))}]")  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="print the figures of single cells, too")
-    parser.add_argument("--write", action="store_true", help="put the computed figures into the pages")
+    parser.add_argument("--all", action="store_true", help="also print the numbers of single cells")
+    parser.add_argument("--write", action="store_true", help="replace the marked numbers in the pages")
     options = parser.parse_args(arguments)
     texts = {}
     for page in options.pages:
