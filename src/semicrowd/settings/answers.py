@@ -42,8 +42,8 @@ class FileSettings(AnswerSettings):
         None, "csv of pairs i,j that are known to be different", _path, optional=True
     )
     history: str | Path | None = setting(
-        None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they had "
-        "given as many answers before; by co-training and by starts with it", _path, optional=True,
+        None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they "
+        "had given as many answers before; by co-training and by starts with it", _path, optional=True,
     )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())
