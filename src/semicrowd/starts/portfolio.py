@@ -4,9 +4,10 @@ No single initialisation is best on all data. Initial clusters are k-means cells
 joined by the answers, and spectral clusters of the answers alone. Each is co-trained with two quick classifiers; the
 best are co-trained again with all classifiers of all preparations but networks, stacked
 (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained:
-the clusters of networks that learn the answers, which all classifiers learn (:mod:`semicrowd.starts.networks`); the
-clusters of the features alone; and k-means with the number of clusters of the best candidate so far. The candidate
-under which held-out answers are likeliest wins (:mod:`semicrowd.starts.selection`).
+the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
+(:mod:`semicrowd.starts.networks`); the clusters of the features alone; and k-means with the number of clusters of the
+best candidate so far. The candidate under which held-out answers are likeliest wins
+(:mod:`semicrowd.starts.selection`).
 """
 
 import warnings
@@ -47,7 +48,8 @@ _DIMS_SHARED_COVARIANCE = 50
 _FINALISTS = 3
 #: Unannotated items that candidates are fitted to, at most: time does not grow with the number of items beyond it.
 _MAX_UNANNOTATED = 20_000
-#: Lead of a candidate over the features alone, in standard errors, from which it needs no confirmation.
+#: Lead over the features alone from which a candidate needs no confirmation, and lead over all co-trained candidates
+#: from which networks are one, in standard errors.
 _CLEAR_LEAD = 5.0
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
@@ -160,7 +162,11 @@ class Portfolio:
             if len(last) < _FINALISTS and not any(_same_clusters(quick[name], quick[other]) for other in last):
                 self.progress(f"start: {name}, all classifiers")
                 last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
-        last[BY_NETWORKS] = self._cotrained_by_networks()
+        networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
+        ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
+        # Networks fit the held-out answers, too, before these are held out: a small lead means nothing.
+        if ahead > _CLEAR_LEAD * error:
+            last[BY_NETWORKS] = networks
         without_answers = self.without_answers(last)
         for name, clusters in without_answers.items():
             self.progress(f"start: {name}")
