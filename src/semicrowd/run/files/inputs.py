@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from semicrowd.errors import UserError
@@ -12,10 +13,16 @@ PROVENANCE = "provenance.json"
 _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link")
 
 
-def file_hashes(given: Mapping[str, Any]) -> dict[str, str]:
-    """Path → sha256 of the files that somebody named as data and answers; a folder is no file."""
-    paths = [Path(given[name]) for name in _PATHS if given.get(name)]
-    return {str(path): sha256_of(path) for path in paths if path.is_file()}
+def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Path → sha256 of the files that somebody named as data and answers; a folder is no file.
+
+    Parameters
+    ----------
+    hashed : name of a file → sha256, of the data that have been loaded: they are not read again
+    """
+    paths = {name: Path(given[name]) for name in _PATHS if given.get(name)}
+    known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
+    return {str(path): known.get(name) or sha256_of(path) for name, path in paths.items() if path.is_file()}
 
 
 def read_provenance(run_dir: Path) -> dict[str, Any]:
