@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import SURE, Distances
@@ -38,20 +37,17 @@ class Question:
     partners: tuple[int | None, int | None]
 
 
-def questions(found: Assignment, place: Float[np.ndarray, "N d"]) -> list[Question]:
+def questions(found: Assignment, distance: Distances) -> list[Question]:
     """The least certain items, each with two others that it should be compared with.
 
     Without probabilities those are the items that are hardly nearer to the mean of their cluster than to another one.
     """
-    numbers, group = np.unique(found.cluster, return_inverse=True)
+    numbers, group = distance.numbers, distance.group
     if len(numbers) < 2:
         return []
-    distance = Distances(place, group)
     members = np.eye(len(numbers))[group] if found.memberships is None else found.memberships[:, numbers]
     if found.memberships is None:
-        margin = np.concatenate([distance.margin(np.flatnonzero(group == k), k) for k in range(len(numbers))])
-        every = np.concatenate([np.flatnonzero(group == k) for k in range(len(numbers))])
-        items = every[np.argsort(margin, kind="stable")[:_ITEMS]]
+        items = np.argsort(-distance.doubt(), kind="stable")[:_ITEMS]
     else:
         items = np.argsort(found.probability, kind="stable")[:_ITEMS]
         items = items[found.probability[items] < SURE]
@@ -60,16 +56,16 @@ def questions(found: Assignment, place: Float[np.ndarray, "N d"]) -> list[Questi
         first = int(group[item])
         second = int(np.argmax(np.where(np.arange(len(numbers)) == first, -np.inf, members[item])))
         if found.memberships is None:
-            second = distance.nearest_other(item, first)
-        partners = [_surest(found, group, distance, k, item) for k in (first, second)]
+            second = distance.nearest_other(item)
+        partners = [_surest(found, distance, k, item) for k in (first, second)]
         probability = float(found.probability[item])
         asked.append(Question(item, probability if np.isfinite(probability) else None,
                               (int(numbers[first]), int(numbers[second])), (partners[0], partners[1])))  # fmt: skip
     return asked
 
 
-def _surest(found: Assignment, group: np.ndarray, distance: Distances, k: int, item: int) -> int | None:
-    own = np.flatnonzero(group == k)
+def _surest(found: Assignment, distance: Distances, k: int, item: int) -> int | None:
+    own = np.flatnonzero(distance.group == k)
     own = own[own != item]
     if not len(own):
         return None

@@ -14,7 +14,7 @@ from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_text
 from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
-from semicrowd.page.clusters import MOST, SURE, clusters
+from semicrowd.page.clusters import MOST, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided
 from semicrowd.page.figures import pictures
 from semicrowd.page.items import Items
@@ -88,13 +88,14 @@ def _content(page: Page) -> dict[str, Any]:
     if answers is not None:
         annotated[answers.annotated] = True
     place = found.latent_mean if found.latent_mean is not None else data.features
-    every = clusters(items, found.final, place, annotated)
+    distance = Distances(place, found.final.cluster)
+    every = clusters(items, found.final, distance, annotated)
     people = []
     if page.result.workers is not None and found.workers is not None:
         people = annotators(page.result.workers, found.workers, found.best)
     known = every[0].sure is not None
     shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
-    asked = advice.questions(found.final, place)
+    asked = advice.questions(found.final, distance)
     shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
