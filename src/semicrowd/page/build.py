@@ -84,9 +84,9 @@ def _content(page: Page) -> dict[str, Any]:
     data, found, answers = page.data, page.result.found, page.answers
     folder = dict(page.settings.get("data", {})).get("path")
     items = Items(data, Path(folder) if folder is not None else None)
-    annotated = np.zeros(data.num_items, bool)
-    if answers is not None:
-        annotated[answers.annotated] = True
+    pairs = np.zeros(0, np.int64) if answers is None else np.concatenate([answers.i, answers.j])
+    answers_of = np.bincount(pairs, minlength=data.num_items)
+    annotated = answers_of > 0
     place = found.latent_mean if found.latent_mean is not None else data.features
     distance = Distances(place, found.final.cluster)
     every = clusters(items, found.final, distance, annotated)
@@ -95,7 +95,7 @@ def _content(page: Page) -> dict[str, Any]:
         people = annotators(page.result.workers, found.workers, found.best)
     known = every[0].sure is not None
     shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
-    asked = advice.questions(found.final, distance)
+    asked = advice.questions(found.final, found.features, distance, answers_of)
     shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,

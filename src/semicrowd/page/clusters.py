@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -146,6 +147,7 @@ class Distances:
         own, other = self._to(rows, self._centres[k]), np.min([self._to(rows, centre) for centre in others], axis=0)
         return np.divide(other - own, other + own, out=np.zeros(len(rows)), where=other + own > 0)
 
+    @cached_property
     def doubt(self) -> Float[np.ndarray, "N"]:
         """1 of an item that is as near to another mean as to its own or nearer, 0 at its own.
 
