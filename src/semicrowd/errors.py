@@ -1,12 +1,17 @@
 """The one exception for what the user can mend, and what its messages have in common."""
 
+import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec
+from typing import ParamSpec, TextIO
 
 _Arguments = ParamSpec("_Arguments")
+#: Exit code of a program whose reader has gone, as a shell has it of one that SIGPIPE ends.
+_UNREAD = 128 + signal.SIGPIPE
 
 #: Extra of pyproject.toml → the modules that are not there without it.
 EXTRAS = {
@@ -56,15 +61,43 @@ def naming_extras() -> Iterator[None]:
 
 
 def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, int]:
-    """Decorator of a command line: a :class:`UserError` is one line on the error stream and exit code 2."""
+    """Decorator of a command line: a :class:`UserError` is one line on the error stream and exit code 2.
+
+    Where the reader of the output has gone, as ``head`` does when it has its lines, the exit code is 141, without a
+    word. SIGPIPE as other programs have it would do, but it would end a run for a tracking server that hangs up, too.
+    """
 
     @wraps(main)
     def run(*args: _Arguments.args, **options: _Arguments.kwargs) -> int:
         try:
-            with naming_extras():
-                return main(*args, **options)
+            try:
+                with naming_extras():
+                    return main(*args, **options)
+            finally:
+                sys.stdout.flush()  # while what goes wrong with it can still be caught
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
+        except SystemExit as error:  # rich makes one of a pipe that nobody reads
+            if isinstance(error.__context__, BrokenPipeError):
+                return _UNREAD
+            raise
+        except BrokenPipeError:
+            unread = [stream for stream in (sys.stdout, sys.stderr) if _is_unread(stream)]
+            if not unread:  # another pipe: to a process of ours
+                raise
+            for stream in unread:  # what is left to write goes nowhere
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            return _UNREAD
 
     return run
+
+
+def _is_unread(stream: TextIO) -> bool:
+    """Whether a stream is a pipe whose reader has gone."""
+    try:
+        pipe = select.poll()
+        pipe.register(stream, 0)
+    except (OSError, ValueError):  # no file behind it: captured
+        return False
+    return any(event & select.POLLERR for _, event in pipe.poll(0))

@@ -85,6 +85,16 @@ def test_a_table_has_no_answers_and_can_be_drawn_of(tmp_path: Path, monkeypatch:
         load_annotations("crowd", data, 0, tmp_path)
 
 
+@pytest.mark.parametrize("names", [("features", "y"), ("X", "label"), ("codes", "labels")])
+def test_a_file_is_read_by_the_names_that_a_table_may_have(tmp_path: Path, names: tuple[str, str]) -> None:
+    path = write(tmp_path, **dict(zip(names, (FEATURES, LABELS), strict=True)))
+    found, table = (load_dataset(kind, tmp_path, path=str(path)) for kind in ("npz", "table"))
+    assert found.features.tolist() == table.features.tolist()
+    assert found.labels is not None
+    assert table.labels is not None
+    assert found.labels.tolist() == np.unique(table.labels, return_inverse=True)[1].tolist()
+
+
 def test_answers_of_a_file_can_be_flipped_but_not_drawn(tmp_path: Path) -> None:
     write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=PAIRS)
     assert np.array_equal(crowd(tmp_path, flipped=1.0).label, 1 - PAIRS[:, 3])
@@ -106,10 +116,11 @@ def test_a_missing_file_is_one_line_that_says_where_it_comes_from(tmp_path: Path
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"table": FEATURES}, r"cannot be read: it has table; expected an \.npz with features and labels"),
-        ({"X": FEATURES, "y": LABELS[:4]}, r"X float64 \[6, 3\], y \[4\]; expected numbers"),
-        ({"X": FEATURES[0], "y": LABELS}, "expected numbers"),
-        ({"X": FEATURES, "y": np.array([{}] * 6)}, r"cannot be read: not a NumPy array of .* \(no objects\)"),
+        ({"table": FEATURES}, r"wrong\.npz: it has table; expected an \.npz with features and labels"),
+        ({"names": LABELS}, r"wrong\.npz: it has names; expected features or X"),
+        ({"X": FEATURES, "y": LABELS[:4]}, r"wrong\.npz, y: \[4\]; expected one for each of 6 items"),
+        ({"X": FEATURES[0], "y": LABELS}, r"wrong\.npz, X: expected a table of numbers .* found float64 \[3\]"),
+        ({"X": FEATURES, "y": np.array([{}] * 6)}, r"wrong\.npz: not a NumPy array of .* \(no objects\)"),
         ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS[:, :4]}, r"pairs int64 \[8, 4\]; expected whole"),
         ({"features": FEATURES, "labels": LABELS, "pairs": PAIRS + 9}, "row 0, column i: 9; expected"),
         ({"X": np.where(FEATURES > 0, np.nan, FEATURES), "y": LABELS}, "not a finite number"),
@@ -123,7 +134,7 @@ def test_a_file_that_is_not_as_expected(tmp_path: Path, arrays: dict[str, Any], 
 
 def test_no_archive_and_no_path(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match=r"text\.npz: not a NumPy array"):
         load_dataset("npz", tmp_path, path=str(tmp_path / "text.npz"))
     with pytest.raises(UserError, match=r"^data\.path=.*none\.npz: no such file"):
         load_dataset("npz", tmp_path, path=str(tmp_path / "none.npz"))

@@ -20,6 +20,12 @@ def test_its_examples_run(kind: type) -> None:
     assert not any(one.failed for one in results)
 
 
+def test_each_example_shows_what_is_its_own() -> None:
+    said = [{one.source for one in doctest.DocTestParser().get_examples(kind.__doc__ or "") if one.want}
+            for kind in (SCDC, BayesSCDC, CoTraining)]
+    assert not said[0] & said[1] | said[0] & said[2] | said[1] & said[2]
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_help_has_parameters_and_attributes(name: str) -> None:
     kind = ESTIMATORS[name]

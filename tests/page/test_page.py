@@ -18,6 +18,7 @@ from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.page.build import Page, render
+from semicrowd.page.clusters import Distances
 from semicrowd.starts.selection import Verdict
 
 HOSTILE = (
@@ -164,6 +165,18 @@ def test_every_kind_of_result_has_a_page(kind: str, with_answers: bool) -> None:
     headings = ["Clusters", "How many clusters, and how sure", "What decided", "What would help most"]
     assert all(heading in page.text for heading in headings)
     assert "nan" not in page.text.lower().split()
+
+
+def test_distances_to_the_clusters_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, init = [], Distances.__init__
+
+    def counted(self: Distances, *arguments: Any) -> None:
+        made.append(self)
+        init(self, *arguments)
+
+    monkeypatch.setattr(Distances, "__init__", counted)
+    page_of(Result(3, probabilities(), probabilities()), data_of())
+    assert len(made) == 1
 
 
 def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None:

@@ -1,6 +1,8 @@
 """Configuration files and settings hold together; what is given is known with where it came from."""
 
 import re
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from semicrowd.run.composition import CONF, composed, known_keys, parsed
 from semicrowd.run.sweep import combinations
 from semicrowd.settings.cluster import SlurmSettings
 from semicrowd.settings.fields import described, plain, shown
-from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_of, what_is
+from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_in, names_of, what_is
 
 from .conftest import Command
 
@@ -120,6 +122,28 @@ def test_there_are_few_files_and_few_settings() -> None:
     for model in ("bayes", "scdc"):
         kinds = [CHOSEN["model"][model], *(FIXED[group] for group in ("nets", "start", "views"))]
         assert sum(len(names_of(kind)) for kind in kinds) <= 47
+
+
+def test_names_of_settings_are_read_of_the_methods_files_as_they_are() -> None:
+    found = {name: sorted(names_in("model", name)) for name in CHOSEN["model"]}
+    assert found == {name: sorted(names_of(kind)) for name, kind in CHOSEN["model"].items()}
+
+
+def test_a_slip_of_the_finger_loads_no_method() -> None:
+    """PyTorch and scikit-learn take seconds."""
+    use = """
+import sys
+from semicrowd.run.main import main
+for arguments in (["data=table", "data.path=a.csv", "model.regions=3"], ["model.n_inti=3"], ["model=dpm", "model.K=3"]):
+    assert main(arguments) == 2
+assert sys.modules.keys().isdisjoint({"torch", "sklearn", "scipy"})
+"""
+    done = subprocess.run([sys.executable, "-c", use], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = done.stderr.splitlines()
+    assert len(said) == 3
+    assert "the nearest is model.n_init" in said[1]
+    assert "model=bayes, scdc, " in said[2]
 
 
 def test_arguments_files_and_groups_are_told_apart() -> None:

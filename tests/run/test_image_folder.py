@@ -63,6 +63,24 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     assert "[32, 32]" in again.stdout
 
 
+@pytest.mark.parametrize("skip", [(), ("data.skip_unreadable=true",)])
+def test_a_run_that_is_finished_is_not_taken_for_one_on_pictures_that_have_changed(
+    train: Command, tmp_path: Path, skip: tuple[str, ...]
+) -> None:
+    _pictures(tmp_path)
+    picture = tmp_path / "pictures" / "07.png"
+    if skip:
+        (tmp_path / "pictures" / "08.png").write_bytes(b"no picture")
+    command = ("data=images", "data.path=pictures", "data.size=4", "model=kmeans", "model.K=2", "hydra.run.dir=run",
+               *skip)  # fmt: skip
+    assert train(*command).returncode == 0
+    assert "finished before" in train(*command, "resume=true").stderr
+    Image.fromarray(255 - np.asarray(Image.open(picture))).save(picture)
+    refused(train(*command, "resume=true"), "pictures has changed since the run was started")
+    picture.unlink()
+    refused(train(*command, "resume=true"), "pictures has changed since the run was started")
+
+
 def test_a_broken_picture_leaves_nothing_behind(train: Command, tmp_path: Path) -> None:
     _pictures(tmp_path)
     (tmp_path / "pictures" / "07.png").write_bytes(b"\x89PNG no image")

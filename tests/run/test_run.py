@@ -15,7 +15,7 @@ import yaml
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.files import read_status
+from semicrowd.files import read_status, sha256_of
 
 from .conftest import Command
 
@@ -265,6 +265,25 @@ def test_a_run_does_not_go_on_with_inputs_that_have_changed(train: Command, tmp_
     anew = train(*command)
     assert anew.returncode == 0, anew.stderr
     assert f"{run}: replaces the run that was there (finished)" in anew.stderr
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_the_file_of_the_data_is_hashed_once(train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be large, and what its loader has read is what counts."""
+    hashed: list[Path] = []
+
+    def noted(path: Path) -> str:
+        hashed.append(path)
+        return sha256_of(path)
+
+    for module in ("semicrowd.data.table", "semicrowd.run.files.inputs"):
+        monkeypatch.setattr(f"{module}.sha256_of", noted)
+    command = ["data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
+               "annotations=file", "annotations.path=answers.csv"]  # fmt: skip
+    assert train(*command).returncode == 0
+    assert sorted(map(str, hashed)) == ["answers.csv", "items.csv"]
+    kept = json.loads((tmp_path / "run" / "provenance.json").read_text())["files"]
+    assert kept == {name: sha256_of(tmp_path / name) for name in ("items.csv", "answers.csv")}
 
 
 @pytest.mark.slow

@@ -21,7 +21,9 @@ _FEW = 10
 _LEVEL = 0.01
 #: Share of contradictory answers up to which they are slips that can be mended; among more, noise is the rule.
 _SLIPS = 0.05
-#: Answers below which a line says that they may be too few.
+#: Answers in all below which a line says beforehand that they may be too few: of 30 about two equally frequent kinds
+#: 20 have to be right for a test at 5 % to tell them from guesses. This is advice, where MIN_ANSWERS = 10 of
+#: starts/selection.py is a rule: fewer are never called informative; from 10 on a fit measures it, few often in vain.
 _EVIDENCE = 30
 
 
@@ -53,7 +55,7 @@ def odd_answers(answers: PairAnnotations) -> list[str]:
 
 def _few(answers: PairAnnotations) -> Iterator[str]:
     if answers.num_pairs < _EVIDENCE:
-        yield f"{answers.num_pairs} answers in all: fewer than {_EVIDENCE} cannot be told from chance; ask for more"
+        yield f"{answers.num_pairs} answers in all: fewer than {_EVIDENCE} are seldom told from chance; ask for more"
     number = answers.index.counts.sum(1)
     few = [name for name, count in zip(answers.worker_names, number, strict=True) if count < _FEW]
     if few and len(few) < answers.num_annotators:

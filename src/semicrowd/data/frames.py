@@ -4,7 +4,7 @@ import csv
 import re
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.arrays import check_is_file, check_memory, read_npz
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 
 #: Columns whose cells are names, whatever they look like.
 LABEL, SEQUENCE = "label", "sequence"
 EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
-#: Names of the table in an .npz file.
-_FEATURES = ("features", "X")
+#: What an array of an .npz file is → the names that it may have, the first of which counts.
+_ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
 _SEPARATORS = (",", ";", "\t")
 #: Decimal commas, in a file whose separator is no comma.
 _DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d+,\d+\s*(?=$|[;\t])", re.M)
@@ -78,29 +78,60 @@ def check_table(array: np.ndarray, where: str) -> None:
         raise UserError(f"{where}: expected a table of numbers [items, features], found {found}")
 
 
+@dataclass(frozen=True)
+class Archive:
+    """A table in an .npz file, and what stands beside it.
+
+    Attributes
+    ----------
+    features : [N, D] numbers
+    labels, ids : [N], None where there are none
+    arrays : all of the file's, by their names
+    """
+
+    features: np.ndarray
+    labels: np.ndarray | None
+    ids: np.ndarray | None
+    arrays: Mapping[str, np.ndarray]
+
+
+def read_archive(path: Path) -> Archive:
+    """The table of an .npz file: ``features`` or ``X``, or its only table of numbers.
+
+    Raises
+    ------
+    UserError
+        For a file without one, and for labels (``label``, ``y``) or ids (``id``) that are not one for each item.
+    """
+    arrays = read_npz(path)
+    found = {what: next((one for one in names if one in arrays), None) for what, names in _ARRAYS.items()}
+    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]
+    name = found["features"] or (tables[0] if len(tables) == 1 else None)
+    if name is None:
+        raise UserError(f"{path}: it has {listed(list(arrays)) or 'nothing'}; expected features or X, a table of "
+                        "numbers [items, features], and perhaps labels (or y), ids and columns (their names)")
+    features = arrays[name]
+    check_table(features, f"{path}, {name}")
+    beside = [found["labels"], found["ids"]]
+    for one in beside:
+        if one is not None and arrays[one].shape != (len(features),):
+            shape = list(arrays[one].shape)
+            raise UserError(f"{path}, {one}: {shape}; expected one for each of {len(features)} items")
+    labels, ids = (None if one is None else arrays[one] for one in beside)
+    return Archive(features, labels, ids, arrays)
+
+
 def _read_npz(path: Path) -> Frame:
     """Features with the names of their columns, and labels and ids beside them."""
-    arrays = read_npz(path)
-    tables = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiub"]
-    name = next((one for one in _FEATURES if one in arrays), tables[0] if len(tables) == 1 else None)
-    if name is None:
-        raise UserError(f"{path}: it has {', '.join(arrays)[:200] or 'nothing'}; expected features or X, a table of "
-                        "numbers [items, features], and perhaps labels (or y), ids and columns (their names)")
-    array = arrays[name]
-    check_table(array, f"{path}, {name}")
-    names = [_name(str(one)) for one in arrays.get("columns", np.array([f"x{d}" for d in range(array.shape[1])])).flat]
-    if len(names) != array.shape[1]:
-        expected = f"{array.shape[1]}, one for each column of {name}"
-        raise UserError(f"{path}, columns: {len(names)} names; expected {expected}")
-    frame = pd.DataFrame(array, columns=names)
-    for target, sources in ((LABEL, ("labels", "label", "y")), ("id", ("ids", "id"))):
-        found = next((one for one in sources if one in arrays), None)
-        if found is None:
-            continue
-        if arrays[found].shape != (len(array),):
-            shape = list(arrays[found].shape)
-            raise UserError(f"{path}, {found}: {shape}; expected one for each of {len(array)} items")
-        frame[target] = [str(one) for one in arrays[found].tolist()]
+    archive = read_archive(path)
+    width = archive.features.shape[1]
+    names = [_name(str(one)) for one in archive.arrays.get("columns", np.array([f"x{d}" for d in range(width)])).flat]
+    if len(names) != width:
+        raise UserError(f"{path}, columns: {len(names)} names; expected {width}, one for each column of the features")
+    frame = pd.DataFrame(archive.features, columns=names)
+    for column, values in ((LABEL, archive.labels), ("id", archive.ids)):
+        if values is not None:
+            frame[column] = [str(one) for one in values.tolist()]
     return Frame(frame, path)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from semicrowd.errors import UserError, listed
+from semicrowd.files import sha256_of
 
 #: Files that are taken for pictures, and what Pillow may take them for.
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
@@ -72,7 +73,7 @@ class Pictures(Generic[Made]):
     Attributes
     ----------
     made : of each picture, in the order of the paths
-    digest : sha256 of all files
+    digest : sha256 of the sha256 of each file
     notes : what had to be converted, a line each
     """
 
@@ -153,6 +154,11 @@ def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: i
     _refuse(wrong)
     notes = [said(files, len(paths), f"{change} ({_listed(paths)})") for change, paths in done.items()]
     return Pictures(made, digest.hexdigest(), tuple(notes))
+
+
+def digest_of(files: ImageFiles) -> str:
+    """The ``digest`` that :func:`read_images` has of the same pictures, none of which is decoded for it."""
+    return hashlib.sha256(b"".join(bytes.fromhex(sha256_of(path)) for path in files.paths)).hexdigest()
 
 
 def said(files: ImageFiles, number: int, what: str) -> str:

@@ -1,7 +1,8 @@
 """A user's own .npz file: a table with its kinds, perhaps with the answers of people about its items.
 
-Either ``features`` [N, D], ``labels`` [N] and ``pairs`` [P, 5], or ``X`` [N, D] and ``y`` [N]. A row of pairs is
-i, j, worker, label (1 same, 0 different) and task, −1 for a pair that was asked alone. Other arrays are left alone.
+``features`` (or ``X``) [N, D] and ``labels`` (or ``y``) [N], as :func:`semicrowd.data.frames.read_archive` finds them,
+and perhaps ``pairs`` [P, 5]. A row of pairs is i, j, worker, label (1 same, 0 different) and task, −1 for a pair that
+was asked alone. Other arrays are left alone.
 
 Environment
 -----------
@@ -15,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.arrays import read_npz
 from semicrowd.data.dataset import Dataset, drawn_items
-from semicrowd.errors import UserError
+from semicrowd.data.frames import read_archive
+from semicrowd.errors import UserError, listed
 from semicrowd.files import sha256_of
 from semicrowd.settings.sources import NpzSettings
 
@@ -48,8 +49,7 @@ ORIGINS = {
     "cardiotocography": "UCI 193, CTG",
     "steel_faults": "UCI 198, Faults",
 }
-_KEYS = (("features", "labels"), ("X", "y"))
-_EXPECTED = "features and labels, with pairs or not, or X and y"
+_EXPECTED = "features and labels (or X and y), with pairs or not"
 
 
 def load_npz(root: Path, settings: NpzSettings) -> Dataset:
@@ -75,22 +75,10 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     path = find(settings.path, root)
     if path is None:
         raise UserError(where_to_put(str(settings.path), root))
-    try:
-        arrays = read_npz(path)
-        names = next((names for names in _KEYS if set(names) <= arrays.keys()), None)
-        if names is None:
-            raise ValueError(f"it has {', '.join(arrays)}")
-        features, labels = (arrays[name] for name in names)
-        pairs = arrays.get("pairs")
-        digest = sha256_of(path)
-    except (OSError, ValueError) as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"data.path={path}: cannot be read: {reason}; expected an .npz with {_EXPECTED}") from error
-    if features.ndim != 2 or features.dtype.kind not in "fiub" or labels.shape != features.shape[:1]:
-        raise UserError(
-            f"data.path={path}: {names[0]} {features.dtype} {list(features.shape)}, {names[1]} {list(labels.shape)}; "
-            "expected numbers [items, features] and a label for each item"
-        )
+    archive = read_archive(path)
+    features, labels, pairs = archive.features, archive.labels, archive.arrays.get("pairs")
+    if labels is None:
+        raise UserError(f"{path}: it has {listed(list(archive.arrays))}; expected an .npz with {_EXPECTED}")
     if settings.subset is not None:
         if pairs is not None:
             raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
@@ -98,8 +86,9 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
         features, labels = features[chosen], labels[chosen]
     kinds, labels = np.unique(labels, return_inverse=True)
     return Dataset(
-        path.stem, np.ascontiguousarray(features, np.float32), labels.astype(np.int64), hashes={path.name: digest},
-        num_classes=len(kinds), answers=None if pairs is None else _answers(pairs, len(features), str(path)),
+        path.stem, np.ascontiguousarray(features, np.float32), labels.astype(np.int64), num_classes=len(kinds),
+        hashes={path.name: sha256_of(path)},
+        answers=None if pairs is None else _answers(pairs, len(features), str(path)),
     )  # fmt: skip
 
 

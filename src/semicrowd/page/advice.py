@@ -1,10 +1,11 @@
 """What would help most: items to ask about, and how many more answers it takes until half of the uncertain are sure."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import SURE, Distances
@@ -12,6 +13,10 @@ from semicrowd.random import stream
 
 #: Items to ask about.
 _ITEMS = 10
+#: A probability of another cluster that is at most this is none.
+_SLIGHT = 0.01
+#: Doubt by place from which on another mean is near: at most √3 times as far as its own.
+_NEAR = 0.5
 #: Uncertain items that are simulated, at most; a sample of more.
 _SIMULATED = 400
 #: Answers about one item, at most: those of an item that stays uncertain.
@@ -28,48 +33,104 @@ class Question:
     ----------
     item : number
     probability : of its cluster, None of a method without probabilities
-    clusters : the two that it may be in, the likelier first
-    partners : a sure item of each of the two, to be shown beside it; None where a cluster has none
+    clusters : the two that it may be in, its own first; its own alone where there is no other
+    partners : a sure item of each of them, to be shown beside it; None where a cluster has none
+    why : it is among them, in a few words each
     """
 
     item: int
     probability: float | None
-    clusters: tuple[int, int]
-    partners: tuple[int | None, int | None]
+    clusters: tuple[int, ...]
+    partners: tuple[int | None, ...]
+    why: tuple[str, ...]
 
 
-def questions(found: Assignment, place: Float[np.ndarray, "N d"]) -> list[Question]:
-    """The least certain items, each with two others that it should be compared with.
+def questions(
+    final: Assignment, features: Assignment, distance: Distances, answers: Int[np.ndarray, "N"]
+) -> list[Question]:
+    """The items about which an answer promises most, each with others that it should be compared with.
 
-    Without probabilities those are the items that are hardly nearer to the mean of their cluster than to another one.
+    It promises much where an item may be in the wrong cluster and little has been said of it: the :func:`doubt` over
+    1 + the item's answers, which is the share that the next one will have in all of them.
+
+    Parameters
+    ----------
+    final, features : clusters by all that is known, and by the features alone
+    distance : of the items to the means of the final clusters
+    answers : about each item
     """
-    numbers, group = np.unique(found.cluster, return_inverse=True)
-    if len(numbers) < 2:
-        return []
-    distance = Distances(place, group)
-    members = np.eye(len(numbers))[group] if found.memberships is None else found.memberships[:, numbers]
-    if found.memberships is None:
-        margin = np.concatenate([distance.margin(np.flatnonzero(group == k), k) for k in range(len(numbers))])
-        every = np.concatenate([np.flatnonzero(group == k) for k in range(len(numbers))])
-        items = every[np.argsort(margin, kind="stable")[:_ITEMS]]
-    else:
-        items = np.argsort(found.probability, kind="stable")[:_ITEMS]
-        items = items[found.probability[items] < SURE]
+    promise = doubt(final, features, distance) / (1 + answers)
     asked = []
-    for item in items.tolist():
-        first = int(group[item])
-        second = int(np.argmax(np.where(np.arange(len(numbers)) == first, -np.inf, members[item])))
-        if found.memberships is None:
-            second = distance.nearest_other(item, first)
-        partners = [_surest(found, group, distance, k, item) for k in (first, second)]
-        probability = float(found.probability[item])
-        asked.append(Question(item, probability if np.isfinite(probability) else None,
-                              (int(numbers[first]), int(numbers[second])), (partners[0], partners[1])))  # fmt: skip
+    for item in np.argsort(-promise, kind="stable")[:_ITEMS].tolist():
+        own, second = int(distance.group[item]), _second(final, features, distance, item)
+        places = (own,) if second is None else (own, second)
+        probability = float(final.probability[item])
+        asked.append(Question(
+            item, probability if np.isfinite(probability) else None, tuple(int(distance.numbers[k]) for k in places),
+            tuple(_surest(final, distance, k, item) for k in places),
+            tuple(_why(final, features, distance, int(answers[item]), item)),
+        ))  # fmt: skip
     return asked
 
 
-def _surest(found: Assignment, group: np.ndarray, distance: Distances, k: int, item: int) -> int | None:
-    own = np.flatnonzero(group == k)
+def doubt(final: Assignment, features: Assignment, distance: Distances) -> Float[np.ndarray, "N"]:
+    """How doubtful each item's cluster is, 0 … 1: the mean of three views, as far as a method has them.
+
+    How little the final probability of its cluster is above that of the next; the same of the features alone, 1 where
+    they say another cluster; and how near it lies to another cluster's mean. The final probability alone would not do:
+    after co-training it is near 1 for nearly all items, also for those that are wrong.
+    """
+    views = [distance.doubt]
+    differs = features.cluster != final.cluster
+    if final.memberships is not None:
+        views.append(1 - _lead(final.memberships))
+    if features.memberships is not None:
+        views.append(np.where(differs, 1.0, 1 - _lead(features.memberships)))
+    elif differs.any():
+        views.append(differs.astype(float))
+    return np.mean(views, axis=0)
+
+
+def _lead(memberships: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N"]:
+    """The highest probability of each item less the next."""
+    ordered = np.sort(memberships, axis=1)
+    return ordered[:, -1] - ordered[:, -2] if memberships.shape[1] > 1 else np.ones(len(memberships))
+
+
+def _second(final: Assignment, features: Assignment, distance: Distances, item: int) -> int | None:
+    """Position of the cluster that an item may be in instead: what its features say, or the next probable, or near."""
+    numbers, own = distance.numbers, int(distance.group[item])
+    if len(numbers) == 1:
+        return None
+    likely = np.where(numbers == features.cluster[item], 1.0, 0.0)
+    for view in (final, features):
+        if view.memberships is not None:
+            likely += np.pad(view.memberships[item], (0, 1 + int(numbers.max())))[numbers]
+    likely[own] = 0.0
+    return int(likely.argmax()) if likely.max() > _SLIGHT else distance.nearest_other(item)
+
+
+def _why(
+    final: Assignment, features: Assignment, distance: Distances, answers: int, item: int
+) -> Iterator[str]:
+    yield "nobody was asked about it" if not answers else f"{answers} answer{'s' if answers > 1 else ''} so far"
+    unsure = [view.probability[item] < SURE for view in (final, features)]
+    if features.cluster[item] != final.cluster[item]:
+        yield f"its features alone say cluster {features.cluster[item]}"
+    elif unsure[1]:
+        yield f"its features alone leave its cluster open (probability {features.probability[item]:.2f})"
+    elif unsure[0]:
+        yield f"its cluster is uncertain (probability {final.probability[item]:.2f})"
+    if len(distance.numbers) == 1:
+        yield "it is far from the mean of all"
+    elif distance.doubt[item] > _NEAR:
+        yield "another cluster's mean is nearly as near as its own"
+    elif not any(unsure) and features.cluster[item] == final.cluster[item]:
+        yield "less sure than what is not listed"
+
+
+def _surest(found: Assignment, distance: Distances, k: int, item: int) -> int | None:
+    own = np.flatnonzero(distance.group == k)
     own = own[own != item]
     if not len(own):
         return None

@@ -14,7 +14,7 @@ from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import write_text
 from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
-from semicrowd.page.clusters import MOST, SURE, clusters
+from semicrowd.page.clusters import MOST, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided
 from semicrowd.page.figures import pictures
 from semicrowd.page.items import Items
@@ -84,17 +84,18 @@ def _content(page: Page) -> dict[str, Any]:
     data, found, answers = page.data, page.result.found, page.answers
     folder = dict(page.settings.get("data", {})).get("path")
     items = Items(data, Path(folder) if folder is not None else None)
-    annotated = np.zeros(data.num_items, bool)
-    if answers is not None:
-        annotated[answers.annotated] = True
+    pairs = np.zeros(0, np.int64) if answers is None else np.concatenate([answers.i, answers.j])
+    answers_of = np.bincount(pairs, minlength=data.num_items)
+    annotated = answers_of > 0
     place = found.latent_mean if found.latent_mean is not None else data.features
-    every = clusters(items, found.final, place, annotated)
+    distance = Distances(place, found.final.cluster)
+    every = clusters(items, found.final, distance, annotated)
     people = []
     if page.result.workers is not None and found.workers is not None:
         people = annotators(page.result.workers, found.workers, found.best)
     known = every[0].sure is not None
     shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
-    asked = advice.questions(found.final, place)
+    asked = advice.questions(found.final, found.features, distance, answers_of)
     shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,

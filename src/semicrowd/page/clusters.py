@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -73,22 +74,22 @@ class Cluster:
     least_certain: tuple[int, ...]
 
 
-def clusters(
-    items: Items, assignment: Assignment, place: Float[np.ndarray, "N d"], annotated: np.ndarray
-) -> list[Cluster]:
+def clusters(items: Items, assignment: Assignment, distance: "Distances", annotated: np.ndarray) -> list[Cluster]:
     """All clusters that have items, the largest first.
 
     Parameters
     ----------
-    place : vector of each item for distances: its latent mean, or its features
+    distance : of the items to the means of these clusters
     annotated : [N] bool, whether there are answers about an item
     """
-    return list(_clusters(items, assignment, place, annotated))
+    return list(_clusters(items, assignment, distance, annotated))
 
 
-def _clusters(items: Items, assignment: Assignment, place: np.ndarray, annotated: np.ndarray) -> Iterator[Cluster]:
-    numbers, group, sizes = np.unique(assignment.cluster, return_inverse=True, return_counts=True)
-    distance = Distances(place, group)
+def _clusters(
+    items: Items, assignment: Assignment, distance: "Distances", annotated: np.ndarray
+) -> Iterator[Cluster]:
+    numbers, group = distance.numbers, distance.group
+    sizes = np.bincount(group)
     known = bool(np.isfinite(assignment.probability).all())
     differences = None if items.have_pictures else Differences(items.data.features, group)
     names, shares = (items.feature_names, items.shares) if differences is not None else ([], np.zeros(0, bool))
@@ -106,7 +107,7 @@ def _clusters(items: Items, assignment: Assignment, place: np.ndarray, annotated
                 for d in order[:_TRAITS]
             )  # fmt: skip
             columns = tuple(items.columns_of(order, _TRAITS))
-        margin = probability if known else distance.margin(own, k)
+        margin = probability if known else distance.margin(k)
         surer = own[probability >= np.median(probability)] if known else own
         typical = surer[np.argsort(distance.to_own(surer), kind="stable")[:_SHOWN]]
         unsure = own[np.argsort(margin, kind="stable")[:_SHOWN]]
@@ -121,33 +122,55 @@ class Distances:
     """Squared distances of items to cluster means, each dimension divided by its standard deviation.
 
     Dimensions in which an item has a missing value are left out of its distances.
+
+    Attributes
+    ----------
+    numbers : [K] clusters that have items
+    group : [N] position of each item's cluster in ``numbers``
     """
 
-    def __init__(self, place: Float[np.ndarray, "N d"], group: Int[np.ndarray, "N"]) -> None:
+    def __init__(self, place: Float[np.ndarray, "N d"], cluster: Int[np.ndarray, "N"]) -> None:
+        """Of the clusters [N] of items that lie at ``place``: latent means, or the features."""
+        self.numbers, self.group = np.unique(cluster, return_inverse=True)
         spread = np.nanstd(place, axis=0, dtype=np.float64)
         self._scale = np.where(spread > 0, 1 / np.maximum(spread, 1e-300), 0.0)
-        self._place, self._group = place, group
-        centres = [np.nan_to_num(_nanmean(place[group == k])) for k in range(int(group.max()) + 1)]
+        self._place = place
+        centres = [np.nan_to_num(_nanmean(place[self.group == k])) for k in range(len(self.numbers))]
         self._centres = np.stack(centres)
 
     def to_own(self, rows: np.ndarray) -> np.ndarray:
         """[rows] squared distance of items to the mean of their own cluster."""
-        return self._to(rows, self._centres[self._group[rows]])
+        return self._to(rows, self._centres[self.group[rows]])
 
-    def margin(self, rows: np.ndarray, k: int) -> np.ndarray:
-        """[rows] (b − a) / (a + b), from −1 to 1: a is the squared distance to the mean of cluster k, b to the nearest
-        other mean.
+    def margin(self, k: int) -> np.ndarray:
+        """(b − a) / (a + b) of the items of cluster k, from −1 to 1.
+
+        a is the squared distance to the mean of cluster k, b to the nearest other mean.
         """
-        others = np.delete(self._centres, k, axis=0)
+        rows, others = np.flatnonzero(self.group == k), np.delete(self._centres, k, axis=0)
         if not len(others):
             return np.ones(len(rows))
         own, other = self._to(rows, self._centres[k]), np.min([self._to(rows, centre) for centre in others], axis=0)
         return np.divide(other - own, other + own, out=np.zeros(len(rows)), where=other + own > 0)
 
-    def nearest_other(self, item: int, k: int) -> int:
-        """The cluster other than k whose mean is nearest to an item."""
+    @cached_property
+    def doubt(self) -> Float[np.ndarray, "N"]:
+        """1 of an item that is as near to another mean as to its own or nearer, 0 at its own.
+
+        Of a single cluster: the distance to its mean over the largest.
+        """
+        if len(self.numbers) == 1:
+            own = self.to_own(np.arange(len(self.group)))
+            return own / max(float(own.max()), 1e-300)
+        found = np.empty(len(self.group))
+        for k in range(len(self.numbers)):
+            found[self.group == k] = 1 - np.clip(self.margin(k), 0, 1)
+        return found
+
+    def nearest_other(self, item: int) -> int:
+        """Position of the cluster other than its own whose mean is nearest to an item."""
         each = [float(self._to(np.array([item]), centre)[0]) for centre in self._centres]
-        each[k] = np.inf
+        each[self.group[item]] = np.inf
         return int(np.argmin(each))
 
     def _to(self, rows: np.ndarray, centre: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ class Setting:
     model : the only model that has it; empty for a setting of all
     same : other values that come to the same as the paper's, as its number where ``paper`` is a rule
     data : the only data sets (``data.which``) that it is for, where the paper has a value for each; empty for all
+    idle : another setting and its value under which this one does nothing, so that no run of it deviates
     """
 
     key: str
@@ -34,6 +35,7 @@ class Setting:
     model: str = ""
     same: tuple[Any, ...] = ()
     data: Collection[str] = ()
+    idle: tuple[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Protocol:
             if (setting.with_answers and not with_answers) or setting.model not in ("", model):
                 continue
             if setting.data and ours["data.which"] not in setting.data:
+                continue
+            if setting.idle is not None and setting.idle in ours.items():
                 continue
             value = ours[setting.key]
             if value not in (setting.paper, *setting.same):

@@ -12,7 +12,7 @@ from semicrowd.crowd.odd_answers import odd_answers, people
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.run.forecast import forecast
 from semicrowd.run.inputs import facts_of, load_answers, load_data
 
@@ -32,6 +32,7 @@ annotations=file are understood. Nothing is written. Exit codes: 0 a fit can beg
 """
 
 
+@without_traceback
 def main(arguments: Sequence[str]) -> int:
     """Run ``src/check.py`` with the arguments after its name; the exit code."""
     # Imported here: a run imports this file for what it tells, and does not depend on its command line.

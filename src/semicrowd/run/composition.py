@@ -24,8 +24,8 @@ from semicrowd.settings.groups import (
     choice_of,
     chosen_with,
     groups_of,
+    names_in,
     names_of,
-    nothing_given,
     stands_for,
 )
 
@@ -35,15 +35,14 @@ CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parents[1
 
 
 class _Names(ConfigNode):
-    """The names of a choice's settings, made when Hydra takes a copy of them: a method's are loaded with it."""
+    """The names of a choice's settings with null, nobody having set any yet; made when Hydra takes a copy of them."""
 
     def __init__(self, group: str, choice: str) -> None:
         super().__init__(f"{choice}.yaml", OmegaConf.create(), f"settings/{group}", None, None)
-        self.kind = CHOSEN[group], choice
+        self.of = group, choice
 
     def __copy__(self) -> ConfigNode:
-        kinds, choice = self.kind
-        return ConfigNode(self.name, OmegaConf.create(nothing_given(kinds[choice])), self.group, None, None)
+        return ConfigNode(self.name, OmegaConf.create(dict.fromkeys(names_in(*self.of))), self.group, None, None)
 
 
 def register() -> None:
@@ -61,7 +60,7 @@ def register() -> None:
             defaults = [{f"/settings/{group}@_here_": name}, *others]
             store.store(group=group, name=name, node={"defaults": defaults, "name": name})
     node = {name: None for kind in TOP for name in names_of(kind)}
-    groups = {group: nothing_given(kind) for group, kind in FIXED.items()}
+    groups = {group: dict.fromkeys(names_of(kind)) for group, kind in FIXED.items()}
     store.store(group="settings", name="run", node=node | groups)
     for group in FIXED:
         for choice in choice_of(group)[1]:
@@ -70,11 +69,11 @@ def register() -> None:
 
 def known_keys() -> list[str]:
     """Every setting that there is, dotted, and every group."""
-    kinds = [*((group, kind) for group, all_of in CHOSEN.items() for kind in all_of.values()), *FIXED.items()]
     keys = [name for kind in TOP for name in names_of(kind)]
-    dotted = [f"{group}.{name}" for group, kind in kinds for name in names_of(kind)]
+    chosen = [f"{group}.{name}" for group, kinds in CHOSEN.items() for kind in kinds for name in names_in(group, kind)]
+    fixed = [f"{group}.{name}" for group, kind in FIXED.items() for name in names_of(kind)]
     launching = [f"hydra.launcher.{name}" for name in names_of(SlurmSettings)]
-    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *dotted, *launching]))
+    return list(dict.fromkeys([*keys, *CHOSEN, *FIXED, "experiment", *chosen, *fixed, *launching]))
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
     from semicrowd.run.files.provenance import provenance
 
-    origin = {**provenance(data, answers), "files": file_hashes(given.values)}
+    origin = {**provenance(data, answers), "files": file_hashes(given.values, data.hashes)}
     if before:
         check_inputs(run_dir, origin)
         if finished:

@@ -68,13 +68,14 @@ class JobCall:
         try:
             metrics = execute(self.given, run_dir)
             ended = {"status": "finished", "metrics": metrics}
-            print(f"{title}: {brief(metrics)}", flush=True)
         except UserError as error:
             ended = {"status": "failed", "error": str(error)}
             print(f"{title}: error: {error}", file=sys.stderr, flush=True)
         except Exception as error:
             ended = {"status": "failed", "error": f"{type(error).__name__}: {error}".splitlines()[0]}
             print(f"{title}: failed\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+        else:
+            print(f"{title}: {brief(metrics)}", flush=True)
         finally:
             write_json(path, report | ended)
 

@@ -7,12 +7,13 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from semicrowd.errors import UserError, naming_extras
+from semicrowd.errors import UserError, naming_extras, without_traceback
 from semicrowd.run.commandline.arguments import Command, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.program import as_typed, program
 
 
+@without_traceback
 def main(arguments: Sequence[str]) -> int:
     """Run ``src/train.py`` with the arguments after its name; the exit code."""
     sweep = False
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command with resume=true goes on", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if is_mistake(error):
             print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)

@@ -73,8 +73,8 @@ def run_sweep(arguments: Sequence[str]) -> None:
         If no job's arguments can be read, nothing has been run then; or if a cluster refuses the jobs.
     SystemExit
         With code 1 if any job failed.
-    KeyboardInterrupt
-        After Ctrl-C and the table.
+    KeyboardInterrupt, BrokenPipeError
+        After Ctrl-C, or when nobody reads what is printed, and the table.
     """
     here = place()
     if here is not None:
@@ -131,7 +131,7 @@ class Sweep:
             stopped = None
             try:
                 self._launch(list(self.given))
-            except (KeyboardInterrupt, UserError) as error:  # a job's own error is in its report
+            except (KeyboardInterrupt, UserError, BrokenPipeError) as error:  # a job's own error is in its report
                 stopped = error
             reports = self._finish(ancestor)
             if stopped is not None:

@@ -54,6 +54,11 @@ def names_of(kind: type) -> list[str]:
     return [one.spelled for one in described(kind)]
 
 
+def names_in(group: str, choice: str) -> list[str]:
+    """Names of the settings of a choice of a group of :data:`CHOSEN`, for which no method is loaded."""
+    return METHODS[choice].names if group == "model" else names_of(CHOSEN[group][choice])
+
+
 def groups_of(choices: Mapping[str, str]) -> dict[str, Kind]:
     """Group → settings under the choices of data, model and annotations, in the order of a page."""
     foreign = groups_foreign_to(choices["model"])
@@ -65,11 +70,6 @@ def groups_foreign_to(method: str) -> set[str]:
     """Groups that only other methods have settings in."""
     others = {group for one in METHODS.values() for group in one.others}
     return others - METHODS[method].others.keys()
-
-
-def nothing_given(kind: type) -> dict[str, Any]:
-    """All names with null: what Hydra's configuration holds before anybody has set anything."""
-    return dict.fromkeys(names_of(kind))
 
 
 def chosen_with(group: str, choice: str) -> Mapping[str, str]:

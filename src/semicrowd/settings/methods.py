@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from semicrowd.settings.fields import Settings
+from semicrowd.settings.fields import Settings, described
 from semicrowd.settings.model import BayesSettings, GenerativeSettings, SCDCSettings
 from semicrowd.settings.parameters import Parameters
+from semicrowd.settings.unloaded import names_in_text
 
 #: A dataclass of settings.
 Kind = type[Settings] | type[Parameters]
@@ -56,6 +57,13 @@ class Entry:
         """Its own settings, ``model.…`` on the command line."""
         settings: type[Parameters] | type[GenerativeSettings] = self.generative or self.estimator
         return settings
+
+    @property
+    def names(self) -> list[str]:
+        """Names of :attr:`settings` on the command line, for which nothing is loaded."""
+        if self.generative is not None:
+            return [one.spelled for one in described(self.generative)]
+        return [Parameters.spelling.get(name, name) for name in names_in_text(self.module, self.kind)]
 
     @property
     def others(self) -> Mapping[str, type[Settings]]:

@@ -121,8 +121,19 @@ def test_the_profile_of_the_paper_differs_in_what_it_says(data: str, ending: str
     expected = {
         "eq. 19: corrected (paper: printed)",
         "clusters of the first partition (1: items are seated one by one): 20 (paper: not said)",
-    } | ({"steps of the flow in an epoch: 0 (paper: N / 5)"} if ending else set())
+    }
     assert set(differences(settings)) == expected
+
+
+def test_a_flow_that_takes_no_step_differs_in_nothing_of_the_flow() -> None:
+    """DPM is deep DPM without one, on the laptop with few epochs."""
+    laptop = load_plan(profile_path("laptop"))
+    deep, plain = (config_of_experiment(laptop, f"deep_mnist{ending}") for ending in ("", "_dpm"))
+    of_the_flow = set(differences(deep)) - set(differences(plain))
+    assert {line.partition(":")[0] for line in of_the_flow} >= {"learning rate", "steps of the flow in an epoch"}
+    assert "epochs: 120 (paper: 5)" in differences(plain)
+    changed = plain | {"model": plain["model"] | {"width": 8, "n_layers": 2, "batch_size": 9, "n_warm": 1}}
+    assert differences(changed) == differences(plain)
 
 
 def test_each_data_set_has_a_prior_of_its_own() -> None:

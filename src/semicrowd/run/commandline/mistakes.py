@@ -9,7 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 from semicrowd.errors import UserError
 from semicrowd.run.composition import known_keys
 from semicrowd.settings.fields import nearest
-from semicrowd.settings.groups import CHOSEN, names_of
+from semicrowd.settings.groups import CHOSEN, names_in
 
 
 def explain(error: Exception, arguments: Sequence[str]) -> UserError:
@@ -32,16 +32,14 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         given = next((o for o in arguments if o.split("=")[0].lstrip("+~") == key), key)
         keys = known_keys()
         group, _, name = key.partition(".")
-        owners = [choice for choice, kind in CHOSEN.get(group, {}).items() if name in names_of(kind)]
+        owners = [choice for choice in CHOSEN.get(group, {}) if name in names_in(group, choice)]
         if owners:
             chosen = [one.partition("=")[2] for one in arguments if one.startswith(f"{group}=")]
             what = f"{group}={chosen[-1]}" if chosen else f"the {group} that is chosen where none is named"
             itself = " and finds the number of clusters by itself" if key == "model.K" else ""
             way = f"add {group}={owners[0]}, which has" if len(owners) == 1 else f"{group}={', '.join(owners)} have"
             return UserError(f"{given}: {what} has no setting {name}{itself}; {way} it")
-        of_choices = {f"{one}.{key}" for one, kinds in CHOSEN.items()
-                      for kind in kinds.values() if key in names_of(kind)}
-        others = [k for k in (*keys, *sorted(of_choices)) if k != key]
+        others = [k for k in keys if k != key]
         if same := [k for k in others if k.endswith(f".{key}")]:
             return UserError(f"{given}: unknown setting {key}; the nearest is {same[0]}")
         alike = [k for k in others if k.count(".") == key.count(".")]

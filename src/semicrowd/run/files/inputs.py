@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from semicrowd.errors import UserError
@@ -12,10 +13,27 @@ PROVENANCE = "provenance.json"
 _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link", "annotations.history")
 
 
-def file_hashes(given: Mapping[str, Any]) -> dict[str, str]:
-    """Path → sha256 of the files that somebody named as data and answers; a folder is no file."""
-    paths = [Path(given[name]) for name in _PATHS if given.get(name)]
-    return {str(path): sha256_of(path) for path in paths if path.is_file()}
+def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Path → sha256 of the files, and of the folder of pictures, that somebody named as data and answers.
+
+    Parameters
+    ----------
+    hashed : name of a file or folder → sha256, of the data that have been loaded: they are not read again
+    """
+    paths = {name: Path(given[name]) for name in _PATHS if given.get(name)}
+    known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
+    skip_unreadable = bool(given.get("data.skip_unreadable"))
+    return {str(path): known.get(name) or _digest(path, skip_unreadable)
+            for name, path in paths.items() if path.exists()}
+
+
+def _digest(path: Path, skip_unreadable: bool) -> str:
+    if path.is_file():
+        return sha256_of(path)
+    # Imported here: few data are pictures.
+    from semicrowd.data.image_files import digest_of, find_images
+
+    return digest_of(find_images(path, skip_unreadable))
 
 
 def read_provenance(run_dir: Path) -> dict[str, Any]:

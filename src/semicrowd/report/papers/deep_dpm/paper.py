@@ -49,9 +49,11 @@ TABLE_3_PRINTED = _printed(
 )
 
 
+#: Our DPM is deep DPM with a flow that takes no step and stays the identity: nothing about it is a difference then.
+_NO_FLOW = ("model.n_steps", 0)
 _FLOW = (
-    Setting("model.n_layers", "coupling layers of the flow", 6, model="deep_dpm"),
-    Setting("model.width", "units of each", 512, model="deep_dpm"),
+    Setting("model.n_layers", "coupling layers of the flow", 6, model="deep_dpm", idle=_NO_FLOW),
+    Setting("model.width", "units of each", 512, model="deep_dpm", idle=_NO_FLOW),
 )
 #: The paper's sampler moves one item at a time and no more; how its first partition comes about it does not tell.
 _MOVES = (
@@ -102,12 +104,12 @@ ITEMS = {
 }  # fmt: skip
 _TRAINING = (
     Setting("data.subset", "items", None, said="all"),
+    Setting("model.n_epochs", "epochs", 5, model="deep_dpm"),
+    Setting("model.n_sweeps", "sweeps of an epoch", 3, model="deep_dpm"),
     *(
-        Setting(key, label, value, model="deep_dpm")
+        Setting(key, label, value, model="deep_dpm", idle=_NO_FLOW)
         for key, label, value in (
             ("model.n_warm", "first epochs without the flow", 3),
-            ("model.n_epochs", "epochs", 5),
-            ("model.n_sweeps", "sweeps of an epoch", 3),
             ("model.batch_size", "items of a step", 128),
             ("model.learning_rate", "learning rate", 1e-6),
         )
@@ -115,7 +117,7 @@ _TRAINING = (
     # A configuration has either null, the rule, or its number, rounded one way or the other.
     *(
         Setting("model.n_steps", "steps of the flow in an epoch", None, said="N / 5", model="deep_dpm",
-                same=(items // 5, round(items / 5)), data=(data,))
+                same=(items // 5, round(items / 5)), data=(data,), idle=_NO_FLOW)
         for data, items in ITEMS.items()
     ),
 )  # fmt: skip
