@@ -74,8 +74,8 @@ def check_table(array: np.ndarray, where: str) -> None:
         Saying what it is.
     """
     if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
-        found = f"{array.dtype} {list(array.shape)}"
-        raise UserError(f"{where}: expected a table of numbers [items, features], found {found}")
+        actual = f"{array.dtype} {list(array.shape)}"
+        raise UserError(f"{where}: expected a table of numbers [items, features], found {actual}")
 
 
 def _read_npz(path: Path) -> Frame:
@@ -94,13 +94,13 @@ def _read_npz(path: Path) -> Frame:
         raise UserError(f"{path}, columns: {len(names)} names; expected {expected}")
     frame = pd.DataFrame(array, columns=names)
     for target, sources in ((LABEL, ("labels", "label", "y")), ("id", ("ids", "id"))):
-        found = next((one for one in sources if one in arrays), None)
-        if found is None:
+        source = next((one for one in sources if one in arrays), None)
+        if source is None:
             continue
-        if arrays[found].shape != (len(array),):
-            shape = list(arrays[found].shape)
-            raise UserError(f"{path}, {found}: {shape}; expected one for each of {len(array)} items")
-        frame[target] = [str(one) for one in arrays[found].tolist()]
+        if arrays[source].shape != (len(array),):
+            shape = list(arrays[source].shape)
+            raise UserError(f"{path}, {source}: {shape}; expected one for each of {len(array)} items")
+        frame[target] = [str(one) for one in arrays[source].tolist()]
     return Frame(frame, path)
 
 
@@ -206,9 +206,9 @@ def _first_too_long(path: Path, width: int, separator: str) -> str:
     """Where the first row is that has more cells than the header; empty where there is none."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file, delimiter=separator)
-        found = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
+        messages = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
                  for row in rows if len(row) > width)
-        return next(found, "")
+        return next(messages, "")
 
 
 READERS: dict[str, Callable[[Path], Frame]] = {

@@ -1,4 +1,4 @@
-"""What would help most: items to ask about, and how many more answers it takes until half of the uncertain are sure."""
+"""Advice: items to ask about, and the number of further answers that would halve the number of uncertain items."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import SURE, Distances
 from semicrowd.random import stream
 
-#: Items to ask about.
+#: Number of items to ask about.
 _ITEMS = 10
-#: Uncertain items that are simulated, at most; a sample of more.
+#: Maximal number of uncertain items in the simulation; if there are more, a random sample is used.
 _SIMULATED = 400
-#: Answers about one item, at most: those of an item that stays uncertain.
+#: Maximal number of simulated answers about an item.
 _MOST_ANSWERS = 60
-#: An annotator's rates are kept away from 0 and 1: nobody is never wrong.
+#: The annotators' rates are clipped to this range in the simulation.
 _RATES = (0.02, 0.98)
 
 
@@ -26,10 +26,10 @@ class Question:
 
     Attributes
     ----------
-    item : number
-    probability : of its cluster, None of a method without probabilities
-    clusters : the two that it may be in, the likelier first
-    partners : a sure item of each of the two, to be shown beside it; None where a cluster has none
+    item : number of the item
+    probability : probability of its cluster; None for a method without probabilities
+    clusters : the two most probable clusters of the item, the more probable first
+    partners : a typical item of each of the two clusters, to compare it with; None for a cluster without other items
     """
 
     item: int
@@ -38,57 +38,57 @@ class Question:
     partners: tuple[int | None, int | None]
 
 
-def questions(found: Assignment, place: Float[np.ndarray, "N d"]) -> list[Question]:
-    """The least certain items, each with two others that it should be compared with.
+def questions(assignment: Assignment, place: Float[np.ndarray, "N d"]) -> list[Question]:
+    """The least certain items, each with two items to compare it with.
 
-    Without probabilities those are the items that are hardly nearer to the mean of their cluster than to another one.
+    For a method without probabilities these are the items with the smallest :meth:`Distances.margin`.
     """
-    numbers, group = np.unique(found.cluster, return_inverse=True)
+    numbers, group = np.unique(assignment.cluster, return_inverse=True)
     if len(numbers) < 2:
         return []
     distance = Distances(place, group)
-    members = np.eye(len(numbers))[group] if found.memberships is None else found.memberships[:, numbers]
-    if found.memberships is None:
+    members = np.eye(len(numbers))[group] if assignment.memberships is None else assignment.memberships[:, numbers]
+    if assignment.memberships is None:
         margin = np.concatenate([distance.margin(np.flatnonzero(group == k), k) for k in range(len(numbers))])
         every = np.concatenate([np.flatnonzero(group == k) for k in range(len(numbers))])
         items = every[np.argsort(margin, kind="stable")[:_ITEMS]]
     else:
-        items = np.argsort(found.probability, kind="stable")[:_ITEMS]
-        items = items[found.probability[items] < SURE]
+        items = np.argsort(assignment.probability, kind="stable")[:_ITEMS]
+        items = items[assignment.probability[items] < SURE]
     asked = []
     for item in items.tolist():
         first = int(group[item])
         second = int(np.argmax(np.where(np.arange(len(numbers)) == first, -np.inf, members[item])))
-        if found.memberships is None:
+        if assignment.memberships is None:
             second = distance.nearest_other(item, first)
-        partners = [_surest(found, group, distance, k, item) for k in (first, second)]
-        probability = float(found.probability[item])
+        partners = [_surest(assignment, group, distance, k, item) for k in (first, second)]
+        probability = float(assignment.probability[item])
         asked.append(Question(item, probability if np.isfinite(probability) else None,
                               (int(numbers[first]), int(numbers[second])), (partners[0], partners[1])))  # fmt: skip
     return asked
 
 
-def _surest(found: Assignment, group: np.ndarray, distance: Distances, k: int, item: int) -> int | None:
+def _surest(assignment: Assignment, group: np.ndarray, distance: Distances, k: int, item: int) -> int | None:
     own = np.flatnonzero(group == k)
     own = own[own != item]
     if not len(own):
         return None
-    probability = np.nan_to_num(found.probability[own], nan=1.0)
+    probability = np.nan_to_num(assignment.probability[own], nan=1.0)
     surest = own[probability >= np.quantile(probability, 0.5)]
     return int(surest[distance.to_own(surest).argmin()])
 
 
 @dataclass(frozen=True)
 class Need:
-    """How many answers would halve the uncertain share.
+    """Number of answers that would halve the share of uncertain items.
 
     Attributes
     ----------
-    uncertain : items whose cluster has a probability below .9
-    share : of all items
-    answers : that are needed, asked one after the other about uncertain items; None where they would not suffice
-    each : mean answers about an item
-    sensitivity, specificity : of the annotators that are assumed
+    uncertain : number of items whose cluster has a probability below .9
+    share : share of these among all items
+    answers : number of answers needed; None if they would not suffice
+    each : mean number of answers about an item
+    sensitivity, specificity : mean rates of the simulated annotators
     """
 
     uncertain: int
@@ -99,30 +99,32 @@ class Need:
     specificity: float
 
 
-def need(found: Assignment, table: pd.DataFrame | None) -> Need | None:
-    """How many more answers until the share of uncertain items halves, by simulation.
+def need(assignment: Assignment, table: pd.DataFrame | None) -> Need | None:
+    """Estimate by simulation how many further answers would halve the share of uncertain items.
 
-    An uncertain item's true cluster is drawn from its probabilities. Annotators like those of the run, drawn by their
-    numbers of answers, are asked one by one whether it is of one kind with a sure item of the cluster that is then
-    likeliest; each answer changes its probabilities by Bayes' rule under the two-coin model (SCDC paper, eq. 1), until
-    one reaches .9 or 60 answers did not do. It supposes that the run's probabilities and rates are right and that
-    errors are independent, and counts what the answers say of the asked item alone, not what other items learn from it.
-    None where nothing is uncertain, or the method gives no probabilities or no annotators.
+    The true cluster of an uncertain item is drawn from its probabilities. Annotators with the rates of this run, drawn
+    in proportion to their numbers of answers, answer one after the other whether the item belongs to the same class as
+    a certain item of its currently most probable cluster. After each answer the item's probabilities are updated by
+    Bayes' rule under the two-coin model (SCDC paper, eq. 1), until one reaches .9, for at most 60 answers. The
+    simulation assumes that the run's probabilities and rates are correct and that errors are independent. It ignores
+    that an answer also changes the probabilities of other items.
+
+    Returns None if no item is uncertain, or the method estimates no probabilities or no annotators.
 
     Parameters
     ----------
-    table : as :func:`semicrowd.crowd.workers.worker_frame`
+    table : from :func:`semicrowd.crowd.workers.worker_frame`
     """
-    if found.memberships is None or table is None or not len(table):
+    if assignment.memberships is None or table is None or not len(table):
         return None
-    uncertain = np.flatnonzero(found.probability < SURE)
+    uncertain = np.flatnonzero(assignment.probability < SURE)
     if not len(uncertain):
         return None
     draws = stream(0, "page/need")
     asked = uncertain if len(uncertain) <= _SIMULATED else draws.choice(uncertain, _SIMULATED, replace=False)
     rates = np.clip(table[["sensitivity", "specificity"]].to_numpy(float), *_RATES)
     share = table["pairs"].to_numpy(float) / table["pairs"].sum()
-    beliefs = found.memberships[asked] / found.memberships[asked].sum(1, keepdims=True)
+    beliefs = assignment.memberships[asked] / assignment.memberships[asked].sum(1, keepdims=True)
     truth = (beliefs.cumsum(1) > draws.random((len(asked), 1))).argmax(1)
     count, open_ = np.zeros(len(asked)), np.ones(len(asked), bool)
     for _ in range(_MOST_ANSWERS):
@@ -139,8 +141,8 @@ def need(found: Assignment, table: pd.DataFrame | None) -> Need | None:
         beliefs[rows] /= beliefs[rows].sum(1, keepdims=True)
         count[rows] += 1
         open_ = beliefs.max(1) < SURE
-    # An item that is still open after so many answers is given up, and another one asked about in its place.
+    # An item that is still uncertain after this number of answers is replaced by another one.
     told, each = 1 - float(open_.mean()), float(count.mean())
     mean = (share[:, None] * rates).sum(0)
     answers = int(np.ceil(each * len(uncertain) / 2 / told)) if told >= 0.5 else None
-    return Need(len(uncertain), len(uncertain) / len(found.cluster), answers, each, float(mean[0]), float(mean[1]))
+    return Need(len(uncertain), len(uncertain) / len(assignment.cluster), answers, each, float(mean[0]), float(mean[1]))
