@@ -139,7 +139,7 @@ def cotrained(
         annotators.append(winner.annotators)
         of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
     both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
-    return AnswerStart(both, of_restarts / probabilities_of_restarts.sum(-1, keepdim=True))
+    return AnswerStart(both, of_restarts / of_restarts.sum(-1, keepdim=True))
 
 
 def _from_features(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> Int[Tensor, "R N"]:
