@@ -4,8 +4,8 @@ A number that is computed from ``recorded/`` is written between two HTML comment
 
     <!-- claim: locked.scdc.near -->55 of 56<!-- end -->
 
-The name consists of the recorded table, the method and the quantity. ``runs.NAME.METRIC`` is computed from the runs that
-``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
+The name consists of the recorded table, the method and the quantity. ``runs.NAME.METRIC`` is computed from the runs
+that ``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
 numbers and reports where a page differs; ``--write`` replaces the numbers in the pages. It takes seconds.
 """
 
