@@ -32,7 +32,7 @@ def test_counts() -> None:
         ({"j": [1, 4, 4]}, "arrays, row 1, column j: 4; expected another item than i"),
         ({"label": [1, 0, 2]}, "arrays, row 2, column label: 2; expected 1 (same) or 0 (different)"),
         ({"worker": [0, -1, 0]}, "arrays, row 1, column worker: -1; expected an annotator from 0 to 0"),
-        ({"task": [0, -2, 0]}, "arrays, row 1, column task: -2; expected a number from 0 on"),
+        ({"task": [0, -2, 0]}, "arrays, row 1, column task: -2; expected a number >= 0"),
         ({"worker": [0, 2, 0]}, "arrays: annotator 1 has no answers"),
         ({"worker_names": ["ann", "bob", "eve"]}, "arrays: annotator eve has no answers"),
         ({"i": [0, 4]}, "arrays: columns of different lengths: i 2, j 3"),

@@ -234,14 +234,14 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
             csv_file.read(Path(name), 5)
     read(tmp_path, HEADER + "0,1,ann,1\n")
     os.mkfifo(tmp_path / "answers.truth.json")
-    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         csv_file.read(tmp_path / "answers.csv", 5)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"source": "x", "simulated": 1, "annotators": ' + "9" * 5000 + "}"])
 def test_an_origin_that_is_nonsense(tmp_path: Path, text: str) -> None:
     (tmp_path / "answers.truth.json").write_text(text)
-    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         read(tmp_path, HEADER + "0,1,ann,1\n")
 
 

@@ -109,7 +109,7 @@ def test_truth_that_is_partly_unknown(tmp_path: Path) -> None:
 def test_truth_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     path = _write(tmp_path, "i,j,worker,label\n0,1,0,1\n")
     (tmp_path / "answers.truth.json").write_text(text)
-    with pytest.raises(UserError, match=r"answers\.truth\.json: not the origin of answers"):
+    with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         csv_file.read(path, num_items=2)
 
 

@@ -62,7 +62,7 @@ def test_half_of_what_is_corrupted_is_wrong(corrupted: float) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(UserError, match="3 experts, 2 kinds; expected a kind at least for each to be blind to"):
+    with pytest.raises(UserError, match="3 experts, 2 classes; expected at least one class for each expert"):
         experts(APART, TWO, np.random.default_rng(0))
     with pytest.raises(UserError, match="20000 distinct pairs wanted, 200 annotated items have 19900"):
         experts(APART, TWO, np.random.default_rng(0), num_annotators=2, pairs_per_annotator=20_000)

@@ -147,7 +147,7 @@ def test_rates_of_hard_groupings_in_tasks() -> None:
     ("options", "message"),
     [
         ({"task_size": (12, 301)}, r"annotations\.task_size=\[12, 301\]: expected 2 to 300"),
-        ({"task_size": (20, 12)}, r"annotations\.task_size=\[20, 12\]: expected the least and the most"),
+        ({"task_size": (20, 12)}, r"annotations\.task_size=\[20, 12\]: expected \[minimum, maximum\]"),
         ({"task_size": [3, 4, 5]}, r"annotations\.task_size=\[3, 4, 5\]: expected a whole number >= 1 or a list"),
         ({"misplaced": 1.1}, r"annotations\.misplaced=1\.1: expected a number >= 0 and at most 1"),
         ({"merging": 0.7, "guessing": 0.5}, r"annotations\.guessing=0\.5: expected 0\.3 at most"),

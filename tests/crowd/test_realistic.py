@@ -197,7 +197,7 @@ def test_tasks_of_many_sizes_are_groupings() -> None:
         (realistic, {"drift": 2}, r"annotations\.drift=2: expected a number >= 0 and at most 1"),
         (realistic, {"pairs_per_annotator": 5000}, "5000 distinct pairs wanted, 100 annotated items have 4950"),
         (realistic_tasks, {"num_tasks": 3}, r"annotations\.num_tasks=3: expected one or more for each of 20"),
-        (realistic_tasks, {"task_size": [9, 5]}, r"annotations\.task_size=\[9, 5\]: expected the least and the most"),
+        (realistic_tasks, {"task_size": [9, 5]}, r"annotations\.task_size=\[9, 5\]: expected \[minimum, maximum\]"),
         (realistic_tasks, {"task_size": 200}, r"annotations\.task_size=200: expected 100 at most"),
         (realistic_tasks, {"sensitivity": 0.0}, "expected sensitivity > 0"),
     ],
@@ -208,5 +208,5 @@ def test_mistakes(simulator: Any, options: dict[str, Any], message: str) -> None
 
 
 def test_one_kind_cannot_be_confused() -> None:
-    with pytest.raises(UserError, match="two kinds at least"):
+    with pytest.raises(UserError, match="at least two classes"):
         realistic(np.zeros(200, np.int64), np.random.default_rng(0))

@@ -119,7 +119,7 @@ def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     assert new.ids == data.ids
     assert not new.notes
     frame.assign(shoes=1).to_csv(tmp_path / "new.csv", index=False)
-    assert any("shoes: left out" in note for note in load_new_items(tmp_path / "new.csv", columns).notes)
+    assert any("shoes: ignored" in note for note in load_new_items(tmp_path / "new.csv", columns).notes)
     frame.drop(columns="age").to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(UserError, match="no column age; expected those that the run was trained with"):
         load_new_items(tmp_path / "new.csv", columns)

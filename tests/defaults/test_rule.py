@@ -216,7 +216,7 @@ def test_baselines_have_the_classes_of_the_data() -> None:
     given = fit_settings("kmeans", {"model.K": 7}, unknown)
     assert (given.values["model.K"], given.reasons) == (7, {})
     assert fit_settings("gmeans", {}, unknown).reasons == {}  # it finds the number
-    with pytest.raises(UserError, match="K: expected a number of clusters, since data=table has no labels"):
+    with pytest.raises(UserError, match="K: expected a number of clusters, because data=table has no labels"):
         fit_settings("kmeans", {}, unknown)
 
 

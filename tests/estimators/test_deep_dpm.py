@@ -55,7 +55,7 @@ def test_the_flow_there_and_back_after_any_epoch_that_was_kept() -> None:
         assert back == pytest.approx(POINTS, abs=1e-4)
     assert found.result_.latent_mean == pytest.approx(z, abs=1e-6)
     assert np.array_equal(found.predict(POINTS), found.labels_)
-    with pytest.raises(UserError, match="epoch=4: its flow was not kept; there are 3, 6, 7"):
+    with pytest.raises(UserError, match="epoch=4: the flow of this epoch was not kept; kept epochs: 3, 6, 7"):
         found.transform(POINTS, 4)
 
 
@@ -145,5 +145,5 @@ def test_gaussians_that_are_likelier_as_one_are_one_cluster() -> None:
 
 
 def test_one_column_is_refused() -> None:
-    with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected two at least"):
+    with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected at least two"):
         DeepDPM().fit(POINTS[:, :1])

@@ -65,7 +65,7 @@ def test_the_table_of_people_counts() -> None:
 
 def test_answers_that_cannot_all_be_right_are_counted() -> None:
     triangle = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0] * 3, [1, 1, 0], num_items=3)
-    assert "1 answers 'different' about items that the same person has joined" in " ".join(odd_answers(triangle))
+    assert "1 answers 'different' about items that the same person has connected" in " ".join(odd_answers(triangle))
     others = PairAnnotations.from_arrays([0, 1, 0], [1, 2, 2], [0, 1, 2], [1, 1, 0], num_items=3)
     assert "joined" not in " ".join(odd_answers(others))
 

@@ -18,7 +18,7 @@ def test_an_argument_counts_more_than_a_rule_and_a_rule_more_than_a_default() ->
     found = resolved(composed(["data=mnist", "model=bayes", "annotations=crowd", "model.K=20", "epochs=3"]), MNIST)
     assert {name: (found.values[name], found.origins[name]) for name in ("model.K", "epochs", "model.max_sweeps")} == {
         "model.K": (20, "model.K=20"), "epochs": (3, "epochs=3"),
-        "model.max_sweeps": (3, "rule: q(z) is then .001 from where ten sweeps end, in total variation"),
+        "model.max_sweeps": (3, "rule: total variation distance of .001 from q(z) after ten sweeps"),
     }  # fmt: skip
     assert (found.values["views.rotate"], found.origins["views.rotate"]) == (12.0, "default")
     assert found.values.keys() == found.origins.keys() - {"data", "model", "annotations"}

@@ -1,4 +1,4 @@
-"""Answers of crowd workers to "are these two the same kind of thing?"."""
+"""Answers of annotators to the question whether two items belong to the same class."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from semicrowd.crowd.index import AnswerIndex
 from semicrowd.errors import UserError
 
-#: Answers whose items' probabilities are gathered at a time.
+#: Number of answers that are processed at once when the items' probabilities are copied.
 _AT_ONCE = 100_000
 
 
@@ -20,7 +20,7 @@ _AT_ONCE = 100_000
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Make one with :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read`, which check what they are given.
+    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read` to make an object; they check their input.
 
     Attributes
     ----------
@@ -33,10 +33,10 @@ class PairAnnotations:
     true_sensitivity, true_specificity : [M] P(answer 1 | same) and P(answer 0 | different), None where not known;
         NaN for an annotator who saw no such pair
     simulated : whether the answers come from a simulator
-    source : where they come from, for people: ``crowd``, ``tasks (simulated)``
-    notes : what was odd about the answers and kept, one line each
-    history : [M, 2, 2] right and wrong answers of each annotator to other questions, as pseudo-counts: about pairs of
-        one class, then of two; None where nothing is known
+    source : short description of the source, for messages: ``crowd``, ``tasks (simulated)``
+    notes : remarks about the answers, such as duplicates that were kept, one line each
+    history : [M, 2, 2] right and wrong answers of each annotator to earlier questions, as pseudo-counts: about pairs of
+        the same class, then of two classes; None if there is no history
     """
 
     i: np.ndarray
@@ -55,64 +55,64 @@ class PairAnnotations:
 
     @property
     def num_pairs(self) -> int:
-        """P, the number of answers (two answers about one pair count twice)."""
+        """P, the number of answers (two answers about the same pair count twice)."""
         return len(self.i)
 
     @property
     def num_annotators(self) -> int:
-        """M."""
+        """M, the number of annotators."""
         return len(self.worker_names)
 
     @cached_property
     def num_tasks(self) -> int:
-        """T, 0 where the answers come without tasks."""
+        """T, the number of tasks; 0 for answers without tasks."""
         return 0 if self.task is None else int(self.task.max()) + 1
 
     @cached_property
     def index(self) -> AnswerIndex:
-        """The annotated items numbered on their own, and graphs of the answers; made once."""
+        """Consecutive numbers of the annotated items, and graphs of the answers; computed once."""
         return AnswerIndex(self.i, self.j, self.worker, self.label, self.num_annotators, self.task)
 
     @cached_property
     def pair(self) -> np.ndarray:
-        """[P] number of the pair that an answer is about, from 0; a pair is one in whichever order its items are."""
+        """[P] number of each answer's pair, from 0; the order of the two items does not matter."""
         low, high = np.minimum(self.i, self.j), np.maximum(self.i, self.j)
         return np.unique(low * self.num_items + high, return_inverse=True)[1]
 
     @cached_property
     def question(self) -> np.ndarray:
-        """[P] number of what was answered as a whole, from 0: the task or, without tasks, the pair."""
+        """[P] number of each answer's task, from 0; for answers without tasks, of its pair."""
         return self.pair if self.task is None else np.unique(self.task, return_inverse=True)[1]
 
     @property
     def annotated(self) -> np.ndarray:
-        """Sorted ids of the items that some answer is about, int64."""
+        """Sorted ids of the items with at least one answer, int64."""
         return self.index.items
 
     def __getstate__(self) -> dict[str, Any]:
-        """The answers alone: a copy makes its own index."""
+        """Pickle the answers without the index, which is computed again when needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def some(self, rows: np.ndarray) -> "PairAnnotations":
-        """The answers of ``rows``, their tasks numbered anew; items and annotators keep their numbers."""
+        """The answers in ``rows``, with tasks renumbered from 0; numbers of items and annotators stay the same."""
         i, j, worker, label = (one[rows] for one in (self.i, self.j, self.worker, self.label))
         task = None if self.task is None else np.unique(self.task[rows], return_inverse=True)[1]
         return replace(self, i=i, j=j, worker=worker, label=label, task=task, notes=())
 
     @property
     def shape(self) -> tuple[int]:
-        """(N,): for scikit-learn's cross-validation answers are an array of the items, of which each fit gets some."""
+        """(N,), so that scikit-learn's cross-validation can select answers by items, like the rows of an array."""
         return (self.num_items,)
 
     def __getitem__(self, items: Any) -> "PairAnnotations":
-        """The answers about these items alone: numbers of items, or whether each is among them, [N].
+        """Select the answers whose two items are both among ``items``: item numbers, or a boolean mask [N].
 
-        The items are numbered anew, in the order in which they are given; so are tasks and annotators.
+        Items are renumbered in the given order; tasks and annotators are renumbered, too.
 
         Raises
         ------
         UserError
-            Where there are no answers about two of them.
+            If there is no answer about two of these items.
         """
         first = items[0] if isinstance(items, tuple) else items
         chosen = np.arange(self.num_items)[first]
@@ -131,28 +131,28 @@ class PairAnnotations:
         )  # fmt: skip
 
     def judged_by(self, labels: np.ndarray) -> "PairAnnotations":
-        """The same with each annotator's share of right answers, by true classes [N], as the truth about them."""
+        """A copy with true rates set to each annotator's shares of correct answers, given the true classes [N]."""
         sensitivity, specificity = self.empirical_quality(labels)
         return replace(self, true_sensitivity=sensitivity, true_specificity=specificity)
 
-    def empirical_quality(self, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sensitivity and specificity of each annotator in the answers that there are, given what the items are.
+    def empirical_quality(self, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of correct answers of each annotator about pairs of the same and of different classes.
 
         Parameters
         ----------
-        kinds : [N] classes, or [N, K] probabilities of them; expected counts are divided then
+        classes : [N] classes or clusters of the items, or [N, K] their probabilities, for expected counts
 
         Returns
         -------
-        sensitivity, specificity : [M] each, NaN where the annotator saw no pair of that kind: less than half a one in
-            expectation
+        sensitivity, specificity : [M] each; NaN if the annotator answered less than half a pair of the same (or
+            different) classes, in expectation
         """
-        if kinds.ndim == 1:
-            same = (kinds[self.i] == kinds[self.j]).astype(np.float64)
+        if classes.ndim == 1:
+            same = (classes[self.i] == classes[self.j]).astype(np.float64)
         else:
             pieces = np.array_split(np.arange(self.num_pairs), self.num_pairs // _AT_ONCE + 1)
             same = np.concatenate(
-                [np.einsum("pk,pk->p", kinds[self.i[p]], kinds[self.j[p]], dtype=np.float64) for p in pieces]
+                [np.einsum("pk,pk->p", classes[self.i[p]], classes[self.j[p]], dtype=np.float64) for p in pieces]
             ).clip(0, 1)
         rates = []
         for relation, answer in ((same, 1), (1 - same, 0)):
@@ -178,18 +178,18 @@ class PairAnnotations:
         source: str = "arrays",
         where: Callable[[int], str] | None = None,
     ) -> "PairAnnotations":
-        """Check answers and put them together.
+        """Make an object from arrays, after checking them.
 
         Parameters
         ----------
         i, j, worker, label, task : [P] integers; see the class
-        worker_names : by default the numbers of the annotators
-        where : how to name row p in an error, by default "``source``, row p"
+        worker_names : names of the annotators; by default their numbers
+        where : function that describes row p in error messages, by default "``source``, row p"
 
         Raises
         ------
         UserError
-            Naming the first bad row, its column and what was expected.
+            The message names the first invalid row, its column and what was expected.
         """
         name_row = where or (lambda row: f"{source}, row {row}")
         columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
@@ -223,7 +223,7 @@ def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
 def _check_rows(
     arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, name_row: Callable[[int], str]
 ) -> None:
-    """Raise for the first row that breaks a rule."""
+    """Raise an error for the first invalid row."""
 
     def refuse(bad: np.ndarray, column: str, expected: str) -> None:
         rows = np.flatnonzero(bad)
@@ -239,27 +239,27 @@ def _check_rows(
     refuse((worker < 0) | (worker >= num_annotators), "worker", f"an annotator from 0 to {num_annotators - 1}")
     refuse((label != 0) & (label != 1), "label", "1 (same) or 0 (different)")
     if "task" in arrays:
-        refuse(arrays["task"] < 0, "task", "a number from 0 on")
+        refuse(arrays["task"] < 0, "task", "a number >= 0")
 
 
 def _check_every_annotator_answers(worker: np.ndarray, names: tuple[str, ...], source: str) -> None:
-    silent = np.flatnonzero(np.bincount(worker, minlength=len(names)) == 0)
-    if len(silent):
-        raise UserError(f"{source}: annotator {names[silent[0]]} has no answers; expected one at least of everybody")
+    without = np.flatnonzero(np.bincount(worker, minlength=len(names)) == 0)
+    if len(without):
+        raise UserError(f"{source}: annotator {names[without[0]]} has no answers; expected at least one of each")
 
 
 def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str) -> np.ndarray | None:
     if rates is None:
         return None
     array = np.asarray(rates, np.float64)
-    # NaN is allowed: it compares false with both ends.
+    # NaN is allowed, because both comparisons with NaN are false.
     if array.shape != (num_annotators,) or np.any((array < 0) | (array > 1)):
         raise UserError(f"{source}: true {name}: expected {num_annotators} probabilities between 0 and 1")
     return array
 
 
 def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tuple[str, ...]:
-    """Notes on answers that one annotator gave twice about one pair."""
+    """Notes on several answers of the same annotator about the same pair."""
     low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
     answers = pd.DataFrame({"worker": arrays["worker"], "pair": low * num_items + high, "label": arrays["label"]})
     size, ones = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).to_numpy().T

@@ -1,7 +1,8 @@
-"""The answers as counts by annotator and answer: expected pairs of one cluster, and what pulls on every item.
+"""Sums over the answers of each annotator: expected pairs in the same cluster, and gradients for each item.
 
 Axes: R restarts, G views (or any other second axis of networks), H = R · G, M annotators, A = 2 answers (0 different,
-1 same), C = A · M cells, n annotated items, Z rows (the items that a cell has answers about), K clusters.
+1 same), C = A · M cells (annotator and answer), n annotated items, Z rows (cell and item with such an answer),
+K clusters.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import Tensor
 
 
 class AnswerGraph:
-    """The answers as counts between annotated items, by annotator and answer.
+    """Sparse matrices with the numbers of answers between annotated items, for each annotator and answer.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class AnswerGraph:
     Attributes
     ----------
     items : as given
-    counts : [M, 2] float64, answers of each annotator
+    counts : [M, 2] float64, numbers of answers 0 and 1 of each annotator
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class AnswerGraph:
         self.items = items
         n, num_cells = len(items), 2 * num_annotators
         cell = 2 * worker + label
-        # Of the n · C rows, an item each as a cell sees it, those that have an answer: an annotator sees few items.
+        # Keep only those of the n · C rows (cell and item) that have an answer; an annotator has few items.
         rows, row = np.unique(np.concatenate([cell * n + i, cell * n + j]), return_inverse=True)
         self._cell, self._item = np.divmod(rows, n)
         self._adjacency = _counts(row, np.concatenate([j, i]), (len(rows), n))
@@ -49,17 +50,17 @@ class AnswerGraph:
         self.counts = torch.from_numpy(np.bincount(cell, minlength=num_cells).reshape(-1, 2).astype(np.float64))
 
     def agreement(self, eta: Float[Tensor, "R G n K"]) -> tuple[Float[Tensor, "R G M 2"], Float[Tensor, "Z H K"]]:
-        """Expected pairs of one cluster, float64, and the sums of η over neighbours that :meth:`pull` wants."""
+        """Expected number of pairs in the same cluster, float64, and sums of η over neighbours for :meth:`pull`."""
         restarts, views, n, k = eta.shape
         flat = eta.permute(2, 0, 1, 3).reshape(n, -1)
         neighbours = torch.from_numpy(self._adjacency @ flat.numpy()).reshape(-1, restarts * views, k)
         both = torch.linalg.vecdot(neighbours, flat[self._item].reshape_as(neighbours)).double()
-        # Every answer is in the symmetric adjacency twice.
+        # Each answer is counted twice in the symmetric adjacency matrix.
         of_cells = 0.5 * torch.from_numpy(self._by_cell @ both.numpy())
         return of_cells.reshape(-1, 2, restarts, views).permute(2, 3, 0, 1), neighbours
 
     def pull(self, neighbours: Float[Tensor, "Z H K"], weight: Float[Tensor, "R G M 2"]) -> Float[Tensor, "R G n K"]:
-        """Derivative of Σ weight · agreement by η."""
+        """Gradient of Σ weight · agreement with respect to η."""
         restarts, views = weight.shape[:2]
         of_rows = weight.permute(2, 3, 0, 1).flatten(0, 1).flatten(1)[self._cell].to(neighbours.dtype)
         total = torch.from_numpy(self._by_item @ (of_rows[..., None] * neighbours).flatten(1).numpy())
@@ -67,5 +68,5 @@ class AnswerGraph:
 
 
 def _counts(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    """How often each row meets each column, float32."""
+    """Sparse matrix of the number of times that each (row, column) occurs, float32."""
     return sparse.coo_array((np.ones(len(row), np.float32), (row, column)), shape=shape).tocsr()

@@ -1,4 +1,4 @@
-"""Answers over some items as tensors: what a step of training, or a bound over all answers, is computed from."""
+"""A batch of answers and their items as tensors, from which a training step or the bound is computed."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,13 +9,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Placements:
-    """Items in whole tasks: item u of an annotator's task stands once in it, beside the others of that task.
+    """Placements of items in complete tasks; a placement is a combination of a task, its annotator and an item.
 
     Attributes
     ----------
     item : [U] position of the item
-    worker : [U] the task's annotator
-    i, j : [P] numbers of the placements that each answer compares
+    worker : [U] annotator of the task
+    i, j : [P] placements of the two items of each answer
     """
 
     item: Tensor
@@ -30,7 +30,7 @@ class Placements:
 
 @dataclass(frozen=True)
 class RelationalBatch:
-    """Answers over n distinct items, with local indices.
+    """Answers about n distinct items, which are numbered from 0 to n − 1 within the batch.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class RelationalBatch:
     item_weight : [n] weights of the items' local terms
     i, j : [P] positions in ``items``
     worker, label : [P]
-    pair_weight : weight of every pair's term
-    component, num_components : connected components of the graph, [n] and their number
-    placements : where the answers are those of whole tasks, else None
+    pair_weight : weight of each answer's term
+    component, num_components : [n] connected component of each item in the graph of answers, and their number
+    placements : placements, if the batch consists of complete tasks, else None
     """
 
     items: Tensor

@@ -1,4 +1,4 @@
-"""Cells of features (k-means) and pair answers: which cells are one kind, and which are no kind at all."""
+"""Combine k-means cells of the features with answers: join cells of the same class, detect cells of several classes."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -12,20 +12,21 @@ def join_cells(
     weight: Float[np.ndarray, "P"],
     num_clusters: int,
 ) -> Int[np.ndarray, "N"]:
-    """Join the cells that the answers say are one kind: greedy agglomeration of the summed w_ij (SCDC paper, eq. 14).
+    """Join cells of the same class by greedy agglomeration with the summed weights w_ij (SCDC paper, eq. 14).
 
-    k-means cuts long or curved clusters in pieces. The two cells with the largest log-odds of the answers between them
-    are joined while that exceeds ln K, the prior odds against any two being one, or more than K cells are left.
+    k-means divides elongated or curved clusters into several cells. Repeatedly, the two cells with the largest sum of
+    w_ij over the answers between them are joined, as long as the sum exceeds ln K (the prior log odds against two cells
+    being the same cluster) or there are more than K cells.
 
     Parameters
     ----------
-    cells : [N], cell of every item, 0 … C − 1
-    weight : [P], w_ij of every answer
+    cells : [N] cell of each item, 0 … C − 1
+    weight : [P] w_ij of each answer
     num_clusters : K
 
     Returns
     -------
-    [N], numbers 0 … at most K − 1
+    [N] clusters, numbered from 0 to at most K − 1
     """
     odds = np.zeros((int(cells.max()) + 1,) * 2)
     np.add.at(odds, (cells[annotations.i], cells[annotations.j]), weight)
@@ -49,10 +50,10 @@ def mixed_cells(
     weight: Float[np.ndarray, "P"],
     num_clusters: int,
 ) -> Bool[np.ndarray, "C"]:
-    """Cells of which the answers place more than half of the annotated items in other cells, [C] bool.
+    """Cells that contain several classes according to the answers, [C] bool.
 
-    An item is placed elsewhere where its answers favour one other cell over its own by more than ln K. A mixed cell
-    holds pieces of several kinds. A cell without answers is never one.
+    These are cells for more than half of whose annotated items the answers favour another cell over their own by more
+    than ln K. A cell without answers is never mixed.
     """
     num_cells = int(cells.max()) + 1
     index, own_cell = annotations.index, cells[annotations.annotated]

@@ -1,7 +1,7 @@
-"""Answers as files: pairs that a worker called same or different, or groups into which a worker sorted items.
+"""Read and write answers in CSV files: pairs with the answers same or different, or groups of items.
 
-``answers.csv`` is for everybody. ``answers.truth.json`` beside it, where there is one, holds the source of the answers
-and the true quality of their annotators, for the evaluation of a run that reads them.
+A file ``answers.csv`` may be accompanied by ``answers.truth.json`` with the source of simulated answers and the true
+rates of their annotators. These are only used to evaluate a run.
 """
 
 import csv
@@ -21,50 +21,50 @@ from semicrowd.errors import UserError
 from semicrowd.files import write_text
 
 _COLUMNS = ("i", "j", "worker", "label")
-#: Who gave the answers of a file that does not say.
+#: Name of the annotator if the file has no column worker.
 _EVERYBODY = "everybody"
-#: Who gave links that are known.
+#: Name of the annotator of known links.
 KNOWN = "known"
-#: Right answers that a known link counts for in what is estimated of KNOWN, about pairs of one class and of two.
+#: Pseudo-count of right answers of KNOWN, about pairs of the same class and of two classes each.
 _KNOWN_RIGHT = 1000.0
-#: What a note says of rows that were left out.
+#: Part of the note on rows that were left out.
 LEFT_OUT = "are about items that are not there, and left out"
-#: Items of one task at most: each of them is compared with each, two million pairs.
+#: Maximal number of items in a task; they form two million pairs.
 _LARGEST_TASK = 2000
 
 
 def truth_path(path: Path) -> Path:
-    """Where the origin of the answers in ``path`` is kept."""
+    """Path of the file with the source and the true rates of the answers in ``path``."""
     return path.with_suffix(".truth.json")
 
 
 def read(
     path: Path | str, num_items: int, ids: Sequence[str] | None = None, *, skip_unknown: bool = False
 ) -> PairAnnotations:
-    """Answers about ``num_items`` items from a csv file with a header; further columns are ignored.
+    """Read answers about ``num_items`` items from a CSV file with a header; additional columns are ignored.
 
-    There are three kinds of files; columns in brackets may be missing.
+    There are three formats; columns in brackets are optional.
 
     - Pairs, ``i,j,label[,worker][,task]``: the label of two items is 1 or 0, true or false, same or different, yes or
       no, must-link or cannot-link.
-    - Groupings, ``item,group[,worker][,task]``: two items of a worker's task are the same if they are in one group.
+    - Groupings, ``item,group[,worker][,task]``: two items of a worker's task are "same" if they are in one group.
       Without a column task, all rows of a worker are one task.
-    - Classes, ``item,label[,worker][,task]``: as groupings; the names of classes need not be shared between workers.
+    - Classes, ``item,label[,worker][,task]``: like groupings; workers may use different names for classes.
 
-    Workers and tasks may have any names; they are numbered in the order of their names, as numbers where all are.
-    Without a column worker one person, called everybody, gave all answers.
+    Workers and tasks may have any names. They are numbered in sorted order, by value if all names are whole numbers.
+    Without a column worker all answers are assigned to one person, called everybody.
 
     Parameters
     ----------
-    path : of the file
+    path : path of the file
     num_items : N
-    ids : [N] names of the items, by which the file may call them; otherwise it gives their rows, from 0
-    skip_unknown : leave out answers about items that are not there; a note says how many
+    ids : [N] ids of the items, if any; the file may refer to items by these ids or by row numbers from 0
+    skip_unknown : leave out answers about unknown items; a note reports how many
 
     Raises
     ------
     UserError
-        Naming file, line, column and what was expected.
+        The message names the file, line, column and what was expected.
     """
     return of_table(AnswerTable.read(Path(path)), num_items, ids, truth_path(Path(path)), skip_unknown=skip_unknown)
 
@@ -78,12 +78,12 @@ def of_table(
     skip_unknown: bool = False,
     known: bool = False,
 ) -> PairAnnotations:
-    """As :func:`read`, of a table that has been read.
+    """Like :func:`read`, for a table that was read before.
 
     Parameters
     ----------
-    truth : a file that says where its answers are from
-    known : the answers are links that are known, unless a column worker says who gave them
+    truth : file with the source and the true rates
+    known : the answers are known links, unless the table has a column worker
     """
     path = table.path
     names, notes = [KNOWN if known else _EVERYBODY], list[str]()
@@ -125,7 +125,7 @@ def of_table(
 
 
 def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
-    """Answers of several files about the same items; people of one name are one."""
+    """Concatenate answers of several files about the same items; people with the same name are the same person."""
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
@@ -134,7 +134,7 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
     task = None
     if any(part.task is not None for part in parts):
         tasks, number = [], 0
-        for part in parts:  # an answer that came without a task is one of its own
+        for part in parts:  # an answer without a task becomes a task of its own
             own = np.arange(part.num_pairs) if part.task is None else part.task
             tasks.append(own + number)
             number = int(tasks[-1].max()) + 1
@@ -158,10 +158,10 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
 def _pairs_of_groups(
     table: AnswerTable, item: np.ndarray, worker: np.ndarray, names: list[str], task: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str]]:
-    """All pairs of items of each task: i < j, label, worker, task, and notes on rows that say nothing.
+    """All pairs of items of each task: i < j, label, worker, task, and notes on rows that were not used.
 
-    A task here is what one worker did of it; they are numbered by task, then by worker. An item that is alone in a
-    task makes no pair, and the task is left out.
+    If several workers have grouped the same task, each grouping counts as a separate task; they are numbered by task,
+    then by worker. A task of a single item has no pairs and is left out.
     """
     group = table.names(table.kind[1])[0]
     whole = worker if task is None else task * len(names) + worker
@@ -199,10 +199,10 @@ def _pairs_of_groups(
 
 
 def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
-    """Arguments of ``from_arrays`` about the origin of the answers; None where nothing is known."""
+    """Arguments of ``from_arrays`` with the source and the true rates; None without a file."""
     try:
         if path.exists() and not path.is_file():
-            raise ValueError("a folder, or a pipe that would have us wait")
+            raise ValueError("a folder, or a pipe, which would block")
         content = json.loads(path.read_text(encoding="utf-8"))
         annotators = content["annotators"]
         rates = {
@@ -215,11 +215,11 @@ def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise UserError(f"{path}: not the origin of {path.stem}: remove the file or write it anew") from error
+        raise UserError(f"{path}: not a valid description of {path.stem}: remove the file or write it again") from error
 
 
 def write(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write the csv file that :func:`read` reads, without the truth; folders on the way to it are made."""
+    """Write answers as a CSV file for :func:`read`, without the true rates; missing folders are created."""
     names = annotations.worker_names
     header = [*_COLUMNS, *(() if annotations.task is None else ("task",))]
     columns = [
@@ -234,7 +234,7 @@ def write(annotations: PairAnnotations, path: Path | str) -> None:
 
 
 def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write the csv file and, beside it, the origin of the answers; :func:`read` reads both."""
+    """Write the CSV file, and a second file with the source and the true rates; :func:`read` reads both."""
     write(annotations, path)
     sensitivity, specificity = annotations.true_sensitivity, annotations.true_specificity
     annotators = None

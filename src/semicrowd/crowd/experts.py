@@ -1,8 +1,8 @@
-"""Simulated experts: networks that were taught few labels, of some kinds next to none; and records of them that slip.
+"""Simulated experts: classifiers trained on few labels, of some classes almost none, with random answers added.
 
 The protocol is that of *Uncertainty-aware probabilistic constrained clustering from entangled pairwise supervision*
 (Zhang & Chen 2026, arXiv 2608.12027, Appendices C.3 and C.5, ``multi3`` with the default settings). There an expert's
-answer is a number between 0 and 1; here it is cut at one half, as people are asked for yes or no.
+answer is a number between 0 and 1; here it is thresholded at one half, because people answer yes or no.
 """
 
 import warnings
@@ -17,26 +17,26 @@ from semicrowd.settings.realistic import ExpertsSettings
 
 #: Units of the two hidden layers of an expert's network.
 _HIDDEN = (512, 512)
-#: Items of a step of its training.
+#: Batch size of its training.
 _BATCH = 256
-#: Passes over what an expert learns from, at most.
+#: Maximal number of training epochs.
 _EPOCHS = 100
-#: Passes without progress that end it earlier.
+#: Training stops after this number of epochs without improvement.
 _PATIENCE = 10
 
 
 def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """Every expert says of random pairs whether their network sees one kind in both items.
+    """Each expert answers random pairs with a classifier of its own.
 
-    The chance that it does is Σ_k p_k(a) p_k(b) of the network's probabilities. Some records are of no judgement, but
-    uniform on [0, 1]. Above one half the answer is "same".
+    The probability of the same class is Σ_k p_k(a) p_k(b), with the classifier's probabilities p of the items a and b.
+    A share of these values is replaced by uniform random numbers on [0, 1]. The answer is "same" for values above ½.
 
     Parameters
     ----------
-    features : [N, D] without missing values, that the networks look at
+    features : [N, D] input of the classifiers, without missing values
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.realistic.ExpertsSettings`; pairs and annotated items are drawn uniformly,
-        what an expert has learnt from is drawn of all items. The true rates are those of the answers, as counted
+    options : see :class:`semicrowd.settings.realistic.ExpertsSettings`; pairs and annotated items are drawn uniformly;
+        the training items of an expert are drawn from all items. The true rates are computed from the answers
     """
     s = ExpertsSettings(**options)
     kinds, code = np.unique(labels, return_inverse=True)
@@ -60,17 +60,17 @@ def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, 
 
 
 def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:
-    """Kinds that each expert is blind to: consecutive, as many as any other's, give or take one, the first have more.
+    """Unfamiliar classes of each expert: consecutive classes, in parts of nearly equal size.
 
     Raises
     ------
     UserError
-        Where there are fewer kinds than experts.
+        If there are fewer classes than experts.
     """
     if num_kinds < num_experts:
         raise UserError(
-            f"annotations=experts: {num_experts} experts, {num_kinds} kinds; expected a kind at least for each to be "
-            "blind to"
+            f"annotations=experts: {num_experts} experts, {num_kinds} classes; expected at least one class for each "
+            "expert"
         )
     return np.array_split(np.arange(num_kinds), num_experts)
 
@@ -78,7 +78,7 @@ def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:
 def learnt(
     code: np.ndarray, spot: np.ndarray, familiar: float, unfamiliar: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Items whose labels an expert has learnt from: of each kind a share, rounded down, one at least."""
+    """Training items of an expert: of each class a share, rounded down, but at least one item."""
     chosen = []
     for kind in range(int(code.max()) + 1):
         members = np.flatnonzero(code == kind)
@@ -88,7 +88,7 @@ def learnt(
 
 
 def _seen(features: np.ndarray, code: np.ndarray, chosen: np.ndarray, asked: np.ndarray, seed: int) -> np.ndarray:
-    """[n, K] probabilities of the items ``asked``, by a network that has learnt the kinds of ``chosen``."""
+    """[n, K] class probabilities of the items ``asked``, by a network trained on the items ``chosen``."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
@@ -96,7 +96,7 @@ def _seen(features: np.ndarray, code: np.ndarray, chosen: np.ndarray, asked: np.
         _HIDDEN, batch_size=min(_BATCH, len(chosen)), max_iter=_EPOCHS, n_iter_no_change=_PATIENCE, random_state=seed
     )
     with warnings.catch_warnings():
-        # The epochs are part of the protocol.
+        # The number of epochs is part of the protocol, so training may end before convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
         network.fit(features[chosen], code[chosen])
     probabilities: np.ndarray = network.predict_proba(features[asked])

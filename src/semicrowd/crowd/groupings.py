@@ -1,4 +1,4 @@
-"""How a simulated annotator groups the items of a task, and what goes wrong in it."""
+"""Simulated groupings of the items of a task, with errors."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from semicrowd.settings.sources import TasksSettings
 
 @dataclass(frozen=True)
 class Families:
-    """Kinds that look alike.
+    """Families of similar classes.
 
     Attributes
     ----------
-    of_kind : [K] family of each of the sorted kinds: neighbours, in as equal parts as can be
-    kinds : [K] sorted kinds
-    alike : chance that an annotator of a task takes two kinds of a family for one, before any two are
-    share : of the pairs of items of different kinds, those of one family
+    of_kind : [K] family of each of the sorted classes: consecutive classes, in parts of nearly equal size
+    kinds : [K] sorted classes
+    alike : probability that two classes of a family are merged in a task
+    share : share of the pairs of items of different classes whose classes are in the same family
     """
 
     of_kind: np.ndarray
@@ -28,7 +28,7 @@ class Families:
 
     @classmethod
     def of(cls, labels: np.ndarray, number: int, alike: float) -> "Families":
-        """Families of the kinds among ``labels``."""
+        """Make ``number`` families of the classes in ``labels``."""
         kinds, size = np.unique(labels, return_counts=True)
         of_kind = np.arange(len(kinds)) * number // len(kinds)
         pairs = np.triu(np.outer(size, size), k=1)
@@ -36,17 +36,17 @@ class Families:
         return cls(of_kind, kinds, alike, float(share))
 
     def meeting(self, wanted: float) -> float:
-        """Chance that any two groups of kinds are taken for one, such that two random kinds are with chance ``wanted``.
+        """Probability of merging two groups of classes, so that two random classes are merged with ``wanted``.
 
         Raises
         ------
         UserError
-            Where families alone make it larger.
+            If the merges within families alone have a higher probability than ``wanted``.
         """
         alone = self.share * self.alike
         if alone > wanted + 1e-12:
             most = f"{wanted / self.share:.3g} at most"
-            raise UserError(f"annotations.alike={self.alike:g}: expected {most}, for the specificity asked for")
+            raise UserError(f"annotations.alike={self.alike:g}: expected {most}, for this specificity")
         return max(wanted - alone, 0.0) / (1 - alone) if alone < 1 else 0.0
 
 
@@ -59,8 +59,8 @@ def grouping(
 ) -> np.ndarray:
     """Group of each item of a task, [n].
 
-    With s the sensitivity, an item stands alone with chance 1 − √s; two kinds are put together with chance
-    m = (1 − specificity) / s: first kinds of a family, then any.
+    If s is the sensitivity, an item is put into a group of its own with probability 1 − √s. Two classes are merged with
+    probability m = (1 − specificity) / s: first classes of a family, then any classes.
     """
     classes, code = np.unique(labels, return_inverse=True)
     meet = (1 - specificity) / sensitivity
@@ -79,9 +79,10 @@ def grouping(
 
 
 def misplaced(group: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """The grouping [n] after slips: each item with chance ``share`` goes to a group without its kind, or stands alone.
+    """The grouping [n] after moving each item, with probability ``share``, to another group or to one of its own.
 
-    Which of these groups, or none, is drawn uniformly; all slips are made from the grouping before them.
+    The new group is drawn uniformly from the groups without items of its class and a group of its own. All moves refer
+    to the grouping before any of them.
     """
     slipped = group.copy()
     for item in np.flatnonzero(rng.random(len(group)) < share):
@@ -94,7 +95,12 @@ def misplaced(group: np.ndarray, labels: np.ndarray, share: float, rng: np.rando
 def taken_for(
     labels: Int[np.ndarray, "n"], seen_as: Float[np.ndarray, "K K"], rng: np.random.Generator
 ) -> Int[np.ndarray, "n"]:
-    """The class that each item of a task is taken for; rows of ``seen_as`` are of the classes 0 … K − 1."""
+    """The class that an annotator assigns to each item of a task.
+
+    Parameters
+    ----------
+    seen_as : [K, K] probability that an item of class k is assigned to class l
+    """
     up_to = seen_as[labels].cumsum(1)
     drawn: np.ndarray = (rng.random((len(labels), 1)) * up_to[:, -1:] >= up_to).sum(1)
     return drawn
@@ -102,12 +108,12 @@ def taken_for(
 
 @dataclass(frozen=True)
 class Habits:
-    """Annotators who see less than there is: who guesses, and which two kinds who merges takes for one.
+    """Annotators who group at random, and annotators who do not distinguish two of the classes.
 
     Attributes
     ----------
-    guesses : [M] whether the annotator groups without looking
-    merged : annotator → the two kinds
+    guesses : [M] whether the annotator groups at random
+    merged : annotator → the two classes that the annotator does not distinguish
     """
 
     guesses: np.ndarray
@@ -115,9 +121,9 @@ class Habits:
 
     @classmethod
     def draw(cls, settings: TasksSettings, labels: np.ndarray, rng: np.random.Generator) -> "Habits":
-        """Draw annotators (none of them has both habits) and, for each who merges, two of the kinds among ``labels``.
+        """Draw the annotators with one of these habits, and two of the classes in ``labels`` for each who merges.
 
-        Nothing is drawn where there is neither habit.
+        No annotator has both habits. Without either habit the random generator is not used.
         """
         count = settings.num_annotators
         guessing, merging = round(settings.guessing * count), round(settings.merging * count)
@@ -127,12 +133,12 @@ class Habits:
         order, kinds = rng.permutation(count), np.unique(labels)
         guesses[order[:guessing]] = True
         if merging and len(kinds) < 2:
-            raise UserError("annotations.merging: expected items of two kinds at least")
+            raise UserError("annotations.merging: expected items of at least two classes")
         chosen = order[guessing : guessing + merging].tolist()
         return cls(guesses, {m: tuple(rng.choice(kinds, 2, replace=False).tolist()) for m in chosen})
 
     def seen(self, annotator: int, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Kinds of a task's items [n] as the annotator sees them: who guesses, in random order."""
+        """Classes that the annotator assigns to the items [n] of a task; in random order if the annotator guesses."""
         if annotator in self.merged:
             kept, other = self.merged[annotator]
             labels = np.where(labels == other, kept, labels)
@@ -140,9 +146,10 @@ class Habits:
 
 
 def _restaurant(count: int, meet: float, rng: np.random.Generator) -> np.ndarray:
-    """Table of each of ``count`` guests, the number of the first guest at it; any two meet with chance ``meet``.
+    """A partition of ``count`` objects by a Chinese restaurant process with P(two objects in one block) = ``meet``.
 
-    A Chinese restaurant process: join the table of an earlier guest with weight 1 each, a new one with (1 − m) / m.
+    An object joins the block of each earlier object with weight 1, or a new block with weight (1 − m) / m. Each block
+    is labelled by the number of its first object.
     """
     table = np.zeros(count, np.int64)
     for c in range(1, count):

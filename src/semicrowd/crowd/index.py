@@ -1,4 +1,4 @@
-"""The annotated items numbered on their own, and what is worked out from the answers once for everybody.
+"""Consecutive numbers of the annotated items, and structures that are computed once from the answers.
 
 Axes: n annotated items, P answers, M annotators.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AnswerIndex:
-    """Local numbers of the annotated items, and graphs of the answers; each is made when first asked for.
+    """Consecutive numbers of the annotated items, and graphs of the answers; each is computed at its first use.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class AnswerIndex:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Answers 0 (different) and 1 (same) of each annotator, [M, 2] int64."""
+        """Numbers of answers 0 (different) and 1 (same) of each annotator, [M, 2] int64."""
         return np.bincount(2 * self.worker + self.label, minlength=2 * self.num_annotators).reshape(-1, 2)
 
     @cached_property
     def component(self) -> np.ndarray:
-        """Connected component of each annotated item, [n] int64."""
+        """Connected component of each annotated item in the graph of the answers, [n] int64."""
         return components(self.i, self.j, len(self.items))
 
     @property
@@ -68,9 +68,9 @@ class AnswerIndex:
 
     @cached_property
     def placement(self) -> np.ndarray:
-        """Number of the placement of either end of each answer, [2, P]: an item in an annotator's task has one.
+        """Number of the placement of both items of each answer, [2, P]; only for answers with tasks.
 
-        Of answers with tasks alone.
+        A placement is a combination of task, annotator and item.
         """
         assert self.task is not None
         ends = np.stack([np.tile(self.task, 2), np.tile(self.worker, 2), np.concatenate([self.i, self.j])])
@@ -78,7 +78,7 @@ class AnswerIndex:
 
     @cached_property
     def graph(self) -> "AnswerGraph":
-        """The answers as counts, by annotator and answer."""
+        """Numbers of answers between items, for each annotator and answer."""
         from semicrowd.crowd.answer_graph import AnswerGraph
 
         return AnswerGraph(self.items, self.i, self.j, self.worker, self.label, self.num_annotators)
@@ -91,17 +91,17 @@ class AnswerIndex:
         pair_weight: float,
         whole_tasks: bool = False,
     ) -> "RelationalBatch":
-        """Some answers over some annotated items.
+        """Make a batch of some answers and some annotated items.
 
         Parameters
         ----------
-        rows : numbers of answers, whose items are all among ``nodes``
+        rows : rows of the answers; their items must be among ``nodes``
         nodes : [b] sorted positions in ``items``
-        item_weight : [b]
-        pair_weight : of every answer
-        whole_tasks : whether ``rows`` are all answers of some tasks, where there are tasks
+        item_weight : [b] weights of these items
+        pair_weight : weight of each answer
+        whole_tasks : whether ``rows`` consists of complete tasks, if there are tasks
         """
-        # Imported here, as above: torch takes seconds, and reading and writing answers does without.
+        # Imported here, like above, because importing torch takes seconds and is not needed to read or write answers.
         import torch
 
         from semicrowd.crowd.batch import Placements, RelationalBatch
@@ -132,6 +132,6 @@ class AnswerIndex:
 
 
 def components(i: np.ndarray, j: np.ndarray, num_nodes: int) -> np.ndarray:
-    """Connected component of every node of the graph with the edges i–j, [num_nodes] int64."""
+    """Connected component of each node in the graph with edges i–j, [num_nodes] int64."""
     adjacency = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(num_nodes, num_nodes))
     return connected_components(adjacency, directed=False)[1].astype(np.int64)

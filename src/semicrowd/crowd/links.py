@@ -1,4 +1,4 @@
-"""What the annotators together say: one link for each pair, and the groups of items that the links make."""
+"""Must-links and cannot-links from the combined answers of all annotators, and the groups of items that they form."""
 
 import heapq
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ Weighting = Literal["unit", "net"]
 
 @dataclass(frozen=True)
 class Links:
-    """C distinct pairs and what the annotators together say of them.
+    """Links of C distinct pairs, from the combined answers of all annotators.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Links:
 
 
 def majority_vote(pairs: PairAnnotations, weighting: Weighting = "unit") -> Links:
-    """One link for each answered pair; a pair with as many answers "same" as "different" gives none.
+    """One link for each answered pair, by the majority of its answers; pairs with a tie have no link.
 
     Parameters
     ----------
-    weighting : ``unit``: every link weighs 1. ``net``: the majority's answers less the minority's.
+    weighting : ``unit``: each link has weight 1. ``net``: number of answers of the majority minus the minority.
     """
     if weighting not in get_args(Weighting):
         raise UserError(f"weighting={weighting}: expected one of {', '.join(get_args(Weighting))}")
@@ -63,7 +63,7 @@ def neighbourhoods(links: Links, num_items: int) -> list[np.ndarray]:
     while queue:
         weight, a, b = heapq.heappop(queue)
         if balance[a].get(b) != -weight:
-            continue  # one of the two has grown or gone since
+            continue  # outdated entry: one of the two groups was joined with another in the meantime
         if len(balance[a]) < len(balance[b]):
             a, b = b, a
         for other, w in balance[b].items():
@@ -79,7 +79,7 @@ def neighbourhoods(links: Links, num_items: int) -> list[np.ndarray]:
 
 
 def blocks_of(pairs: PairAnnotations) -> np.ndarray:
-    """Block of every item [N], 0 … C − 1: a neighbourhood of the majority vote, or an item alone."""
+    """Block of each item [N], 0 … C − 1: a group of items linked by the majority vote, or a single item."""
     block = np.arange(pairs.num_items)
     for group in neighbourhoods(majority_vote(pairs), pairs.num_items):
         block[group] = group[0]
@@ -87,8 +87,9 @@ def blocks_of(pairs: PairAnnotations) -> np.ndarray:
 
 
 def shaken(links: Links, rng: np.random.Generator) -> Links:
-    """The links with weights times uniform numbers from ½ to 1½.
+    """The links with weights multiplied by uniform random numbers from ½ to 1½.
 
-    Most links weigh the same. Joined in the order of their items, one group would grow first and swallow the others.
+    Most links have equal weights. Without random weights, groups would be joined in the order of item numbers: one
+    group would grow first and absorb the others.
     """
     return replace(links, weight=links.weight * rng.uniform(0.5, 1.5, len(links.weight)))

@@ -1,4 +1,4 @@
-"""What is odd about answers before anything is fitted to them: one line each, with what to do.
+"""Checks of answers before a fit: each problem is one line with advice.
 
 Axes: P answers, M annotators, n annotated items.
 """
@@ -13,26 +13,27 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import components
 from semicrowd.errors import listed
 
-#: Answers of one annotator from which on something is said of him.
+#: An annotator is only judged with at least this number of answers.
 _ENOUGH = 20
-#: An annotator with fewer answers is hardly known.
+#: The rates of an annotator with fewer answers are very uncertain.
 _FEW = 10
-#: One-sided level of the tests, divided by the number of annotators.
+#: Level of the one-sided tests, before it is divided by the number of annotators (Bonferroni).
 _LEVEL = 0.01
-#: Share of contradictory answers up to which they are slips that can be mended; among more, noise is the rule.
+#: Contradictory answers are reported up to this share of the answers; more are usual for noisy annotators.
 _SLIPS = 0.05
-#: Answers in all below which a line says beforehand that they may be too few: of 30 about two equally frequent kinds
-#: 20 have to be right for a test at 5 % to tell them from guesses. This is advice, where MIN_ANSWERS = 10 of
-#: starts/selection.py is a rule: fewer are never called informative; from 10 on a fit measures it, few often in vain.
+#: A line reports that there may be too few answers if there are fewer in total.
+#: This is advice before the fit: of 30 answers about two equally frequent classes, 20 have to be right for a test at
+#: 5 % to distinguish them from guesses. MIN_ANSWERS = 10 in starts/selection.py is a rule: with fewer, the answers are
+#: never used; from 10 on the fit measures whether they are informative.
 _EVIDENCE = 30
 
 
 def people(answers: PairAnnotations) -> pd.DataFrame:
-    """A row for each annotator, most answers first.
+    """A row for each annotator, in decreasing order of the number of answers.
 
-    ``agree`` is the share of answers that are as those of most others about the pair, over the ``compared`` answers to
-    pairs that others have answered without a tie, NaN where there are none; ``chance`` is that share if the same
-    numbers of answers "same" and "different" had been given at random.
+    ``compared`` is the number of answers about pairs for which the other annotators have a majority, and ``agree`` the
+    share of these answers that equal the majority, NaN if there are none. ``chance`` is the expected share if the same
+    numbers of "same" and "different" answers were given at random.
     """
     frame = _compared(answers)
     count = answers.index.counts
@@ -48,66 +49,67 @@ def people(answers: PairAnnotations) -> pd.DataFrame:
 
 
 def odd_answers(answers: PairAnnotations) -> list[str]:
-    """Lines about answers that contradict each other and annotators who tell nothing; none where all is well."""
+    """Lines about contradictory answers and uninformative annotators; empty if there are no problems."""
     table = people(answers)
     return [*_few(answers), *_contradictions(answers), *_one_way(answers, table), *_at_random(table), *_apart(answers)]
 
 
 def _few(answers: PairAnnotations) -> Iterator[str]:
     if answers.num_pairs < _EVIDENCE:
-        yield f"{answers.num_pairs} answers in all: fewer than {_EVIDENCE} are seldom told from chance; ask for more"
+        yield (f"{answers.num_pairs} answers in total: fewer than {_EVIDENCE} can seldom be distinguished from chance; "
+               "collect more")
     number = answers.index.counts.sum(1)
     few = [name for name, count in zip(answers.worker_names, number, strict=True) if count < _FEW]
     if few and len(few) < answers.num_annotators:
         yield (f"{len(few)} of {answers.num_annotators} people have fewer than {_FEW} answers ({listed(few)}): their "
-               "rates will be hardly known; ask them for more, or go on, they count little")
+               "rates will be very uncertain; collect more of them, or continue: these answers have little weight")
 
 
 def _contradictions(answers: PairAnnotations) -> Iterator[str]:
-    """Answers of one annotator that cannot all be right: both ways about a pair, or a ≠ c beside a = b = c."""
+    """Contradictory answers of one annotator: both answers about the same pair, or a = b, b = c, a ≠ c."""
     same = answers.label == 1
-    node = answers.worker * answers.num_items  # a node is an item as one annotator sees it
+    node = answers.worker * answers.num_items  # a node is a combination of annotator and item
     nodes, position = np.unique(np.concatenate([node + answers.i, node + answers.j]), return_inverse=True)
     i, j = position.reshape(2, -1)
     part = components(i[same], j[same], len(nodes))
     wrong = np.flatnonzero(~same & (part[i] == part[j]))
     if 0 < len(wrong) <= _SLIPS * answers.num_pairs or (len(wrong) and answers.num_annotators == 1):
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
-        yield (f"{len(wrong)} answers 'different' about items that the same person has joined by answers 'same' "
-               f"({listed(who)}): some of these must be wrong; errors are expected, mend those that you know of")
+        yield (f"{len(wrong)} answers 'different' about items that the same person has connected by answers 'same' "
+               f"({listed(who)}): some of these must be wrong; errors are expected, but correct those that you know")
     pairs = pd.DataFrame({"pair": answers.pair, "label": answers.label}).groupby("pair")["label"].agg(["size", "mean"])
     several = pairs[pairs["size"] > 1]
     split = ((several["mean"] > 0) & (several["mean"] < 1)).sum()
     if 2 * split > len(several) > 0:
-        yield (f"{split} of the {len(several)} pairs that were answered more than once were answered both ways: people "
-               "see different things; say in the question what 'the same' means, or expect little of the answers")
+        yield (f"{split} of the {len(several)} pairs with several answers have both answers: people disagree; define "
+               "in the question what 'the same' means, or expect little information from the answers")
 
 
 def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
-    """Annotators who have always said one thing, unlikely by what the others say."""
+    """Annotators who have always given the same answer, if that is unlikely given the answers of the others."""
     total, ones = answers.num_pairs, int(answers.label.sum())
     for row in table[table["answers"] >= _ENOUGH].itertuples():
         if row.same and row.different:
             continue
         rest = total - row.answers
-        share = (ones - row.same) / rest if rest else np.nan  # how often the others say "same"
+        share = (ones - row.same) / rest if rest else np.nan  # share of answers "same" of the others
         chance = share if row.same else 1 - share
         if not rest or row.answers * np.log(max(chance, 1e-12)) < np.log(_LEVEL / len(table)):
             word = "same" if row.same else "different"
-            yield (f"{row.worker} has answered '{word}' {row.answers} times and nothing else: this tells nothing about "
-                   "the items; leave these answers out unless there is a reason")
+            yield (f"{row.worker} has answered '{word}' {row.answers} times and nothing else: this gives no "
+                   "information about the items; leave these answers out unless there is a reason for them")
 
 
 def _at_random(table: pd.DataFrame) -> Iterator[str]:
-    """Annotators who agree with the others less than by chance, or surely not half-way from chance to always."""
+    """Annotators whose agreement is significantly below chance, or below the mean of chance and 1."""
     both_ways = table[(table["compared"] >= _ENOUGH) & (table["same"] > 0) & (table["different"] > 0)]
     for row in both_ways.itertuples():
         right, asked = round(row.agree * row.compared), int(row.compared)
-        said = f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {asked} answers to the same pairs"
+        line = f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {asked} answers to the same pairs"
         if binomtest(right, asked, row.chance, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{said}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
+            yield f"{line}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
         elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{said}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
+            yield f"{line}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
 
 
 def _apart(answers: PairAnnotations) -> Iterator[str]:
@@ -115,11 +117,12 @@ def _apart(answers: PairAnnotations) -> Iterator[str]:
     sizes = np.bincount(answers.index.component)
     if number > 1 and sizes.max() < 0.5 * len(answers.annotated):
         yield (f"the answers fall into {number} groups of items without an answer between them, the largest of "
-               f"{sizes.max()} items: which groups are of one kind the features decide; ask about pairs across groups")
+               f"{sizes.max()} items: only the features decide which groups are the same class; ask about pairs "
+               "across groups")
 
 
 def _compared(answers: PairAnnotations) -> pd.DataFrame:
-    """Answers to pairs that others have answered, too: worker, label, what most others say, whether they agree."""
+    """Answers to pairs that others have also answered: worker, label, majority of the others, whether they agree."""
     frame = pd.DataFrame({"pair": answers.pair, "worker": answers.worker, "label": answers.label})
     whole = frame.groupby("pair")["label"].agg(["size", "sum"])
     own = frame.groupby(["pair", "worker"])["label"].agg(["size", "sum"]).reset_index()
@@ -127,7 +130,7 @@ def _compared(answers: PairAnnotations) -> pd.DataFrame:
     others = whole["size"].to_numpy()[own["pair"]] - size
     ones = whole["sum"].to_numpy()[own["pair"]] - own["sum"].to_numpy()
     clear = (others > 0) & (2 * ones != others) & (2 * own["sum"].to_numpy() != size)
-    found = pd.DataFrame({
+    compared = pd.DataFrame({
         "worker": own["worker"], "label": (2 * own["sum"] > size).astype(int), "others": (2 * ones > others).astype(int)
     })[clear]  # fmt: skip
-    return found.assign(agree=(found["label"] == found["others"]).astype(float))
+    return compared.assign(agree=(compared["label"] == compared["others"]).astype(float))

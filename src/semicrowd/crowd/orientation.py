@@ -1,4 +1,4 @@
-"""Annotators who answer the opposite of what they see, found without labels."""
+"""Detection of annotators with inverted answers, without labels."""
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -6,20 +6,20 @@ from scipy.stats import fisher_exact
 
 from semicrowd.crowd.annotations import PairAnnotations
 
-#: Chance of calling an annotator reversed whose answers have nothing to do with the cells.
+#: Probability of a false positive for an annotator whose answers are independent of the cells.
 LEVEL = 1e-3
 
 
 def reversed_annotators(cells: Int[np.ndarray, "N"], annotations: PairAnnotations) -> Bool[np.ndarray, "M"]:
-    """Annotators who say "same" of two items of one cell less often than of items of two, [M].
+    """Annotators who answer "same" significantly less often about two items of one cell than about other pairs, [M].
 
-    A model that starts by believing everybody explains the answers of a reversed annotator by one large cluster. Cells
-    of the features need not be the kinds: it is enough that items of one cell are of one kind more often than others.
-    Fisher's exact test of each annotator's answers against the cells decides, at :data:`LEVEL`.
+    A model that initially assumes good annotators would explain inverted answers by one large cluster. The cells need
+    not be the classes; it is enough that items of one cell are more often of the same class than other items. The test
+    is Fisher's exact test of each annotator's answers and the cells, at the level :data:`LEVEL`.
 
     Parameters
     ----------
-    cells : [N], cell of every item
+    cells : [N] k-means cell of each item
     """
     same = (cells[annotations.i] == cells[annotations.j]).astype(np.int64)
     table = np.zeros((annotations.num_annotators, 2, 2), np.int64)

@@ -1,9 +1,10 @@
-"""Simulated annotators whose errors are no independent coin flips, as those of the two-coin model are.
+"""Simulated annotators with dependent errors, in contrast to the independent errors of the two-coin model.
 
-What an annotator sees decides what they answer. An item has a hardness h and a kind that it is like; each annotator
-takes it for that kind with chance h, once and for all, so that most people make the same mistake about a hard item.
-Pairs of kinds that look alike are taken for one now and then by everybody. Some annotators sort by other labels than
-those that are asked for; some do not look at all; some copy. All of them guess more often the longer they work.
+Each annotator first assigns a perceived class to each item, and answers by it. An item has a hardness h and a class to
+which it is similar; each annotator perceives it as that class with probability h, in all of its pairs, so that most
+people make the same mistake about a hard item. All annotators sometimes merge certain pairs of similar classes. Some
+annotators answer by other labels than those of the question, some always give the same answer, and some copy. All
+annotators answer at random more often the longer they work.
 """
 
 from dataclasses import dataclass
@@ -20,16 +21,16 @@ from semicrowd.settings.realistic import EffectSettings, RealisticSettings, Real
 
 @dataclass(frozen=True)
 class Annotators:
-    """Who sees what.
+    """Perceived classes and habits of M annotators.
 
     Attributes
     ----------
-    seen : [M, n] kind of each annotated item as each annotator sees it, 0 … K − 1, of other labels 0 … L − 1
-    kinds : [M] numbers of kinds that the annotator knows, K or L
-    twin : [K] the kind that a kind is confused with, itself where there is none
-    looks : [M] whether the annotator sorts by the labels that are asked for
-    constant : [M] 1 or 0 of an annotator who always says "same" or "different", −1 of others
-    copied : [M] whose answers the annotator gives, mostly their own
+    seen : [M, n] class that each annotator perceives for each annotated item: 0 … K − 1, or 0 … L − 1 of other labels
+    kinds : [M] number of classes that the annotator distinguishes, K or L
+    twin : [K] the class with which each class is confused, or the class itself
+    looks : [M] whether the annotator answers by the labels of the question
+    constant : [M] 1 or 0 for an annotator who always answers "same" or "different", −1 for others
+    copied : [M] the annotator whose answers are given: usually the annotator itself, else the one who is copied
     """
 
     seen: np.ndarray
@@ -43,10 +44,10 @@ class Annotators:
     def draw(
         cls, s: EffectSettings, labels: np.ndarray, other: np.ndarray | None, rng: np.random.Generator
     ) -> "Annotators":
-        """Draw habits, hardness and what everybody sees of items with these labels [n], other labels [n] or None."""
+        """Draw habits, hardness and perceived classes of items, given their labels [n] and other labels [n] or None."""
         kinds, code = np.unique(labels, return_inverse=True)
         if len(kinds) < 2:
-            raise UserError("annotations: expected annotated items of two kinds at least")
+            raise UserError("annotations: expected annotated items of at least two classes")
         order = rng.permutation(s.num_annotators)
         axis, lazy, copies = s.counts
         habits = np.split(order, np.cumsum([axis, lazy, copies]))
@@ -70,15 +71,18 @@ class Annotators:
 def like_and_hardness(
     code: np.ndarray, num_kinds: int, mean: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each item [n] another kind, uniformly, and its hardness: Beta(mean, 1 − mean), mostly near 0 or near 1."""
+    """For each item [n] a similar class, drawn uniformly from the others, and its hardness.
+
+    The hardness has the distribution Beta(mean, 1 − mean), whose values are mostly near 0 or near 1.
+    """
     like = (code + rng.integers(1, num_kinds, len(code))) % num_kinds
     return like, rng.beta(mean, 1 - mean, len(code)) if 0 < mean < 1 else np.full(len(code), mean)
 
 
 def confused_kinds(num_kinds: int, share: float, rng: np.random.Generator) -> np.ndarray:
-    """[K] the kind that each kind is confused with, itself where there is none.
+    """[K] the class with which each class is confused, or the class itself.
 
-    Pairs are disjoint and drawn; they take ``share`` of the kinds, one pair at least where the share is not 0.
+    Random disjoint pairs of classes contain the given ``share`` of the classes, but at least one pair if it is not 0.
     """
     twin = np.arange(num_kinds)
     if share > 0:
@@ -91,15 +95,15 @@ def confused_kinds(num_kinds: int, share: float, rng: np.random.Generator) -> np
 def realistic(
     labels: np.ndarray, rng: np.random.Generator, other: np.ndarray | None = None, **options: Any
 ) -> PairAnnotations:
-    """Every annotator answers random pairs of the annotated items.
+    """Each annotator answers random pairs of the annotated items.
 
     Parameters
     ----------
     labels : [N] true classes
-    other : [N] other labels that some annotators sort by; None: drawn, every kind as likely
-    options : see :class:`semicrowd.settings.realistic.RealisticSettings`. An annotator's n answers come one after the
-        other; the k-th, from 0, is a fair coin's with chance drift · k / (n − 1). Who copies is asked the same pairs in
-        the same order. The true rates are those of the annotators' answers, as counted
+    other : [N] other labels by which some annotators answer; None: drawn uniformly
+    options : see :class:`semicrowd.settings.realistic.RealisticSettings`. The k-th of an annotator's n answers, from 0,
+        is random with probability drift · k / (n − 1). An annotator who copies has the same pairs in the same order as
+        the copied one. The true rates are computed from the answers
     """
     s = RealisticSettings(**options)
     items = annotated_items(len(labels), s.num_annotated, rng)
@@ -110,7 +114,7 @@ def realistic(
     first, second = (ends.reshape(pair.shape) for ends in pair_of_number(pair.ravel()))
     one, two = (np.take_along_axis(people.seen, ends, 1) for ends in (first, second))
     chance = np.where(one == two, s.sensitivity, 1 - s.specificity)
-    # Only who sorts by the labels that are asked for confuses their kinds.
+    # Only annotators who answer by the labels of the question confuse their classes.
     twin = people.twin[np.where(people.looks[:, None], one, 0)]
     chance = np.where(people.looks[:, None] & (twin == two) & (one != two), s.confusion, chance)
     guessed = rng.random(pair.shape) < s.drift * _position(count)
@@ -127,15 +131,16 @@ def realistic(
 def realistic_tasks(
     labels: np.ndarray, rng: np.random.Generator, other: np.ndarray | None = None, **options: Any
 ) -> PairAnnotations:
-    """Annotators group the items of tasks; every pair of a task is an answer.
+    """Annotators group the items of tasks; each pair of a task is an answer.
 
     Parameters
     ----------
     labels, other : as in :func:`realistic`
-    options : see :class:`semicrowd.settings.realistic.RealisticTasksSettings`. Two confused kinds are taken for one, or
-        not, in a whole task. Of an annotator's n placements the k-th, from 0, goes to a kind drawn uniformly with
-        chance drift · k / (n − 1). Who always says "same" makes one group of all, who always says "different" leaves
-        all alone. Who copies has the tasks of the other, as many as they had themselves at most
+    options : see :class:`semicrowd.settings.realistic.RealisticTasksSettings`. Two confused classes are either merged
+        or not in a whole task. The k-th of the n items that an annotator groups, from 0, is assigned to a random class
+        with probability drift · k / (n − 1). An annotator who always answers "same" makes one group of all items, one
+        who always answers "different" makes groups of single items. An annotator who copies has the tasks of the copied
+        one, but at most as many tasks as without copying
     """
     s = RealisticTasksSettings(**options)
     items = annotated_items(len(labels), s.num_annotated, rng)
@@ -173,7 +178,7 @@ def _grouped(
     people: Annotators, s: RealisticTasksSettings, m: int, members: np.ndarray, position: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Group of each item of a task, as annotator m makes them."""
+    """Group of each item of a task that annotator m groups."""
     if people.constant[m] >= 0:
         return np.zeros(len(members), np.int64) if people.constant[m] else np.arange(len(members))
     seen = people.seen[m, members]
@@ -181,12 +186,12 @@ def _grouped(
     seen = np.where(slips, rng.integers(people.kinds[m], size=len(seen)), seen)
     if people.looks[m]:
         kinds = np.arange(len(people.twin))
-        # A coin for each pair of kinds, which both of them take from the lower one.
+        # One random decision for each pair of classes: that of the class with the lower number.
         merged = (rng.random(len(kinds)) < s.confusion)[np.minimum(kinds, people.twin)]
         seen = np.where(merged, np.minimum(kinds, people.twin), kinds)[seen]
     return grouping(seen, s.sensitivity, s.specificity, rng)
 
 
 def _position(count: int) -> np.ndarray:
-    """From 0 to 1, of a single answer 0."""
+    """Positions of answers in an annotator's work, from 0 to 1; 0 for a single answer."""
     return np.linspace(0, 1, count) if count > 1 else np.zeros(count)

@@ -23,7 +23,7 @@ class RelationalSampler(ABC):
 
     Attributes
     ----------
-    size : what there is in a minibatch, at most all there are: answers, tasks or items
+    size : number of answers, tasks or items in a minibatch; at most their total number
     """
 
     size: int
@@ -38,7 +38,7 @@ class RelationalSampler(ABC):
 
 
 class PairSampler(RelationalSampler):
-    """``size`` answers, uniformly without replacement: the paper's sampling."""
+    """Minibatches of ``size`` answers, drawn uniformly without replacement, as in the paper."""
 
     def __init__(self, annotations: PairAnnotations, size: int) -> None:
         super().__init__(annotations)
@@ -46,7 +46,7 @@ class PairSampler(RelationalSampler):
         self.degree = np.bincount(np.concatenate([self.index.i, self.index.j]))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
-        """``size`` answers; an item weighs as often as it is drawn, over how often it would be."""
+        """Draw ``size`` answers; the weight of an item is its number of drawn answers over the expected number."""
         rows = rng.choice(len(self.index.i), self.size, replace=False)
         nodes, count = np.unique(np.concatenate([self.index.i[rows], self.index.j[rows]]), return_counts=True)
         scale = len(self.index.i) / self.size
@@ -54,7 +54,7 @@ class PairSampler(RelationalSampler):
 
 
 class TaskSampler(RelationalSampler):
-    """``size`` whole crowd tasks, each with all its pairs: within a task the answers are transitive."""
+    """Minibatches of ``size`` complete tasks, each with all its pairs; answers of a task are transitive."""
 
     def __init__(self, annotations: PairAnnotations, size: int) -> None:
         super().__init__(annotations)
@@ -68,7 +68,7 @@ class TaskSampler(RelationalSampler):
         self.tasks_per_item = np.bincount(np.concatenate(self.nodes))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
-        """``size`` tasks, uniformly without replacement."""
+        """Draw ``size`` tasks uniformly without replacement."""
         chosen = rng.choice(len(self.rows), self.size, replace=False)
         nodes, count = np.unique(np.concatenate([self.nodes[t] for t in chosen]), return_counts=True)
         scale = len(self.rows) / self.size
@@ -78,14 +78,14 @@ class TaskSampler(RelationalSampler):
 
 
 class NodeSampler(RelationalSampler):
-    """``size`` annotated items, uniformly without replacement, with all answers among them."""
+    """Minibatches of ``size`` annotated items, drawn uniformly without replacement, with all answers between them."""
 
     def __init__(self, annotations: PairAnnotations, size: int) -> None:
         super().__init__(annotations)
         self.size = min(max(size, 2), len(self.index.items))
 
     def sample(self, rng: np.random.Generator) -> RelationalBatch:
-        """A pair is drawn when both of its items are, with probability s (s − 1) / (n (n − 1))."""
+        """Draw items; a pair is included if both of its items are, with probability s (s − 1) / (n (n − 1))."""
         s, n = self.size, len(self.index.items)
         nodes = np.sort(rng.choice(n, s, replace=False))
         drawn = np.zeros(n, bool)
@@ -94,17 +94,17 @@ class NodeSampler(RelationalSampler):
         return self.index.batch(rows, nodes, np.full(s, n / s), n * (n - 1) / (s * (s - 1)))
 
 
-#: Size of a minibatch of each kind where none is given; of ``pairs`` it is in proportion to the items.
+#: Default size of a minibatch for each sampler; for ``pairs`` it is proportional to the number of items.
 SIZES = {"tasks": 3, "nodes": 108}
 
 
 def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_proportion: int) -> RelationalSampler:
-    """The sampler ``pairs``, ``tasks`` or ``nodes``; ``auto`` is tasks where there are any, else nodes.
+    """Make the sampler ``pairs``, ``tasks`` or ``nodes``; ``auto`` is tasks if there are any, else nodes.
 
     Parameters
     ----------
-    size : answers, tasks or annotated items in a minibatch, None for the usual size
-    in_proportion : the usual number of answers
+    size : number of answers, tasks or annotated items in a minibatch; None: the default
+    in_proportion : default number of answers for ``pairs``
     """
     if kind == "auto":
         kind = "nodes" if annotations.task is None else "tasks"

@@ -1,4 +1,4 @@
-"""Pair answers as a signed graph, and its spectrum."""
+"""Spectral embedding of the answers as a signed graph."""
 
 import numpy as np
 from scipy import sparse
@@ -7,20 +7,21 @@ from scipy.sparse.linalg import eigsh
 
 from semicrowd.random import stream
 
-#: Up to so many items the eigenvectors are computed densely.
+#: Eigenvectors are computed with dense matrices for at most this number of items.
 _DENSE = 500
 
 
 def signed_embedding(i: np.ndarray, j: np.ndarray, weight: np.ndarray, num_items: int, num: int) -> np.ndarray:
-    """Signed spectral embedding [num_items, num], every row of length 1.
+    """Signed spectral embedding [num_items, num] with rows of length 1.
 
-    The ``num`` top eigenvectors of D^(−½) A D^(−½) (the bottom ones of the signed Laplacian), each times its eigenvalue
-    (0 where that is negative): among K clusters there may be K − 1 contrasts only, and the last eigenvector is noise.
-    Rows are scaled as by Ng, Jordan & Weiss (2002).
+    It consists of the ``num`` top eigenvectors of D^(−½) A D^(−½), the bottom ones of the signed Laplacian, each
+    multiplied by its eigenvalue (by 0 if that is negative). The multiplication reduces the influence of the last
+    eigenvector, which may be noise, because K clusters may have only K − 1 contrasts. Rows are normalised as in Ng,
+    Jordan & Weiss (2002).
 
     Parameters
     ----------
-    i, j, weight : [P] edges and their signed weights; edges between the same items add up
+    i, j, weight : [P] edges and their signed weights; weights of repeated edges are added
     """
     shape = (num_items, num_items)
     ends = (np.concatenate([i, j]), np.concatenate([j, i]))

@@ -1,4 +1,4 @@
-"""Simulated answers and spoilt ones. Each function draws from the generator it is given and from nothing else."""
+"""Simulated answers, and real answers with added errors. All randomness is from the generator that is passed."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from semicrowd.settings.sources import LabelSettings, QuotaSettings, Rates, Task
 
 
 def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """Every annotator answers random pairs of the annotated items (SCDC paper, section 5.1).
+    """Each annotator answers random pairs of the annotated items (SCDC paper, section 5.1).
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> Pa
 
 
 def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """Half of each annotator's pairs are truly the same, half truly different, before the noise (SCDC paper, 5.2).
+    """Half of each annotator's pairs are of the same class, half of different classes (SCDC paper, section 5.2).
 
     Parameters
     ----------
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.sources.QuotaSettings`; annotated items and pairs of a kind are drawn
-        uniformly, and of an odd number of pairs the extra one is different
+    options : see :class:`semicrowd.settings.sources.QuotaSettings`; annotated items, and the pairs of each half, are
+        drawn uniformly. If the number of pairs is odd, one more pair is of different classes
     """
     s = QuotaSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
     items = annotated_items(len(labels), s.num_annotated, rng)
     classes, code, size = np.unique(labels[items], return_inverse=True, return_counts=True)
-    # Items by class, so that a pair is a class (or two) and positions within it.
+    # Items sorted by class, so that a pair can be drawn as one or two classes and positions within them.
     members = np.split(items[np.argsort(code, kind="stable")], np.cumsum(size)[:-1])
     one, other = np.triu_indices(len(classes), k=1)
     same_size, different_size = size * (size - 1) // 2, size[one] * size[other]
@@ -69,31 +69,32 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
 
 
 def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """Annotators group the items of grids, and take none for one of another class: :func:`confused_tasks`."""
+    """:func:`confused_tasks` without confusion of classes."""
     return confused_tasks(labels, rng, None, **options)
 
 
 def confused_tasks(
     labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None, **options: Any
 ) -> PairAnnotations:
-    """Annotators group the items of grids; every pair of a grid is an answer (the scheme of the MNIST crowd).
+    """Annotators group the items of tasks, and each pair of a task is an answer, as in the real answers about MNIST.
 
-    A grouping is transitive. With s the annotator's sensitivity and c the specificity, each item is left alone with
-    probability 1 − √s, so that two of one class stay together with probability s. The classes in the grid are merged
-    by a Chinese restaurant process in which two classes meet with probability m = (1 − c) / s (concentration
-    (1 − m) / m), so that two items of different classes are put together with probability s m = 1 − c.
+    Answers of a grouping are transitive. Let s be the annotator's sensitivity and c the specificity. Each item is put
+    into a group of its own with probability 1 − √s, so that two items of one class stay together with probability s.
+    The classes in the task are merged by a Chinese restaurant process in which two classes are merged with probability
+    m = (1 − c) / s (concentration (1 − m) / m), so that two items of different classes are put together with
+    probability s m = 1 − c.
 
     Parameters
     ----------
     labels : [N] true classes
-    seen_as : [K, K] P(an item of class k is taken for one of class l) by who sees it in a task; None: none is
-    options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly, and the tasks
-        share them out evenly; each annotator does one task at least, the others go to random ones. The rates are
-        expected ones over pairs, before annotators are flipped (:func:`flip_annotators`), with ``families`` too: then
-        two kinds of one meet more often than other kinds, and their rate is that of all pairs in the mean.
+    seen_as : [K, K] P(an annotator assigns an item of class k to class l) in a task; None: no confusion
+    options : see :class:`semicrowd.settings.sources.TasksSettings`. Annotated items are drawn uniformly and distributed
+        evenly to the tasks. Each annotator has at least one task; the remaining tasks go to random annotators. The
+        rates are expectations over pairs, before annotators are flipped (:func:`flip_annotators`). With ``families``
+        classes of a family are merged more often than others, and the rates are means over all pairs.
 
-        Where some annotators merge kinds or guess, items are taken for others, or placements slip
-        (:mod:`semicrowd.crowd.groupings`), that comes on top, and the true rates are those of the annotators' answers.
+        Further errors are added if annotators merge classes or guess, classes are confused, or items are misplaced
+        (:mod:`semicrowd.crowd.groupings`). The true rates are then computed from the answers.
     """
     s = TasksSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
@@ -131,13 +132,13 @@ def confused_tasks(
 
 
 def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """The labels of some items, which make a block of each class (SLPD paper, section 4).
+    """The labels of some items as must-links, which form one block for each class (SLPD paper, section 4).
 
     Parameters
     ----------
     labels : [N] true classes
-    options : see :class:`semicrowd.settings.sources.LabelSettings`; the items are drawn uniformly, and for generators
-        in one state those of a smaller fraction are among those of a larger. A block is a chain
+    options : see :class:`semicrowd.settings.sources.LabelSettings`; the items are drawn uniformly. With the same state
+        of the generator, a larger fraction includes the items of a smaller one. A block is a chain of links
     """
     known = rng.permutation(len(labels))[: round(LabelSettings(**options).fraction * len(labels))]
     known = known[np.argsort(labels[known], kind="stable")]
@@ -152,15 +153,15 @@ def labels_of_some(labels: np.ndarray, rng: np.random.Generator, **options: Any)
 
 
 def flip_annotators(answers: PairAnnotations, fraction: float, rng: np.random.Generator) -> PairAnnotations:
-    """Turn every answer of some annotators into its opposite, and with the answers their true quality.
+    """Invert all answers of some annotators, and their true rates accordingly.
 
-    The answers of such an annotator to a task are no grouping any more. Where there is one, the answers count as
-    simulated, whoever gave the others, and their source says how many there are.
+    The inverted answers to a task are no longer a grouping. If at least one annotator is inverted, the answers are
+    marked as simulated, even if they were real, and their source contains the number of inverted annotators.
 
     Parameters
     ----------
-    fraction : of the annotators, from 0 to 1, rounded to a whole number of them (halves to the even one), drawn
-        uniformly; for generators in one state, the annotators of a smaller fraction are among those of a larger
+    fraction : share of the annotators, from 0 to 1, rounded to a whole number of them (ties to even), drawn uniformly.
+        With the same state of the generator, a larger fraction includes the annotators of a smaller one
     """
     count = round(fraction * answers.num_annotators)
     if count == 0:
@@ -199,7 +200,7 @@ def _answers(
 
 
 def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """``count`` distinct elements of a row of blocks, uniformly: the block of each and its offset there."""
+    """Draw ``count`` distinct elements of consecutive blocks uniformly: the block of each, and its offset there."""
     end = np.cumsum(block_size)
     chosen = rng.choice(int(end[-1]) if len(end) else 0, count, replace=False)
     block = np.searchsorted(end, chosen, side="right")
@@ -207,5 +208,5 @@ def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple
 
 
 def _of_each(rates: Rates, num_annotators: int) -> np.ndarray:
-    """[M], of one number for all or of one for each."""
+    """Rates [M], from one number for all annotators or one for each."""
     return np.broadcast_to(np.asarray(rates, np.float64), (num_annotators,)).copy()

@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-#: Beta prior of sensitivity and specificity in the SCDC paper: every rate is as likely as every other.
+#: Beta prior of sensitivity and specificity in the SCDC paper, the uniform distribution.
 FLAT_PRIOR = (1.0, 1.0)
 
 
 class PairEvidence(NamedTuple):
-    """E ln p(L_ij | z_i, z_j) = weight · 1[z_i = z_j] + offset, for every answer. Shapes [R, P].
+    """E ln p(L_ij | z_i, z_j) = weight · 1[z_i = z_j] + offset, for each answer. Shapes [R, P], in nats.
 
-    ``weight`` is w_ij of eq. 14, ``offset`` the part of eq. 20 that does not depend on z.
+    ``weight`` is w_ij of eq. 14, and ``offset`` is the part of eq. 20 that does not depend on z.
     """
 
     weight: Tensor
@@ -27,12 +27,15 @@ def pair_evidence(
     worker: Int[Tensor, "P"],
     label: Int[Tensor, "P"],
 ) -> PairEvidence:
-    """What each answer says about its pair, from E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)] of its annotator.
+    """Expected log-likelihood of each answer, as a function of whether its items are in the same cluster.
 
-    ``sensitivity`` and ``specificity`` are expected log probabilities (or logs of point estimates, as in SCDC).
+    Parameters
+    ----------
+    sensitivity : E[ln α, ln(1 − α)] of each annotator; for point estimates, as in SCDC, their logarithms
+    specificity : E[ln β, ln(1 − β)], likewise
     """
     num_annotators = sensitivity.shape[1]
-    # An answer 1 has probability α when same, 1 − β when different; an answer 0 has 1 − α and β.
+    # Answer 1 has probability α for items of the same cluster, else 1 − β; answer 0 has 1 − α, else β.
     cell = worker + num_annotators * (1 - label)
     same = sensitivity.mT.flatten(1)[:, cell]
     different = specificity.flip(-1).mT.flatten(1)[:, cell]
@@ -45,7 +48,7 @@ def answer_chances(
     worker: Int[np.ndarray, "P"],
     label: Int[np.ndarray, "P"],
 ) -> tuple[Float[np.ndarray, "P"], Float[np.ndarray, "P"]]:
-    """p(answer | the items are of one cluster) and p(answer | of two), of annotators whose rates are known (eq. 1)."""
+    """p(answer | same cluster) and p(answer | different clusters), given the annotators' rates (eq. 1)."""
     alpha, beta = sensitivity[worker], specificity[worker]
     return np.where(label == 1, alpha, 1 - alpha), np.where(label == 1, 1 - beta, beta)
 
@@ -56,7 +59,7 @@ def answer_weights(
     worker: Int[np.ndarray, "P"],
     label: Int[np.ndarray, "P"],
 ) -> Float[np.ndarray, "P"]:
-    """w_ij of eq. 14, in nats, of annotators whose rates are known: what :func:`pair_evidence` is of beliefs."""
+    """w_ij of eq. 14, in nats, given the annotators' rates; :func:`pair_evidence` has it for their posteriors."""
     one, two = answer_chances(sensitivity, specificity, worker, label)
     return np.log(one / two)
 
@@ -71,11 +74,11 @@ def quality_posterior(
 
     Parameters
     ----------
-    sensitivity, specificity : natural or shape parameters of the priors, of everybody or of each annotator
-    same : expected number of pairs of one cluster among the answers 0 and the answers 1 of each annotator
-    counts : all answers 0 and 1 of each annotator
+    sensitivity, specificity : natural or shape parameters of the priors, common to all or of each annotator
+    same : expected number of pairs in the same cluster among the answers 0 and among the answers 1 of each annotator
+    counts : numbers of answers 0 and 1 of each annotator
     """
-    # First hits, then misses: of pairs of one cluster the answers 1 are hits, of the others the answers 0.
+    # Correct answers come first: answer 1 for pairs in the same cluster, answer 0 for other pairs.
     return sensitivity + same.flip(-1), specificity + counts - same
 
 
@@ -87,23 +90,28 @@ def posterior_of_answers(
     label: Int[Tensor, "P"],
     num_annotators: int,
 ) -> tuple[Tensor, Tensor]:
-    """The same, [R, M, 2] in float64, from the probability that the items of each answer are of one cluster."""
-    found, counts = (
+    """Parameters of q(α) and q(β), [R, M, 2] in float64, as in :func:`quality_posterior`.
+
+    Parameters
+    ----------
+    same : probability that the items of each answer are in the same cluster
+    """
+    expected, counts = (
         _by_annotator(chance, worker, label, num_annotators) for chance in (same, torch.ones_like(same[:1]))
     )
-    return quality_posterior(sensitivity, specificity, found, counts[0])
+    return quality_posterior(sensitivity, specificity, expected, counts[0])
 
 
 def hits_and_misses(
     same: Float[np.ndarray, "P"], worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
 ) -> Float[np.ndarray, "2 M 2"]:
-    """Expected right and wrong answers of each annotator: about pairs of one cluster, then of two.
+    """Expected numbers of correct and wrong answers of each annotator: about pairs in the same cluster, then others.
 
-    What :func:`posterior_of_answers` adds to the priors, here for a prior that is fitted to these counts or for none;
-    misses are added up one by one, so that none of them is less than 0 by rounding.
+    These are the counts that :func:`posterior_of_answers` adds to the priors. Here wrong answers are summed directly,
+    instead of as a difference, so that rounding does not make them negative.
     """
-    who, said = torch.from_numpy(worker), torch.from_numpy(label)
-    one, two = (_by_annotator(torch.from_numpy(each)[None], who, said, num_annotators) for each in (same, 1 - same))
+    who, answer = torch.from_numpy(worker), torch.from_numpy(label)
+    one, two = (_by_annotator(torch.from_numpy(each)[None], who, answer, num_annotators) for each in (same, 1 - same))
     return torch.cat([one.flip(-1), two]).numpy()
 
 

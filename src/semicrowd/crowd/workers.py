@@ -1,4 +1,4 @@
-"""What is believed of the annotators after a fit."""
+"""Estimates of the annotators' sensitivity and specificity after a fit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from scipy import stats
 
 from semicrowd.crowd.annotations import PairAnnotations
 
-#: How sure an annotator's logit can be.
+#: Rates are clipped to [this, 1 − this] before the logit.
 _ENDS = 1e-12
 
 
@@ -19,8 +19,8 @@ class WorkerPosterior:
 
     Attributes
     ----------
-    sensitivity, specificity : shapes, NaN where nothing tells how sure one may be
-    point : [2, R, M], what is reported of both in place of the posteriors' means, or None
+    sensitivity, specificity : shape parameters; NaN if the method gives no posterior
+    point : [2, R, M] point estimates of both rates, which are reported instead of the posterior means; or None
     """
 
     sensitivity: np.ndarray
@@ -28,7 +28,7 @@ class WorkerPosterior:
     point: np.ndarray | None = None
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sensitivity and specificity, [R, M] each: posterior means or ``point``."""
+        """Estimates of sensitivity and specificity, [R, M] each: ``point`` if given, else the posterior means."""
         if self.point is not None:
             return self.point[0], self.point[1]
         return tuple(shape[..., 0] / shape.sum(-1) for shape in (self.sensitivity, self.specificity))
@@ -36,7 +36,7 @@ class WorkerPosterior:
     def interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Central credible intervals of sensitivity and specificity, [R, M, 2] each: lower and upper end.
 
-        They hold what is reported.
+        They are extended, if necessary, to contain the reported estimates.
         """
         rates = self.mean()
         return _beta_interval(self.sensitivity, rates[0], level), _beta_interval(self.specificity, rates[1], level)
@@ -49,18 +49,18 @@ def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndar
 
 
 def worker_frame(
-    estimates: WorkerPosterior, best: int, answers: PairAnnotations, kinds: np.ndarray
+    estimates: WorkerPosterior, best: int, answers: PairAnnotations, clusters: np.ndarray
 ) -> pd.DataFrame:
-    """What is believed of the annotators under the restart ``best``, a row for each.
+    """Table of the annotators' estimated rates in restart ``best``, a row for each annotator.
 
-    Columns are annotator (the name), pairs (answers), sensitivity and specificity, each with the ends of its 90 %
-    interval, weight: logit α + logit β in nats, what one "same" and one "different" of the annotator say together,
-    and observed_sensitivity and observed_specificity: not what is to be expected of the annotator's next answers but
-    the share of right ones in those that there are, going by ``kinds``.
+    Columns: annotator (name), pairs (number of answers), sensitivity and specificity, each with the ends of its 90 %
+    interval, weight (logit α + logit β, in nats; 0 for random answers), and observed_sensitivity and
+    observed_specificity, the shares of correct answers among the given ones if ``clusters`` were true. In contrast to
+    them, sensitivity and specificity are estimates for future answers.
 
     Parameters
     ----------
-    kinds : clusters [N] of the items or their probabilities [N, K], with all that is known of each
+    clusters : final clusters [N] of the items, or their probabilities [N, K]
     """
     columns: dict[str, Any] = {
         "annotator": list(answers.worker_names),
@@ -73,5 +73,5 @@ def worker_frame(
         columns |= {name: mean[best], f"{name}_low": low, f"{name}_high": high}
         rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
         weight = weight + np.log(rate / (1 - rate))
-    observed = zip(names, answers.empirical_quality(kinds), strict=True)
+    observed = zip(names, answers.empirical_quality(clusters), strict=True)
     return pd.DataFrame(columns | {"weight": weight} | {f"observed_{name}": rate for name, rate in observed})

@@ -1,4 +1,4 @@
-"""What the cells of a column of a user's table say: numbers, yes or no, categories, dates, text, or the items' ids."""
+"""Detect the type of a table column (numbers, yes or no, categories, dates, text, ids) and convert its cells."""
 
 import re
 import warnings
@@ -16,15 +16,15 @@ _YES = frozenset({"true", "yes", "y", "t"})
 #: Words for no.
 _NO = frozenset({"false", "no", "n", "f"})
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
-#: Names of a column that holds the items' ids, whatever stands in it; an index that pandas has written has none.
+#: Names of columns that are always ids, independent of their content; an index written by pandas has an empty name.
 _IDS = frozenset({"", "unnamed: 0", "id", "item", "index", "key", "uuid"})
-#: Ends of a first column's name that make it ids, where nothing is in it twice: customer_id, CustomerID, row_nr.
+#: Endings of a first column's name with which it counts as ids, if its values are distinct: customer_id, row_nr.
 _ID_ENDS = re.compile(r"(?:^|[ _.-])(?:id|uuid|key|index|no|nr)$|[a-z]I[Dd]$", re.ASCII)
-#: Text of more different values is no category.
+#: A text column with more different values is not a category.
 _MOST_CATEGORIES = 30
-#: Cells of a text column that are checked for dates, at most.
+#: Maximal number of cells of a text column that are checked for dates.
 _SAMPLE = 200
-#: Share of these that have to be dates in a column of dates.
+#: A column counts as dates if at least this share of the checked cells are dates.
 _DATES = 0.9
 
 NUMBER = "number"
@@ -35,7 +35,7 @@ TEXT = "text"
 
 
 def kind_of(cells: pd.Series) -> tuple[str, str]:
-    """What a column is; of a date or a text also why, for people."""
+    """The type of a column; for dates and text also the reason, for messages."""
     if cells.dtype.kind in "fiub":
         return (YES_NO if cells.dtype.kind == "b" else NUMBER), ""
     if cells.dtype.kind in "mM":
@@ -60,7 +60,7 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
 
 
 def id_column(frame: pd.DataFrame) -> str | None:
-    """The column that names the items: called id or the like, or the first one where it is text, all different."""
+    """The column with the items' ids: called id or similar, or the first column if it is text with distinct values."""
     named = [name for name in frame.columns if name.lower() in _IDS]
     if named:
         return str(named[0])
@@ -78,7 +78,7 @@ def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
     Raises
     ------
     UserError
-        Naming the row of an empty one, and the rows of one that is there twice.
+        If an id is empty or occurs twice; the message names the rows.
     """
     texts = [_id(cell) for cell in frame[column]]
     first: dict[str, int] = {}
@@ -93,12 +93,12 @@ def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
 
 
 def _id(cell: Any) -> str:
-    """A name as answers write it: whole numbers without a point, which a table has where another cell was empty."""
+    """An id as text: whole numbers without a decimal point, which pandas adds if another cell is empty."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else text(cell)
 
 
 def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
-    """Row and content of the first cell that is neither a number, or a yes or no in a column of these, nor empty."""
+    """Row and content of the first cell that is not empty and not a number (or yes or no, in such a column)."""
     if cells.dtype.kind in "fiub":
         return None
     texts = pd.Series([text(cell) for cell in cells])
@@ -109,9 +109,9 @@ def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
 
 
 def numbers(cells: pd.Series, kind: str) -> np.ndarray:
-    """[N] float64; nan for what is none."""
+    """Numbers [N] float64; NaN for cells that are no numbers."""
     if cells.dtype.kind in "fiub":
-        return cells.astype("float64").to_numpy()  # which knows pandas' own missing values
+        return cells.astype("float64").to_numpy()  # handles pandas' own missing values
     texts = pd.Series([text(cell).lower() for cell in cells])
     if kind == YES_NO:
         texts = texts.map(lambda word: "1" if word in _YES else "0" if word in _NO else word)
@@ -119,5 +119,5 @@ def numbers(cells: pd.Series, kind: str) -> np.ndarray:
 
 
 def text(cell: Any) -> str:
-    """What is written in a cell; "" for an empty one."""
+    """The text of a cell; "" for an empty one."""
     return "" if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)) else str(cell).strip()

@@ -31,11 +31,11 @@ def confusions(root: Path, test_labels: Int[np.ndarray, "n"] | None) -> Float[np
     """
     counts = np.load(fetch("cifar10h", root)[_FILE], allow_pickle=False)
     labels = np.zeros(0, np.int64) if test_labels is None else test_labels
-    found = np.zeros((_NUM_CLASSES, _NUM_CLASSES))
-    np.add.at(found, labels, counts[: len(labels)])
-    if not found.sum(1).all():
+    frequency = np.zeros((_NUM_CLASSES, _NUM_CLASSES))
+    np.add.at(frequency, labels, counts[: len(labels)])
+    if not frequency.sum(1).all():
         raise UserError(
             "annotations.confused=cifar10h: CIFAR-10's test images say of which kind each count is; expected "
             "test_batch.bin beside the training batches"
         )
-    return found / found.sum(1, keepdims=True)
+    return frequency / frequency.sum(1, keepdims=True)

@@ -122,8 +122,8 @@ class Columns:
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
             way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
-            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave these columns out with "
-                            f"{way_out}, or replace them by numbers")
+            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with {way_out}, "
+                            "or replace them by numbers")
         return cls(tuple(columns), ids, others=tuple(others))
 
     @classmethod

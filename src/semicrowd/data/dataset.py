@@ -1,4 +1,4 @@
-"""What every loader returns."""
+"""The data set class, which every loader returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,28 +14,28 @@ from semicrowd.random import stream
 
 @dataclass(frozen=True)
 class Dataset:
-    """N items with D features, perhaps a test split and perhaps true classes.
+    """N items with D features, optionally with a test split and true classes.
 
     Attributes
     ----------
-    name : of the data set
-    features : [N, D] float32, finite but for values that are missing, NaN; images are flattened, pixels in [0, 1]
-    labels : [N] int64 or None; for metrics and simulators alone
-    test_features, test_labels : the same of a test split, or None
-    image_shape : (height, width), or (colours, height, width), where a row of ``features`` is an image
-    hashes : file → sha256 of what was read; of the array's bytes where the data are generated
-    class_names : what class k of ``labels`` is called; None where classes are numbers
-    num_classes : kinds of items, where that is known of the data set
-    sequence : [N] int64, which sequence an item is of, in the order of the items; None of data without order
-    other_labels : [N] int64 or None; another way to sort the same items, for simulated annotators who do
-    answers : of people, that came with the data; None where none did
-    missing : where the first missing value is, for people; empty where none may be missing
-    files : of each item, the file that it was read from; None where an item is not a file
-    ids : of each item, its name; None where items have none
-    columns : what the columns of a table have become; None of data that are no table with names
-    notes : what was left out or converted, for people, a line each
-    previous : [N] int64, clusters of an earlier run, −1 of an item that it did not have; None without one
-    chosen : option of the data that nobody gave and the loader decided → its value and the reason
+    name : name of the data set
+    features : [N, D] float32, finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]
+    labels : [N] int64 true classes or None; only used for metrics and simulated answers
+    test_features, test_labels : the same for a test split, or None
+    image_shape : (height, width), or (colours, height, width), if each row of ``features`` is an image
+    hashes : file → SHA-256 hash; for generated data the hash of the array
+    class_names : name of each class in ``labels``; None if classes have only numbers
+    num_classes : number of classes, if known
+    sequence : [N] int64, sequence of each item, in the order of the items; None for data without order
+    other_labels : [N] int64 or None; other labels of the same items, for simulated annotators who answer by them
+    answers : real answers that belong to the data set, or None
+    missing : description of the position of the first missing value, for messages; empty if there is none
+    files : file from which each item was read; None if items are not files
+    ids : id of each item; None if items have none
+    columns : how the columns of a table were converted; None for data without named columns
+    notes : what was left out or converted, a line each
+    previous : [N] int64 clusters of an earlier run, −1 for items that it did not contain; None without one
+    chosen : setting that the loader has chosen → its value and the reason
 
     Raises
     ------
@@ -95,8 +95,8 @@ class Dataset:
                 )
 
     def with_gaps_filled(self) -> Self:
-        """The same with medians in the place of missing numbers and a column for each that had gaps, where the columns
-        of a table are known; as it is without.
+        """A copy with missing values replaced by medians, and missing indicators; unchanged for data without
+        ``columns``.
         """
         if self.columns is None:
             return self
@@ -105,7 +105,7 @@ class Dataset:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """What the user calls each item: its id or its file; None where all there is is the number of its row."""
+        """Name of each item, its id or its file; None if items only have row numbers."""
         return self.ids if self.ids is not None else self.files
 
     @property
@@ -120,7 +120,7 @@ class Dataset:
 
 
 def drawn_items(num_items: int, subset: int, seed: int) -> np.ndarray:
-    """Sorted numbers of ``subset`` items, drawn uniformly; those of a smaller subset are among them.
+    """Sorted numbers of ``subset`` items, drawn uniformly; a larger subset includes the items of a smaller one.
 
     Raises
     ------

@@ -55,18 +55,18 @@ def read_faces(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
     ValueError
         If there are none.
     """
-    found: dict[tuple[str, int, str, str], np.ndarray] = {}
+    image_of: dict[tuple[str, int, str, str], np.ndarray] = {}
     for name, content in _files(archive):
         match = _NAME.fullmatch(name)
         image = read_pgm(content) if match else None
         if match and image is not None:
-            found[match["person"], POSES.index(match["pose"]), match["expression"], match["eyes"]] = image
-    if not found:
+            image_of[match["person"], POSES.index(match["pose"]), match["expression"], match["eyes"]] = image
+    if not image_of:
         raise ValueError("no quarter-scale face images in it")
-    keys = sorted(found)
+    keys = sorted(image_of)
     person, pose, expression, eyes = zip(*keys, strict=True)
     return {
-        "images": np.stack([found[key] for key in keys]),
+        "images": np.stack([image_of[key] for key in keys]),
         "pose": np.array(POSES)[list(pose)],
         "expression": np.array(expression, "<U10"),
         "eyes": np.array(eyes, "<U10"),

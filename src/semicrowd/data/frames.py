@@ -74,8 +74,8 @@ def check_table(array: np.ndarray, where: str) -> None:
         Saying what it is.
     """
     if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
-        found = f"{array.dtype} {list(array.shape)}"
-        raise UserError(f"{where}: expected a table of numbers [items, features], found {found}")
+        actual = f"{array.dtype} {list(array.shape)}"
+        raise UserError(f"{where}: expected a table of numbers [items, features], found {actual}")
 
 
 @dataclass(frozen=True)
@@ -237,9 +237,9 @@ def _first_too_long(path: Path, width: int, separator: str) -> str:
     """Where the first row is that has more cells than the header; empty where there is none."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file, delimiter=separator)
-        found = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
+        messages = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
                  for row in rows if len(row) > width)
-        return next(found, "")
+        return next(messages, "")
 
 
 READERS: dict[str, Callable[[Path], Frame]] = {

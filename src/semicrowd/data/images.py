@@ -70,8 +70,8 @@ def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes, names = None, None, None
     if all(len(part) > 1 for part in parts):
-        classes, found = np.unique([part[0] for part in parts], return_inverse=True)
-        labels, num_classes, names = found.astype(np.int64), len(classes), tuple(classes.tolist())
+        classes, codes = np.unique([part[0] for part in parts], return_inverse=True)
+        labels, num_classes, names = codes.astype(np.int64), len(classes), tuple(classes.tolist())
     return Dataset(
         "images", seen.features, labels, image_shape=seen.image_shape, hashes={folder.name: seen.digest},
         num_classes=num_classes, class_names=names, files=files.names, notes=(*files.notes, *seen.notes),

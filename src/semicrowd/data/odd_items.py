@@ -1,4 +1,4 @@
-"""What is odd about the items before anything is fitted to them: one line each, with what to do."""
+"""Checks of the items before a fit: each problem is one line with advice."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from semicrowd.data.columns import as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.errors import listed
 
-#: Cells of a table beyond which copies of rows are not looked for: some seconds.
+#: Duplicate rows are not searched in tables with more cells, because it would take more than some seconds.
 _MOST_CELLS = 100_000_000
-#: Names that a line mentions.
+#: Maximal number of names in a line.
 _NAMED = 5
-#: Of fewer items, clusters are a matter of looking at them.
+#: Fewer items are too few for clustering.
 _FEWEST = 10
-#: Names of a column that may give the class away.
+#: Names of columns that may contain the true class.
 _CLASSES = frozenset({
     "labels", "class", "classes", "target", "category", "kind", "species", "cluster", "group", "truth", "ground_truth",
     "diagnosis",
@@ -23,7 +23,7 @@ _CLASSES = frozenset({
 
 
 def odd_items(data: Dataset) -> list[str]:
-    """Lines about items that are there twice and columns that say nothing or too much; none where all is well."""
+    """Lines about duplicate items, constant columns, and columns that may contain the class; empty without problems."""
     return [*_few(data), *_columns(data), *_copies(data)]
 
 

@@ -91,24 +91,24 @@ def _reuters10k(files: dict[str, Path]) -> tuple[Table, list[Path]]:
 
 def _named(files: dict[str, Path], beginning: str) -> list[Path]:
     """Files whose names begin so, one at least."""
-    found = [path for name, path in files.items() if name.startswith(beginning)]
-    if not found:
+    paths = [path for name, path in files.items() if name.startswith(beginning)]
+    if not paths:
         raise KeyError(beginning)
-    return found
+    return paths
 
 
 def _stories(path: Path, *, words: bool) -> Iterator[tuple[str, str]]:
     """Number and stems of each story: lines ``.I number``, ``.W``, stems, an empty one."""
-    story, found = "", list[str]()
+    story, lines = "", list[str]()
     for line in _lines(path):
         if line.startswith(".I "):
             if story:
-                yield story, " ".join(found)
-            story, found = line[3:].strip(), []
+                yield story, " ".join(lines)
+            story, lines = line[3:].strip(), []
         elif words and not line.startswith(".W"):
-            found.append(line.strip())
+            lines.append(line.strip())
     if story:
-        yield story, " ".join(found)
+        yield story, " ".join(lines)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -47,5 +47,5 @@ def components(features: np.ndarray, *steps: Any, svd_solver: str) -> Pipeline |
 
 def prepared(pipeline: Pipeline | None, features: np.ndarray) -> np.ndarray:
     """Features [N, D] as a model takes them, float32."""
-    found = features if pipeline is None else pipeline.transform(features.astype(np.float64))
-    return np.ascontiguousarray(found, dtype=np.float32)
+    transformed = features if pipeline is None else pipeline.transform(features.astype(np.float64))
+    return np.ascontiguousarray(transformed, dtype=np.float32)

@@ -216,11 +216,11 @@ def _download(command: list[str], folder: Path, pattern: str) -> Path:
         )
     except subprocess.TimeoutExpired as error:
         raise SourceError(f"no answer in {_SECONDS} seconds") from error
-    found = sorted(folder.glob(pattern))
-    if done.returncode or not found:
+    available = sorted(folder.glob(pattern))
+    if done.returncode or not available:
         lines = [line.strip() for line in done.stderr.splitlines() if line.lower().startswith(("error", "npm err"))]
         raise SourceError(lines[0][:160] if lines else f"no archive (exit code {done.returncode})")
-    return found[0]
+    return available[0]
 
 
 def _copy(stream: "SupportsRead[bytes]", target: Path) -> None:

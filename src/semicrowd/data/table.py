@@ -1,4 +1,4 @@
-"""The user's own features: a csv file with a header or another table that pandas reads, or a NumPy array."""
+"""Load the user's own features: a CSV file with a header, another table that pandas can read, or a NumPy array."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,25 +16,25 @@ from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
 from semicrowd.settings.sources import TableSettings
 
-#: Numbers of a larger size overflow when they are squared and summed in single precision.
+#: Larger numbers could overflow when they are squared and summed in single precision.
 _LARGEST = 1e15
 
 
 def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 - not a public file
     """Load a feature table.
 
-    A table has a row for each item. A column ``label`` (whole numbers or names) is kept for the metrics; names are
-    numbered in their order. A column ``sequence`` of the same kind says which items follow each other, in the order of
-    the rows. A column called id or the like, or a first one of text that is all different, names the items. Numbers
-    are features, yes and no are 1 and 0, a few words that come again and again are categories; empty cells are missing
-    values (:mod:`semicrowd.data.columns`). An .npy file holds a table of numbers, without these columns; an .npz file
-    such a table, called features or X or alone in it, and perhaps ``labels`` (or y), ``ids`` and ``columns``, the
-    names of the columns.
+    A table has a row for each item. A column ``label`` (whole numbers or names) is only used for the metrics; names are
+    numbered in sorted order. A column ``sequence`` (whole numbers or names) assigns each item to a sequence, in the
+    order of the rows. A column called id or similar, or a first column of text with only distinct values, has the ids
+    of the items. Columns of numbers are features, yes and no become 1 and 0, and columns with a few different words are
+    categories; empty cells are missing values (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers
+    without these special columns. An .npz file has such a table, called features or X (or the only array in it), and
+    optionally ``labels`` (or y), ``ids`` and ``columns``, the names of the columns.
 
     Raises
     ------
     UserError
-        Naming file, row, column and what was expected.
+        The message names the file, row, column and what was expected.
     """
     if not settings.path:
         raise UserError(f"data=table: data.path is missing; expected {EXPECTED}")
@@ -54,12 +54,12 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
 
 
 def load_new_items(path: Path, columns: Columns) -> Dataset:
-    """New items for a run that was trained on a table with these columns, found by their names.
+    """Load new items for a run that was trained on a table with these columns, which are matched by name.
 
     Raises
     ------
     UserError
-        As :func:`load_table`; and for a column that is missing.
+        As in :func:`load_table`, and if a column is missing.
     """
     if path.suffix.lower() == ".npy" or not columns.named:
         data = load_table(path, TableSettings(path=path))
@@ -114,7 +114,7 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
 
 
 def _features(frame: Frame, columns: Columns) -> tuple[np.ndarray, str, tuple[str, ...]]:
-    """Features of the rows, float32, where the first missing value is, and notes."""
+    """Features of the rows, float32; description of the position of the first missing value; notes."""
     for one in columns.columns:
         if one.kind == CATEGORY or one.name not in frame.table:
             continue
@@ -132,7 +132,7 @@ def _array(path: Path) -> Dataset:
 
 
 def _named(frame: Frame, cells: pd.Series, column: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Numbers of a column's names, and the names by these; None where they are numbers."""
+    """Encode a column's names as numbers: the numbers, and the names in their order; None if they are numbers."""
     empty = np.flatnonzero(cells.isna().to_numpy())
     if len(empty):
         where = frame.where(int(empty[0]), column)
@@ -141,12 +141,12 @@ def _named(frame: Frame, cells: pd.Series, column: str) -> tuple[np.ndarray, tup
     try:
         return names.astype(np.int64), None
     except (ValueError, OverflowError):
-        found, numbers = np.unique(names, return_inverse=True)
-        return numbers.astype(np.int64), tuple(found.tolist())
+        names_in_order, numbers = np.unique(names, return_inverse=True)
+        return numbers.astype(np.int64), tuple(names_in_order.tolist())
 
 
 def _as_features(array: np.ndarray, where: Callable[[int, int], str]) -> tuple[np.ndarray, str]:
-    """Float32, and where the first missing value is."""
+    """Convert to float32; also describes the position of the first missing value."""
     with np.errstate(over="ignore"):
         features = np.ascontiguousarray(array, np.float32)
     for row, column in np.argwhere(np.isinf(features))[:1].tolist():

@@ -1,9 +1,9 @@
 """A score of clusters that needs no labels: how well do they predict held-out answers?
 
-It uses the clusters only, so it compares any methods: the method is fitted to nine tenths of the answers, and its
-clusters give the probability that two items are in one cluster. A held-out answer then follows the two-coin model (SCDC
-paper, eq. 1). Its probability is compared with that in the model without clusters, where each annotator answers "same"
-at a constant rate, whatever the items are.
+It uses only the clusters, so it can be compared between methods. The method is fitted to nine tenths of the answers,
+and its clusters give the probability that two items are in the same cluster. A held-out answer then follows the
+two-coin model (SCDC paper, eq. 1). Its probability is compared with that in the model without clusters, where each
+annotator answers "same" at a constant rate that does not depend on the items.
 """
 
 from dataclasses import replace
@@ -18,14 +18,14 @@ from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.cotraining import FOLDS, folds_of_answers
 from semicrowd.starts.selection import MIN_ANSWERS, mean_difference
 
-#: Share of the tasks, or of the distinct pairs where there are no tasks, whose answers are held out.
+#: Share of the tasks, or of the distinct pairs for answers without tasks, whose answers are held out.
 SHARE = 0.1
-#: Grid of the weight of the prediction by clusters in its mixture with the prediction without.
+#: Grid of weights of the prediction by clusters, in its mixture with the prediction without clusters.
 _SHARES = np.linspace(0, 1, 21)
 
 
 class Gain(NamedTuple):
-    """Log-likelihood ratio of a held-out answer, with clusters to without.
+    """Log-likelihood of a held-out answer given the clusters, minus that without clusters.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Gain(NamedTuple):
 
 
 def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] | None:
-    """The answers to fit and those held out, a tenth: whole tasks, or all answers about a pair.
+    """Split answers into training answers and a held-out tenth, by whole tasks, or by pairs.
 
-    The split is always the same, so that methods can be compared. Every annotator keeps some answers for the fit. None
+    The split is deterministic, so that methods can be compared. Each annotator has some training answers. Returns None
     if fewer than :data:`MIN_ANSWERS` answers would be held out.
     """
     asked = _held_out(answers)
@@ -55,11 +55,12 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
 
 
 def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
-    """How much better the clusters predict held-out answers than no clusters do.
+    """The gain of the prediction of held-out answers by the clusters, over a prediction without clusters.
 
     The annotators' rates are estimated from the training answers, with which the clusters agree better than with new
-    ones. To correct for that, the prediction by clusters is mixed with the prediction without; the weight is chosen by
-    cross-validation over five folds of the held-out answers. Clusters unrelated to the items get a gain of about 0.
+    ones. To correct this, the prediction by clusters is mixed with the prediction without clusters; the weight is
+    chosen by cross-validation over five folds of the held-out answers. Clusters that are unrelated to the answers have
+    a gain of about 0.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Ga
 
 
 def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
-    """Probability that the items of each answer are in one cluster."""
+    """Probability that the two items of each answer are in the same cluster."""
     one, other = kinds[answers.i], kinds[answers.j]
     if kinds.ndim == 1:
         return (one == other).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The images that a method is surest of, cluster by cluster (SCDC paper, Fig. 4b)."""
+"""The images with the highest cluster probabilities, for each cluster (SCDC paper, Fig. 4b)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +10,9 @@ from semicrowd.fitting.result import Assignment
 from semicrowd.metrics import USED_SHARE
 
 FILE = "likeliest.npz"
-#: Images of a cluster.
+#: Number of images of each cluster.
 _IMAGES = 10
-#: Clusters, at most.
+#: Maximal number of clusters.
 _MOST = 25
 
 
@@ -22,10 +22,10 @@ class Likeliest:
 
     Attributes
     ----------
-    clusters : [k] their numbers
-    share : [k] of the items
-    probability : [k, 10] of each image's cluster, the highest first; NaN where a cluster has fewer images
-    images : [k, 10, D]; white where a cluster has fewer
+    clusters : [k] numbers of the clusters
+    share : [k] share of all items in each cluster
+    probability : [k, 10] cluster probability of each image, the highest first; NaN if a cluster has fewer images
+    images : [k, 10, D] pixels; white if a cluster has fewer images
     """
 
     clusters: np.ndarray
@@ -35,7 +35,7 @@ class Likeliest:
 
     @classmethod
     def of(cls, assignment: Assignment, images: np.ndarray) -> "Likeliest":
-        """Of the clusters of images [N, D] with values from 0 to 1; clusters of less than 0.5 % are left out."""
+        """Select from images [N, D] with values from 0 to 1; clusters below 0.5 % of the items are left out."""
         share = np.bincount(assignment.cluster) / len(images)
         order = [int(k) for k in np.argsort(-share, kind="stable") if share[k] >= USED_SHARE][:_MOST]
         probability = np.full((len(order), _IMAGES), np.nan)
@@ -53,7 +53,7 @@ class Likeliest:
 
     @classmethod
     def read(cls, directory: Path) -> "Likeliest | None":
-        """Those of a run directory, None where it has none."""
+        """Read ``likeliest.npz`` of a run directory; None if there is none."""
         path = directory / FILE
         if not path.is_file():
             return None

@@ -72,7 +72,7 @@ def numbered_like(result: Evaluation, previous: np.ndarray | None) -> tuple[Eval
 
 
 def score(
-    found: Result, data: Dataset, answers: PairAnnotations | None, test: Assignment | None = None
+    result: Result, data: Dataset, answers: PairAnnotations | None, test: Assignment | None = None
 ) -> Evaluation:
     """Compare a result with labels and the annotators' true rates, as far as they are known.
 
@@ -82,36 +82,36 @@ def score(
     ----------
     test : the method's clusters of the test split
     """
-    counts = cluster_counts(found.features.cluster, found.num_clusters)
+    counts = cluster_counts(result.features.cluster, result.num_clusters)
     scores: dict[str, float | int] = {
-        **_scores("train", data.labels, found.features.cluster),
+        **_scores("train", data.labels, result.features.cluster),
         "clusters/occupied": int(counts["occupied"]),
         "clusters/used": int(counts["used"]),
         "clusters/effective": float(counts["effective"]),
-        "restart/best": found.best,
+        "restart/best": result.best,
     }
     restart_scores: dict[str, np.ndarray] = {}
-    if found.restarts is not None:
-        scores["elbo/train"] = float(found.restarts.elbo[found.best])
-        restart_scores = _score_restarts(found.restarts, data.labels, found.num_clusters)
+    if result.restarts is not None:
+        scores["elbo/train"] = float(result.restarts.elbo[result.best])
+        restart_scores = _score_restarts(result.restarts, data.labels, result.num_clusters)
         if data.labels is not None:
             scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
     if test is not None:
         scores |= _scores("test", data.test_labels, test.cluster)
-    scores |= _scores("final", data.labels, found.final.cluster)
+    scores |= _scores("final", data.labels, result.final.cluster)
     if data.labels is not None:
-        scores |= _calibration("final", data.labels, found.final)
-    if found.samples is not None:
-        scores |= _score_samples(found.samples, data.labels)
+        scores |= _calibration("final", data.labels, result.final)
+    if result.samples is not None:
+        scores |= _score_samples(result.samples, data.labels)
     workers = None
     if answers is not None:
         items = answers.annotated
         labels = None if data.labels is None else data.labels[items]
-        scores |= _scores("annotated", labels, found.final.cluster[items])
+        scores |= _scores("annotated", labels, result.final.cluster[items])
         if labels is not None:
-            scores |= _calibration("annotated", labels, found.final, items)
-        if found.workers is not None:
-            workers = worker_frame(found.workers, found.best, answers, found.final.kinds)
+            scores |= _calibration("annotated", labels, result.final, items)
+        if result.workers is not None:
+            workers = worker_frame(result.workers, result.best, answers, result.final.kinds)
             for name in _QUALITY:
                 truth = getattr(answers, f"true_{name}")
                 workers[f"true_{name}"] = np.nan if truth is None else truth
@@ -127,7 +127,7 @@ def score(
             elif answers.true_sensitivity is None and answers.true_specificity is None:
                 # Without a truth to compare with, these columns would look like second estimates.
                 workers = workers.drop(columns=[f"observed_{name}" for name in _QUALITY])
-    return Evaluation(found, test, workers, scores, restart_scores)
+    return Evaluation(result, test, workers, scores, restart_scores)
 
 
 def _scores(split: str, labels: np.ndarray | None, clusters: np.ndarray) -> dict[str, float]:
@@ -136,9 +136,9 @@ def _scores(split: str, labels: np.ndarray | None, clusters: np.ndarray) -> dict
 
 
 def _calibration(
-    split: str, labels: np.ndarray, found: Assignment, items: np.ndarray | slice = slice(None)
+    split: str, labels: np.ndarray, assignment: Assignment, items: np.ndarray | slice = slice(None)
 ) -> dict[str, float]:
-    error = calibration_error(labels, found.cluster[items], found.probability[items])
+    error = calibration_error(labels, assignment.cluster[items], assignment.probability[items])
     return _finite(f"{split}/calibration_error", error)
 
 
@@ -162,14 +162,14 @@ def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, flo
     """Mean and standard deviation over the partitions that were kept, and whether the chains have mixed."""
     kept = samples.partitions[samples.kept]
     each = [{"clusters": float(one.max() + 1)} | _scores("", labels, one) for one in kept]
-    found: dict[str, float | int] = {}
+    scores: dict[str, float | int] = {}
     for name in each[0]:
         values = [one[name] for one in each]
         key = f"samples/{name.removeprefix('/')}"
-        found |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
+        scores |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
     # R-hat is infinite if every chain is constant at a different value: JSON has no such number.
     chains = {f"chains/{name}": value for name, value in mixing(samples.chains).items() if np.isfinite(value)}
-    return found | chains
+    return scores | chains
 
 
 def _recovery(name: str, estimated: np.ndarray, true: np.ndarray) -> dict[str, float]:

@@ -8,7 +8,7 @@ from semicrowd.figures.grid import draw_grid
 from semicrowd.figures.style import new_figure, percent
 
 
-def likeliest_images(found: Likeliest, image_shape: tuple[int, ...], title: str) -> Figure:
+def likeliest_images(likeliest: Likeliest, image_shape: tuple[int, ...], title: str) -> Figure:
     """The likeliest images of each cluster, the largest cluster first, each row with its share of the images.
 
     Parameters
@@ -16,8 +16,9 @@ def likeliest_images(found: Likeliest, image_shape: tuple[int, ...], title: str)
     image_shape : (height, width), or (channels, height, width) with one or three channels
     title : of the figure
     """
-    rows, columns = found.probability.shape
+    rows, columns = likeliest.probability.shape
     figure = new_figure(0.55 * columns + 1.5, 0.55 * rows + 0.7, title)
-    names = [f"cluster {k}: {percent(float(share))}" for k, share in zip(found.clusters, found.share, strict=True)]
-    draw_grid(figure.subplots(), found.images.astype(np.float32), image_shape, names)
+    shares = zip(likeliest.clusters, likeliest.share, strict=True)
+    names = [f"cluster {k}: {percent(float(share))}" for k, share in shares]
+    draw_grid(figure.subplots(), likeliest.images.astype(np.float32), image_shape, names)
     return figure

@@ -84,13 +84,13 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
     ``max_items``: see :meth:`TrainingData.parts`. Each iteration starts at the q(z) of the last one; returns ln q(z)
     of every part that was visited.
     """
-    found: list[Tensor] = []
+    log_z: list[Tensor] = []
     for _ in range(iterations):
         targets = {name: model.globals.prior(name).expand_as(eta).clone() for name, eta in model.globals.eta.items()}
-        starts, found = found, []
+        starts, log_z = log_z, []
         for number, part in enumerate(data.parts(model.num_restarts, max_items)):
             local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)
-            found.append(local.log_z)
+            log_z.append(local.log_z)
             q = local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
             targets["pi"] += part.weight * q.sum(1)
@@ -99,4 +99,4 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
                 targets |= model.annotator_targets(part, local, graph)
         for name, eta in targets.items():
             model.globals.eta[name].copy_(eta)
-    return found
+    return log_z

@@ -60,11 +60,11 @@ class Types(NamedTuple):
     def mean(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M K K1"]:
         """Posterior means of C."""
         whose = torch.from_numpy(softmax(self._log_joint(_cells(counts), len(counts)), axis=1)).to(counts)
-        found = torch.zeros_like(counts)
+        expected = torch.zeros_like(counts)
         for share, prior in zip(whose.T, self.prior(counts.shape[1]), strict=True):
             row = prior.to(counts) + counts
-            found += share[:, None, None] * row / row.sum(-1, keepdim=True)
-        return found
+            expected += share[:, None, None] * row / row.sum(-1, keepdim=True)
+        return expected
 
     def evidence(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M"]:
         """ln of the chance of each annotator's placements, C and the type summed out."""
@@ -88,8 +88,8 @@ def _cells(counts: Float[Tensor, "M K K1"]) -> list[Cells]:
     M, K, _ = counts.shape
     table = counts.double().cpu().numpy().reshape(M * K, K + 1)
     own = np.arange(K + 1) == np.tile(np.arange(K), M)[:, None]
-    found = []
+    groups = []
     for where, size in ((own, 1), (~own, K)):
         row, column = np.nonzero(where & (table > _NONE))
-        found.append(Cells(row, table[row, column], size))
-    return found
+        groups.append(Cells(row, table[row, column], size))
+    return groups

@@ -80,15 +80,15 @@ def place(
     prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
     counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
     quality: tuple[Tensor, ...] = ()
-    found: Belief | None = None
+    belief: Belief | None = None
     before, settled = unary.new_zeros(()), False
     for turn in range(_TURNS):
         confusions = torch.stack([one.mean(own) for one, own in zip(types, counts, strict=True)])
         alpha, beta_ = (one.to(unary) for one in expected)
         weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
         graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
-        found = infer_tasks(unary, graph, found, _SWEEPS, _TOLERANCE)
-        z, heard = found.z, graph.confusions.hearing(found.heard)
+        belief = infer_tasks(unary, graph, belief, _SWEEPS, _TOLERANCE)
+        z, heard = belief.z, graph.confusions.hearing(belief.heard)
         if turn == _TURNS - 1 or (settled and (z - before).abs().max() < _TOLERANCE):
             break
         before, own = z, z[:, placements.item]
@@ -99,8 +99,8 @@ def place(
         same = graph.answers.agreement(heard.kind(own))
         quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
-    assert found is not None
-    evidence = (found.z * (unary.log_softmax(-1) - found.log_z)).sum(-1) + found.value
+    assert belief is not None
+    evidence = (belief.z * (unary.log_softmax(-1) - belief.log_z)).sum(-1) + belief.value
     evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
     rows = torch.stack([one.evidence(own) for one, own in zip(types, counts, strict=True)])
     annotators = (rows - (counts * confusions.log()).sum((-1, -2))).sum(1)
@@ -108,7 +108,7 @@ def place(
         shape, at_first = beta.to_standard(eta), beta.to_standard(prior)
         annotators = annotators + _gain(at_first, shape - at_first, beta.expected_statistics(eta)).sum(1).to(unary)
     evidence = evidence + annotators[:, None] / unary.shape[1]
-    return Placed(found.log_z, quality, confusions, types, evidence)
+    return Placed(belief.log_z, quality, confusions, types, evidence)
 
 
 def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ class Cut(NamedTuple):
 
 def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:
     """Cuts of every cluster in use: by latent means in two ways, and by the answers."""
-    found = []
+    proposals = []
     own = items.shares[restart].argmax(-1).cpu().numpy()
     place = np.full(len(own), -1)
     totals = items.shares[restart].mT @ items.statistics[restart]
@@ -79,8 +79,8 @@ def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:
             if half is not None and LEAST_ITEMS <= half.sum() <= len(half) - LEAST_ITEMS:
                 gone = statistics[torch.from_numpy(half).to(statistics.device)].sum(0)
                 gain = cut_gain(statistics, half, prior, ends, weight)
-                found.append(Cut(gain, cluster, rows[half], totals[cluster] - gone, gone))
-    return found
+                proposals.append(Cut(gain, cluster, rows[half], totals[cluster] - gone, gone))
+    return proposals
 
 
 def cut_by_means(means: Float[np.ndarray, "n d"], *, whitened: bool) -> Bool[np.ndarray, "n"]:

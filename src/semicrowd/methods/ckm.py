@@ -1,7 +1,7 @@
-"""k-means of items that must-links have put together, for scale: the baselines of Li, Ying & Campbell 2009.
+"""The baselines of Li, Ying & Campbell 2009: k-means without and with must-links.
 
-UKM is k-means; CKM keeps the items of a block in one cluster (Basu, Banerjee & Mooney 2002; Demiriz, Bennett &
-Embrechts 1999), without exception where PCKMeans has a penalty.
+UKM is k-means. CKM assigns all items of a block to the same cluster (Basu, Banerjee & Mooney 2002; Demiriz, Bennett &
+Embrechts 1999); must-links are always satisfied, while PCKMeans only penalises violations.
 """
 
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ class UKMParameters(CKMParameters):
 
 
 class CKM(CKMParameters, OneShotClusterer):
-    """k-means whose must-links all hold.
+    """k-means that satisfies all must-links.
 
-    The cost of a block of n items in one cluster is n times that of its mean, but for a constant: this is k-means of
-    the blocks' means, weighted by their sizes. Blocks are those of SLPD.
+    The cost of a block of n items in one cluster is n times the cost of its mean, plus a constant. Therefore this is
+    k-means of the block means, weighted by block size. Blocks are those of SLPD.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class CKM(CKMParameters, OneShotClusterer):
             raise UserError(f"n_clusters={self.n_clusters}: expected at most {len(size)}, the groups of linked items")
         self.model_ = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
         self.model_.fit(means, sample_weight=size)
-        found = self.model_.labels_[blocks]
-        return self._found(Assignment.hard(found), Assignment.hard(self._nearest(features)))
+        labels = self.model_.labels_[blocks]
+        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
 
 class UKM(UKMParameters, CKM):
@@ -73,7 +73,7 @@ class UKM(UKMParameters, CKM):
 
 
 def block_means(features: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of every block [C, D], and its size [C]."""
+    """Mean of each block [C, D], and its size [C]."""
     size = np.bincount(blocks).astype(np.float64)
     means = np.zeros((len(size), features.shape[1]))
     np.add.at(means, blocks, features)

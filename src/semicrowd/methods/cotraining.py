@@ -1,4 +1,4 @@
-"""Co-training: classifiers of the features and the answers of a crowd teach each other; no generative model."""
+"""Co-training: classifiers of the features and the answers improve the clusters in turns; no generative model."""
 
 import math
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
-#: Training items whose probabilities are averaged for a new item.
+#: Number of nearest training items whose probabilities are averaged for a new item.
 _NEIGHBOURS = 5
-#: New items whose neighbours are searched at once.
+#: Number of new items whose neighbours are searched at once.
 _PIECE = 4096
 
 
@@ -35,39 +35,41 @@ class CoTrainingParameters(Parameters):
     """Parameters of :class:`CoTraining`."""
 
     max_clusters: int | None = setting(
-        None, "clusters at most; null: one and a half times the square root of the number of annotated items (of all, "
-        "without answers), 4 to 50", whole(2, 100_000), optional=True,
+        None, "maximal number of clusters; null: 1.5 times the square root of the number of annotated items (of all "
+        "items, without answers), but from 4 to 50", whole(2, 100_000), optional=True,
     )  # fmt: skip
     image_shape: tuple[int, ...] | None = setting(
-        None, "(height, width) or (colours, height, width) where a row of X is an image; on the command line null is "
-        "as the data say", each(whole(1), "[28, 28]", least=2), optional=True,
+        None, "(height, width) or (colours, height, width) if the rows of X are images; on the command line null "
+        "means the shape of the data set", each(whole(1), "[28, 28]", least=2), optional=True,
     )  # fmt: skip
 
 
 class CoTraining(CoTrainingParameters, ContinuedClusterer):
-    """Clusters that several classifiers of the features and the answers of the crowd agree on.
+    """Semi-supervised clustering by co-training of classifiers of the features with the answers of annotators.
 
     Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
     passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
     (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
-    (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result may initialise SCDC and BayesSCDC.
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result can be used to initialise SCDC and
+    BayesSCDC.
 
     Attributes
     ----------
-    candidates_ : data frame of what was tried, the likeliest first: ``candidate``, ``clusters``, ``score`` (ln p of a
-        held-out answer, in nats), ``behind`` and ``standard_error``, ``answer_power``, ``agreement`` (adjusted Rand
-        index of its clusters and the winner's), ``unseen`` (score of the two candidates that were fitted again without
-        each fold of the answers; one of them wins, not always the first row); None without answers
+    candidates_ : data frame of all candidates, in decreasing order of ``score``; None without answers. Its columns:
+        ``candidate`` (name), ``clusters`` (their number), ``score`` (mean ln p of a held-out answer, in nats),
+        ``behind`` (difference from the highest score) and its ``standard_error``, ``answer_power``, ``agreement``
+        (adjusted Rand index with the selected candidate's clusters), ``unseen`` (score of the two candidates that were
+        fitted again without each fold of the answers; one of them is selected, not always the first row)
     winner_ : name of the selected candidate
-    held_out_gain_, held_out_gain_error_ : nats by which a held-out answer is likelier than without any clusters, and
-        the standard error; NaN without answers
+    held_out_gain_, held_out_gain_error_ : mean log-likelihood of a held-out answer minus that without clusters, in
+        nats, and its standard error; NaN without answers
     preparations_ : preparation → pipeline and prepared training items, or the sample of them that was used
     memberships_ : [n, K] cluster probabilities of the training items from their features alone
     shares_ : weight of each preparation
 
     Examples
     --------
-    Irises without answers, by their features alone; with ``fit(X, pairs=answers)`` it takes half a minute.
+    Irises without answers, clustered by their features alone; with ``fit(X, pairs=answers)`` it takes half a minute.
 
     >>> from sklearn.datasets import load_iris
     >>> from semicrowd import CoTraining
@@ -85,14 +87,14 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
         """Cluster probabilities [N, K] of new items: means over the nearest training items in each preparation."""
         features = self._new_items(X)
         alone = self.memberships_
-        found = np.zeros((len(features), alone.shape[1]))
+        probabilities = np.zeros((len(features), alone.shape[1]))
         for name, (pipeline, known) in self.preparations_.items():
             search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, len(known))).fit(known)
             for first in range(0, len(features), _PIECE):
                 rows = slice(first, first + _PIECE)
                 near = search.kneighbors(prepared(pipeline, features[rows]), return_distance=False)
-                found[rows] += self.shares_[name] * alone[near].mean(1)
-        return found if self.preparations_ else found + alone.mean(0)
+                probabilities[rows] += self.shares_[name] * alone[near].mean(1)
+        return probabilities if self.preparations_ else probabilities + alone.mean(0)
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of new items."""
@@ -126,7 +128,7 @@ class _Fit(Method):
         self.progress: ProgressCallback = lambda _: None
 
     def start(self, progress: ProgressCallback) -> None:
-        """Remember the progress callback."""
+        """Store the progress callback."""
         self.progress = progress
 
     def step(self, iteration: int) -> Mapping[str, float]:  # noqa: ARG002 - there is one
@@ -139,15 +141,15 @@ class _Fit(Method):
 
     def _of_features(self) -> Result:
         model = self.model
-        found = clusters_of_preparations(
+        clustering = clusters_of_preparations(
             self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
         )
-        model.candidates_, model.winner_ = None, found.description
+        model.candidates_, model.winner_ = None, clustering.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
-        shares = dict.fromkeys(found.preparations, 1.0)
-        model._keep(found.preparations, shares, found.memberships)
-        assignment = Assignment.of(found.memberships)
-        return Result(found.memberships.shape[1], assignment, assignment)
+        shares = dict.fromkeys(clustering.preparations, 1.0)
+        model._keep(clustering.preparations, shares, clustering.memberships)
+        assignment = Assignment.of(clustering.memberships)
+        return Result(clustering.memberships.shape[1], assignment, assignment)
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
@@ -161,9 +163,9 @@ class _Fit(Method):
             alone, final = portfolio.probabilities(winner)
             shares = portfolio.shares_of_preparations(winner)
             model._keep(portfolio.preparations, shares, alone[portfolio.rows])
-            found = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
+            result = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
         else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
-            found = replace(self._of_features(), workers=workers)
+            result = replace(self._of_features(), workers=workers)
         model.candidates_, model.winner_ = verdict.table, verdict.winner
         model.held_out_gain_, model.held_out_gain_error_ = verdict.gain, verdict.gain_error
-        return replace(found, verdict=verdict)
+        return replace(result, verdict=verdict)

@@ -1,4 +1,4 @@
-"""What the answers give without the features: spectral clustering of the annotated graph, and a classifier on top."""
+"""Baselines that cluster by the answers alone: signed spectral clustering, and a classifier trained on its clusters."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +22,9 @@ from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import choice, flag, setting, whole
 from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedParameters
 
-#: Folds of the annotated items by which the classifier's ridge penalty is chosen.
+#: Folds of the cross-validation with which the ridge penalty of the classifier is chosen.
 _FOLDS = 5
-#: Hidden units of the network, as many as in a layer of the paper's networks for MNIST.
+#: Hidden units of the network, as in a layer of the paper's networks for MNIST.
 _HIDDEN = 500
 
 
@@ -32,8 +32,8 @@ _HIDDEN = 500
 class CrowdOnlyParameters(CountedParameters):
     """Parameters of :class:`SignedSpectral`."""
 
-    n_reweightings: int = setting(3, "rounds in which the annotators are weighted", whole(0))
-    n_init: int = setting(20, "starts of k-means", whole(1, 100_000))
+    n_reweightings: int = setting(3, "rounds in which answers are weighted by their annotators' rates", whole(0))
+    n_init: int = setting(20, "random starts of k-means", whole(1, 100_000))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -41,23 +41,25 @@ class CrowdLogisticParameters(CrowdOnlyParameters):
     """Parameters of :class:`CrowdLogistic`."""
 
     standardize: bool = setting(True, STANDARDIZE, flag())
-    classifier: str = setting("logistic", "of the other items: logistic (regression) | mlp", choice("logistic", "mlp"))
+    classifier: str = setting(
+        "logistic", "classifier of the items without answers: logistic (regression) | mlp", choice("logistic", "mlp")
+    )
 
 
 class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
     """Spectral clustering of the answers as a signed graph; the features are ignored.
 
-    An answer "same" is an edge of weight +1, "different" of −1. The bottom of the spectrum of the normalised signed
-    Laplacian I − D^(−½) A D^(−½), D = Σ|A| (Kunegis et al. 2010), embeds the items (:func:`signed_embedding`); k-means
-    clusters them. Then the annotators' rates are estimated from the clusters, the answers are weighted by their log
-    odds, and the embedding is repeated. The round whose partition gives the answers the highest probability is kept,
-    with sensitivities and specificities integrated out under Beta(10, 1); labels are not used. With few answers it is
-    mostly the first round.
+    An answer "same" is an edge of weight +1, "different" of −1. The items are embedded by the eigenvectors of the
+    smallest eigenvalues of the normalised signed Laplacian I − D^(−½) A D^(−½), D = Σ|A| (Kunegis et al. 2010;
+    :func:`signed_embedding`), and clustered by k-means. Then the annotators' rates are estimated from the clusters, the
+    answers are weighted by their log odds, and the embedding is repeated. The result is the round in which the answers
+    have the highest probability, with sensitivities and specificities integrated out under Beta(10, 1); labels are not
+    used. With few answers it is usually the first round.
 
     Attributes
     ----------
-    annotated_ : [n] ids of the annotated items; all others are put into the largest cluster
-    sensitivity_shape_, specificity_shape_ : [M, 2] Beta posteriors of the annotators, judged by the clusters
+    annotated_ : [n] ids of the annotated items; all others are assigned to the largest cluster
+    sensitivity_shape_, specificity_shape_ : [M, 2] Beta posteriors of the annotators, given the clusters
     sensitivity_, specificity_ : [M] their means
     evidence_ : log probability of the answers
     """
@@ -88,13 +90,13 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
             rounds.append((clusters, quality, evidence))
             sensitivity, specificity = (rates[0] for rates in quality.mean())
             weight = answer_weights(sensitivity, specificity, pairs.worker, pairs.label)
-        return max(rounds, key=lambda found: found[2])
+        return max(rounds, key=lambda result: result[2])
 
 
 def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, float]:
-    """The annotators' quality if ``same`` [P] is the truth about the pairs, and the log probability of all answers.
+    """Posterior of the annotators' rates if ``same`` [P] is true of the pairs, and log probability of all answers.
 
-    The prior is Beta(10, 1); the posterior has an axis of one restart.
+    The prior is Beta(10, 1). The posterior has a leading restart dimension of size 1.
     """
     counts = hits_and_misses(same.astype(np.float64), pairs.worker, pairs.label, pairs.num_annotators)
     shapes = np.asarray(QUALITY_PRIOR) + counts
@@ -103,18 +105,18 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, fl
 
 
 class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
-    """:class:`SignedSpectral`, and a classifier from the features to its clusters for all other items.
+    """:class:`SignedSpectral` for the annotated items, and a classifier of the features for all other items.
 
-    ``classifier="logistic"``: a multinomial regression on standardised features (``standardize``); the strength of its
-    ridge penalty is chosen by five-fold cross-validated log loss of the clusters, which takes no labels.
-    ``classifier="mlp"``: a network with one hidden layer of 500 units, trained by Adam until the accuracy of a tenth of
-    the annotated items no longer rises. ``labels_`` are the graph's clusters of annotated items, of the others the
-    classifier's.
+    ``classifier="logistic"``: multinomial logistic regression on standardised features (``standardize``), with a ridge
+    penalty chosen by five-fold cross-validated log loss of the clusters; labels are not used. ``classifier="mlp"``: a
+    network with one hidden layer of 500 units, trained by Adam until the accuracy on a held-out tenth of the annotated
+    items no longer increases. ``labels_`` has the clusters of :class:`SignedSpectral` for annotated items, and the
+    predictions of the classifier for all others.
 
     Attributes
     ----------
     crowd_ : the fitted :class:`SignedSpectral`
-    sensitivity_, specificity_ : its own
+    sensitivity_, specificity_ : those of ``crowd_``
     classifier_ : the fitted classifier, scaling included
     """
 
@@ -127,22 +129,22 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         theirs = {name: value for name, value in self.get_params().items() if name not in ("standardize", "classifier")}
         self.crowd_ = SignedSpectral(**{**theirs, "random_state": self.seed_}).fit(features, answers)
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
-        known, found = self.crowd_.annotated_, self.crowd_.result_.final
-        clusters = found.cluster[known]
+        known, assignment = self.crowd_.annotated_, self.crowd_.result_.final
+        clusters = assignment.cluster[known]
         smallest = int(np.unique(clusters, return_counts=True)[1].min())
         classifier = self._network(smallest) if self.classifier == "mlp" else self._regression(smallest)
         scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
-        vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments, twice as large as the network
+        vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = Assignment.hard(self.classifier_.predict(features))
         return self._found(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
     def _network(self, smallest: int) -> MLPClassifier:
-        """Stopped early, unless a cluster has one member only: then there is nothing to hold out of it."""
+        """A network with early stopping, unless a cluster has a single item, of which none can be held out."""
         return MLPClassifier(_HIDDEN, early_stopping=smallest > 1, max_iter=500, random_state=self.seed_)
 
     def _regression(self, smallest: int) -> LogisticRegression:
-        """Cross-validated, unless a cluster has one member only."""
+        """A cross-validated regression, unless a cluster has a single item."""
         if smallest < 2:
             return LogisticRegression(max_iter=2000)
         folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=self.seed_)

@@ -1,4 +1,4 @@
-"""Deep Dirichlet process mixture: a flow that keeps volumes, and the clusters behind it (Li et al. 2022)."""
+"""Deep Dirichlet process mixture: a mixture in the latent space of a volume-preserving flow (Li et al. 2022)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,63 +30,67 @@ from semicrowd.settings.parameters import QUALITY_PRIOR
 class DeepDPMParameters(PartitionParameters):
     """Parameters of :class:`DeepDPM`."""
 
-    start: str = setting("kmeans", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
-    scatter: float = setting(0.5, "a cluster's expected variance, in units of the columns' variances", number(above=0))
-    variance_strength: float = setting(40.0, "items that the prior variance counts for", number(above=0))
-    n_warm: int = setting(3, "first epochs, in which the flow stays the identity", whole(0))
-    n_epochs: int = setting(300, "epochs in which the flow learns, after the first", whole(1))
-    n_sweeps: int = setting(3, "of the Gibbs sampler in an epoch", whole(1))
+    start: str = setting("kmeans", "initial partition: random | kmeans", choice("random", "kmeans"))
+    scatter: float = setting(
+        0.5, "prior mean of a cluster's variance, in units of the columns' variances", number(above=0)
+    )
+    variance_strength: float = setting(40.0, "weight of the prior variance, in items", number(above=0))
+    n_warm: int = setting(3, "number of first epochs in which the flow stays the identity", whole(0))
+    n_epochs: int = setting(300, "further epochs, in which the flow is trained", whole(1))
+    n_sweeps: int = setting(3, "sweeps of the Gibbs sampler in an epoch", whole(1))
     splits: int = setting(
-        10, "splits and merges of clusters that are proposed before a sweep of the first epochs", whole(0)
+        10, "split or merge proposals before each sweep of the first epochs", whole(0)
     )
     unions: bool = setting(
-        True, "at the end, Gaussians are one cluster where items and partition are then likelier together", flag()
+        True, "finally join Gaussians to one cluster if that increases the joint probability of items and partition",
+        flag(),
     )
     n_steps: int | None = setting(
-        10, "of the flow in an epoch; null: N / 5, as the paper has it", whole(0), optional=True
+        10, "gradient steps of the flow in an epoch; null: N / 5, as in the paper", whole(0), optional=True
     )
-    batch_size: int = setting(128, "items of a step", whole(1))
-    learning_rate: float = setting(1e-3, "of the flow, by Adam", number(above=0))
+    batch_size: int = setting(128, "items in a gradient step", whole(1))
+    learning_rate: float = setting(1e-3, "learning rate of the flow (Adam)", number(above=0))
     quality_prior: tuple[float, float] = setting(
         QUALITY_PRIOR, "Beta prior of the annotators' sensitivity and specificity",
         each(number(above=0), "[10.0, 1.0]", length=2),
     )  # fmt: skip
     n_layers: int = setting(6, "coupling layers of the flow", whole(1, 1000))
-    width: int = setting(512, "hidden units of each", whole(1, 100_000))
-    keep_every: int = setting(0, "the flow of every so many epochs is kept, too; 0: the last alone", whole(0))
+    width: int = setting(512, "hidden units of each coupling layer", whole(1, 100_000))
+    keep_every: int = setting(0, "interval of epochs after which the flow is also kept; 0: only the last", whole(0))
 
 
 class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
-    """A Dirichlet process mixture of isotropic Gaussians behind a flow that keeps volumes (NICE).
+    """A Dirichlet process mixture of isotropic Gaussians in the latent space of a volume-preserving flow (NICE).
 
-    The columns are standardised. The number of Gaussians is found, by splits and merges before the flow learns, and by
-    the sampler where the flow brings them together. The last partition and the flow after its last steps are kept.
-    Gaussians that are likelier as one are one cluster then, whose probability is the sum of theirs. Answers are must-
-    and cannot-links of annotators who may err; cells of k-means that they say are one kind begin as one.
+    The columns are standardised. The number of Gaussians is estimated, by splits and merges before the flow is trained,
+    and later by the sampler when the flow moves Gaussians together. The last partition and the final flow are the
+    result. Gaussians are then joined to one cluster if that is more probable; the probability of a cluster is the sum
+    of those of its Gaussians. Answers are must-links and cannot-links of annotators who may err; in the initial
+    partition k-means cells are joined by the answers.
 
     Attributes
     ----------
-    means_, precisions_, sizes_ : [C, D], [C] and [C] of the Gaussians, in the flow's space
-    cluster_ : [C] cluster of each
-    epochs_ : epochs whose flow is kept, the last one last
+    means_, precisions_, sizes_ : [C, D], [C] and [C], of each Gaussian in the latent space
+    cluster_ : [C] cluster of each Gaussian
+    epochs_ : epochs whose flow was kept, in increasing order
     scaler_ : the fitted StandardScaler
     """
 
     requires_answers = False
 
     def transform(self, X: Any, epoch: int | None = None) -> np.ndarray:
-        """Items [N, D] in the flow's space after an epoch of :attr:`epochs_`; None: after the last."""
+        """Items [N, D] in the latent space of the flow after an epoch of :attr:`epochs_`; None: after the last."""
         return self._pushed(self._new_items(X), epoch)
 
     def inverse_transform(self, Z: Any, epoch: int | None = None) -> np.ndarray:
-        """Items [N, D] in the units of X from points of the flow's space."""
+        """Items [N, D], in the units of X, from points in the latent space."""
         from semicrowd.models.deep_dpm import pushed
 
         points = torch.from_numpy(np.asarray(Z, np.float32))
         return np.asarray(self.scaler_.inverse_transform(pushed(self._flow(epoch), points, inverse=True)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities [N, K] of the clusters, with the expected means and precisions of their Gaussians."""
+        """Cluster probabilities [N, K], given the expected means and precisions of the Gaussians."""
         return self._summed(self._scores(self.transform(X)))
 
     def gaussian(self, X: Any) -> np.ndarray:
@@ -99,7 +103,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if features.shape[1] < 2:
-            raise UserError("X: 1 feature(s); expected two at least, of which the flow shifts one by the other")
+            raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
         self.scaler_ = StandardScaler().fit(features)
         return iterate(_Fit(self, self.scaler_.transform(features), answers), monitor)
 
@@ -111,13 +115,13 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     def _flow(self, epoch: int | None = None) -> Any:
         if epoch is not None and epoch not in self.epochs_:
             kept = ", ".join(map(str, self.epochs_))
-            raise UserError(f"epoch={epoch}: its flow was not kept; there are {kept}")
+            raise UserError(f"epoch={epoch}: the flow of this epoch was not kept; kept epochs: {kept}")
         flow = new_flow(self, self.n_features_in_)
         flow.load_state_dict(self.flows_[-1 if epoch is None else self.epochs_.index(epoch)])
         return flow
 
     def _scores(self, z: np.ndarray) -> np.ndarray:
-        """ln of the Gaussians' sizes and densities [N, C] at points of the flow's space."""
+        """ln(size · density) of each Gaussian, [N, C], at points in the latent space."""
         square = np.square(z).sum(1)[:, None] - 2 * z @ self.means_.T + np.square(self.means_).sum(1)
         return np.log(self.sizes_) + z.shape[1] / 2 * np.log(self.precisions_) - self.precisions_ / 2 * square
 
@@ -127,14 +131,14 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
 
 def new_flow(settings: DeepDPMParameters, dim: int) -> Any:
-    """The flow before its first step: the identity."""
+    """The initial flow, which is the identity."""
     from semicrowd.nets.flow import NICE
 
     return NICE(dim, settings.n_layers, settings.width, [torch_stream(getattr(settings, "seed_", 0), "networks", 0)])
 
 
 class _Fit(Method):
-    """Epochs of sweeps and of gradient steps; their draws are streams by the number of the sweep, of the epoch."""
+    """Epochs of Gibbs sweeps and gradient steps, with a separate random stream for each sweep and each epoch."""
 
     def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None) -> None:
         from semicrowd.inference.gibbs.answers import Answers
@@ -157,7 +161,7 @@ class _Fit(Method):
         self.kept: list[tuple[int, dict[str, Any]]] = []
 
     def step(self, iteration: int) -> Mapping[str, float]:
-        """An epoch."""
+        """One epoch."""
         model, mixture = self.model, self.mixture
         first = iteration * model.n_sweeps
         learning = iteration >= model.n_warm
@@ -171,16 +175,16 @@ class _Fit(Method):
         if done == self.iterations or (model.keep_every and done % model.keep_every == 0):
             self.kept.append((done, {name: one.clone() for name, one in mixture.flow.state_dict().items()}))
         chain = mixture.chain
-        found = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
-        return found | {"log_likelihood/flow": mixture.log_likelihood} if learning else found
+        curves = {"clusters": chain.clusters, "log_likelihood": chain.log_likelihood, "alpha": chain.alpha}
+        return curves | {"log_likelihood/flow": mixture.log_likelihood} if learning else curves
 
     def state(self) -> dict[str, Any]:
-        """Partition, flow, moments of Adam, and what has been kept."""
+        """Partition, flow, moments of Adam, and kept flows."""
         content = self.mixture.state()
         return content | {"chain": encode(content["chain"]), "kept": self.kept}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         try:
             self.mixture.load_state({**state, "chain": decode(state["chain"])})
             self.kept = [(int(done), dict(flow)) for done, flow in state["kept"]]
@@ -188,10 +192,10 @@ class _Fit(Method):
             raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
 
     def result(self) -> Result:
-        """The last partition, and every item's most probable cluster."""
+        """The last partition, and the most probable cluster of each item."""
         model, family, chain = self.model, self.mixture.clusters(), self.mixture.chain
-        used, found = family.number > 0, family.expected()
-        model.means_, model.precisions_ = found.mean[used] + found.location, found.precision[used]
+        used, expected = family.number > 0, family.expected()
+        model.means_, model.precisions_ = expected.mean[used] + expected.location, expected.precision[used]
         model.sizes_ = family.number[used].astype(np.int64)
         slots = self.mixture.unions(family) if model.unions else np.arange(len(used))
         _, model.cluster_ = np.unique(slots[used], return_inverse=True)
@@ -202,7 +206,7 @@ class _Fit(Method):
         workers = None
         if self.answers is not None:
             labels = model.cluster_[(np.cumsum(used) - 1)[chain.z]]
-            # Given the others as the chain has left them: they are where answers and features together put them.
+            # The clusters of all other items are those of the last partition, which is based on answers and features.
             evidence = self.answers.evidence(labels, chain.quality, share.shape[1])
             final = Assignment.of(np.exp(log_softmax(np.log(share + 1e-300) + evidence, axis=-1)))
             workers = WorkerPosterior(*self.answers.shapes(labels)[:, None])

@@ -1,4 +1,4 @@
-"""DP-means: k-means in which a cluster has a price (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
+"""DP-means: k-means with a penalty for each cluster (Kulis & Jordan 2012, "Revisiting k-means", ICML)."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,19 @@ class DPMeansParameters(CountedParameters):
     """Parameters of :class:`DPMeans`."""
 
     penalty: float | None = setting(
-        None, "of a cluster, a squared distance (their lambda); null: by farthest-first from K", number(above=0),
+        None, "λ, the penalty of a cluster, a squared distance; null: from K by farthest-first traversal",
+        number(above=0),
         optional=True,
     )  # fmt: skip
-    max_iter: int = setting(100, "passes over the items, fewer where the clusters have settled", whole(1))
+    max_iter: int = setting(100, "maximal number of passes over the items", whole(1))
 
 
 class DPMeans(DPMeansParameters, NearestCentre):
     """The limit of a Dirichlet process mixture of Gaussians whose variance goes to 0.
 
-    Minimises Σ_i |x_i − μ_{z_i}|² + λ K over assignments, centres and K, from one cluster around the mean of all items.
-    An item that is further than λ (a squared distance) from all centres becomes one. Nothing is drawn at random, but
-    the items are taken in their order.
+    Minimises Σ_i |x_i − μ_{z_i}|² + λ K over assignments, centres and K, starting with one cluster at the mean of all
+    items. An item whose squared distance to all centres exceeds λ becomes a new centre. The method is deterministic,
+    but depends on the order of the items.
 
     Attributes
     ----------
@@ -53,8 +54,8 @@ class DPMeans(DPMeansParameters, NearestCentre):
 def farthest_first(features: np.ndarray, number: int) -> float:
     """λ for an expected number of clusters (Kulis & Jordan 2012, section 5).
 
-    From the mean of all items on, the item furthest from what has been taken is taken, ``number`` times; λ is the
-    squared distance of the last one. Where all items are alike, it is the smallest positive number.
+    Starting with the mean of all items, the item furthest from all selected points is selected, ``number`` times; λ is
+    the squared distance of the last one. If all items are equal, λ is the smallest positive number.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def farthest_first(features: np.ndarray, number: int) -> float:
 
 
 def _assigned(features: np.ndarray, centers: np.ndarray, penalty: float) -> np.ndarray:
-    """The nearest centre of each item in turn, which is an item itself where all others are too far; none is empty."""
+    """Assign the items in turn to the nearest centre, or make an item a new centre; no cluster is empty afterwards."""
     costs = cdist(features, centers, "sqeuclidean")
     labels, cost, number = costs.argmin(1), costs.min(1), len(centers)
     item = 0
@@ -75,6 +76,6 @@ def _assigned(features: np.ndarray, centers: np.ndarray, penalty: float) -> np.n
         item += int((cost[item:] > penalty).argmax())
         closer = ((features - features[item]) ** 2).sum(1)
         moved = closer < cost
-        moved[:item] = False  # their turn is over
+        moved[:item] = False  # these items have already been assigned in this pass
         labels[moved], cost[moved], number = number, closer[moved], number + 1
     return np.unique(labels, return_inverse=True)[1]

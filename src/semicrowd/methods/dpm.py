@@ -1,6 +1,6 @@
 """Dirichlet process mixtures by Gibbs sampling, with and without hyperplanes between the clusters.
 
-Antoniak 1974; Nguyen, Phung, Le & Bui 2017; Chen, Zhu & Zhang 2014. The number of clusters is found; answers are
+Antoniak 1974; Nguyen, Phung, Le & Bui 2017; Chen, Zhu & Zhang 2014. The number of clusters is estimated; answers are
 ignored.
 """
 
@@ -25,14 +25,14 @@ class DPMParameters(SampledParameters):
     """Parameters of :class:`DPM`."""
 
     splits: int = setting(
-        0, "splits and merges of clusters that are proposed before a sweep (mmgm, new=paper: one without hyperplanes)",
+        0, "split or merge proposals before each sweep (mmgm, and new=paper: only before sweeps without hyperplanes)",
         whole(0),
     )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DDPMParameters(DiscriminativeParameters, DPMParameters):
-    """Dirichlet process mixtures whose clusters hyperplanes separate (Nguyen et al. 2017)."""
+    """Parameters of Dirichlet process mixtures with hyperplanes between clusters (Nguyen et al. 2017)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,19 +49,19 @@ class DDPMLParameters(DDPMParameters):
 class MMGMParameters(PlaneParameters, DPMParameters):
     """Parameters of :class:`MaxMarginMixture`."""
 
-    cost: float = setting(1.0, "of an item within the margin, as far as it is within", number(above=0))
-    margin: float = setting(1.0, "between the scores of an item's cluster and of the best other", number(above=0))
+    cost: float = setting(1.0, "factor of the hinge loss of an item within the margin", number(above=0))
+    margin: float = setting(1.0, "margin between the scores of an item's cluster and the best other", number(above=0))
 
 
 class _Mixture(SampledClusterer):
-    """Items in no order: the predictive density of the partition shown takes new ones."""
+    """Mixture of items without order; new items are assigned by the predictive density, given the partition labels_."""
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
         return self.predict_proba(X).argmax(-1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities [N, K] of the clusters of the partition shown."""
+        """Cluster probabilities [N, K], given the partition ``labels_``."""
         return self._probabilities(self._new_items(X))
 
     def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:
@@ -93,22 +93,23 @@ class _Mixture(SampledClusterer):
 class DPM(DPMParameters, _Mixture):
     """A Dirichlet process mixture of Gaussians or multinomials, whose parameters are integrated out.
 
-    Some chains run beside each other from first partitions of their own. ``labels_`` is that of the partitions of their
-    last sweeps that has the least expected loss; :attr:`mixed_` says whether the chains agree.
+    Several chains are sampled from different initial partitions. ``labels_`` is the partition with the least expected
+    loss among those of their last sweeps; :attr:`mixed_` is whether the chains have mixed.
 
     Attributes
     ----------
     chains_ : data frame, a row for each sweep of each chain: number of clusters, ln p(x | partition), concentrations
-    rhat_, ess_ : R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half
-    mixed_ : whether both are as they should be
-    sizes_ : [K] items of the clusters of ``labels_``
+    rhat_, ess_ : R-hat and effective sample size of ``clusters`` and ``log_likelihood`` over the second half of the
+        sweeps
+    mixed_ : whether R-hat and effective sample size are within the usual limits
+    sizes_ : [K] number of items of each cluster of ``labels_``
     """
 
 
 class DDPMS(DDPMSParameters, _Mixture):
     """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
 
-    As :class:`DPM` in all else.
+    Otherwise like :class:`DPM`.
 
     Attributes
     ----------
@@ -130,9 +131,9 @@ class DDPML(DDPMLParameters, _Mixture):
 class MaxMarginMixture(MMGMParameters, _Mixture):
     """MMGM: a Dirichlet process mixture with a margin between an item's cluster and the best other (Chen et al. 2014).
 
-    As :class:`DDPMS` in all else; the hyperplanes give a cluster's score. They are drawn from their posterior given the
-    partition; which clusters are an item's rivals changes only from sweep to sweep, so that clusters do not come and go
-    as those of one posterior would.
+    Otherwise like :class:`DDPMS`; the score of a cluster is given by its hyperplane. Hyperplanes are sampled given the
+    partition. The clusters with which an item's cluster is compared are updated only once per sweep, so the samples are
+    not exactly from one joint posterior.
     """
 
     loss_of_planes = "margin"

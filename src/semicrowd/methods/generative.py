@@ -30,7 +30,7 @@ from semicrowd.settings.parameters import Parameters
 from semicrowd.settings.recipe import Recipe
 from semicrowd.settings.training import TrainerSettings
 
-_BY_RULE = "None: by the rule (docs/DEFAULTS.md)"
+_BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
 
 
 def _mapping(value: Any) -> str | None:
@@ -43,43 +43,52 @@ def _trainer(value: Any) -> str | None:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GenerativeParameters(Parameters):
-    """Parameters of both models."""
+    """Parameters of SCDC and BayesSCDC."""
 
     n_clusters: int | None = setting(
-        None, f"clusters; of BayesSCDC an upper bound. {_BY_RULE}", whole(2, 100_000), optional=True
+        None, f"maximal number of clusters. {_BY_RULE}", whole(2, 100_000), optional=True
     )
-    restarts: int = setting(1, "initial values fitted at once; the best by ELBO is kept", whole(1, 100_000))
-    epochs: int | None = setting(None, f"0: the start alone. {_BY_RULE}", whole(0), optional=True)
-    batch_size: int | None = setting(None, f"items without answers in a step. {_BY_RULE}", whole(1), optional=True)
-    protocol: str = setting("semicrowd", "semicrowd | paper", choice("semicrowd", "paper"))
+    restarts: int = setting(
+        1, "independent initialisations, fitted at once; the one with the highest ELBO is kept", whole(1, 100_000)
+    )
+    epochs: int | None = setting(
+        None, f"training epochs; 0: only the initialisation. {_BY_RULE}", whole(0), optional=True
+    )
+    batch_size: int | None = setting(
+        None, f"items without answers in a training step. {_BY_RULE}", whole(1), optional=True
+    )
+    protocol: str = setting(
+        "semicrowd", "default settings: semicrowd (docs/DEFAULTS.md) | paper (those of the SCDC paper)",
+        choice("semicrowd", "paper"),
+    )
     data: str | None = setting(
-        None, "protocol=paper: X is the paper's pinwheel, face or mnist, whose settings count as on the command line",
+        None, "with protocol=paper: the data set of the paper that X is, pinwheel, face or mnist, for its settings",
         choice(*PAPER_DATA), optional=True,
     )  # fmt: skip
     image_shape: tuple[int, ...] | None = setting(
-        None, "(height, width) or (colours, height, width) where a row of X is an image",
+        None, "(height, width) or (colours, height, width) if the rows of X are images",
         each(whole(1), "(28, 28)", least=2), optional=True,
     )  # fmt: skip
     settings: Mapping[str, Any] | Recipe | None = setting(
-        None, "others, by their names on the command line, such as {'model.latent_dim': 8}; or a Recipe: all settings, "
-        "taken as they are, in place of the rule and of restarts and protocol", _mapping, optional=True,
+        None, "further settings by their names on the command line, such as {'model.latent_dim': 8}; or a Recipe with "
+        "all settings, which replaces the rules, restarts and protocol", _mapping, optional=True,
     )  # fmt: skip
     trainer: TrainerSettings | None = setting(None, "devices and threads", _trainer, optional=True)
 
 
 class _Generative(GenerativeParameters, ContinuedClusterer):
-    """What SCDC and BayesSCDC share as estimators.
+    """Common base class of the estimators SCDC and BayesSCDC.
 
     Attributes
     ----------
     model_ : the fitted model, on the CPU, with all restarts
     recipe_ : all settings of the fit
-    preparation_ : of the features, None where they are taken as they are; ``model_`` knows the prepared ones alone
-    worker_names_ : names of the annotators that it has learned
+    preparation_ : fitted transformer of the features, whose output is the input of ``model_``; None: no transformation
+    worker_names_ : names of the annotators whose rates were estimated
     """
 
     requires_answers: ClassVar[bool] = False
-    #: Name of the model.
+    #: Name of the model on the command line.
     name: ClassVar[str]
 
     model_: GenerativeModel
@@ -100,7 +109,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         return result
 
     def _recipe(self, features: np.ndarray, answers: PairAnnotations | None) -> Recipe:
-        """What ``settings`` is, or comes to on these data."""
+        """``settings`` if it is a Recipe, else the Recipe that results from it and the rules for these data."""
         spelled = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
         told = {name: value for name in spelled if (value := getattr(self, name)) is not None}
         if not isinstance(self.settings, Recipe):
@@ -115,42 +124,43 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         return self.settings
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
-        """Cluster probabilities [N, K] of items, those of ``pairs`` with the answers about them.
+        """Cluster probabilities [N, K] of items, given their features and the answers in ``pairs`` about them.
 
         Parameters
         ----------
-        pairs : answers about the rows of X by annotators of the fit, in any form that ``fit`` takes
+        pairs : answers about rows of X by annotators of the training data, in any form that ``fit`` accepts
 
         Raises
         ------
         UserError
-            For items of other columns, and for an annotator that the fit has not known.
+            If X has other columns than the training data, or an annotator was not in the training data.
         """
         items = self._new_items(X)
         features = torch.from_numpy(prepared(self.preparation_, items))
         answers, best = checked_answers(pairs, len(features), names_of_rows(X)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
-            found = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
+            assignment = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
             if answers is not None:
                 known = self._as_known(answers)
                 views = build_views(self.recipe_.views, self.image_shape)
                 joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
-                found = found.replace(known.annotated, Assignment.of(joint))
-        assert found.memberships is not None
-        return found.memberships
+                assignment = assignment.replace(known.annotated, Assignment.of(joint))
+        assert assignment.memberships is not None
+        return assignment.memberships
 
     def predict(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Clusters [N] of items; see :meth:`predict_proba`."""
         return self.predict_proba(X, pairs).argmax(-1)
 
     def generate(self, num_per_cluster: int, seed: int = 0) -> np.ndarray:
-        """Means of items drawn from every cluster, [K, S, D]."""
+        """Sample S items from each cluster; returns their means given the latent variables, [K, S, D]."""
         check_is_fitted(self)
         draws = torch_stream(seed, "evaluation/samples")
-        found = self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
+        samples = self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
         if self.preparation_ is None:
-            return found
-        return self.preparation_.inverse_transform(found.reshape(-1, found.shape[-1])).reshape(*found.shape[:2], -1)
+            return samples
+        rows = samples.reshape(-1, samples.shape[-1])
+        return self.preparation_.inverse_transform(rows).reshape(*samples.shape[:2], -1)
 
     @property
     def cluster_weights_(self) -> np.ndarray:
@@ -159,15 +169,15 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         return self.model_.cluster_weights()[self.result_.best].numpy()
 
     def _as_known(self, answers: PairAnnotations) -> PairAnnotations:
-        """The answers with the numbers that their annotators had in the fit.
+        """The answers, with annotators numbered as in the training data.
 
-        Where the annotators place the items of tasks, a pair asked alone is a task of two items.
+        If the answers are modelled by tasks, an answer without a task becomes a task of two items.
         """
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
             if name not in number_of:
-                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so nothing is "
-                                "known of them; leave their answers out, or fit again with all answers")
+                raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so their rates "
+                                "are unknown; leave out these answers, or fit again with all answers")
         numbers = np.array([number_of[name] for name in answers.worker_names])
         task = np.arange(answers.num_pairs) if self.model_.places and answers.task is None else answers.task
         return replace(
@@ -177,7 +187,9 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
 
 
 class BayesSCDC(_Generative):
-    """The fully Bayesian model of the SCDC paper (section 3): clusters, their number, and the annotators' quality.
+    """BayesSCDC, the fully Bayesian model of the SCDC paper (section 3).
+
+    It estimates clusters, their number, and the annotators' sensitivity and specificity.
 
     Examples
     --------
@@ -214,10 +226,10 @@ class BayesSCDC(_Generative):
 
 
 class SCDC(_Generative):
-    """The model of the SCDC paper (section 2) with amortised inference and point estimates.
+    """SCDC, the model of the SCDC paper (section 2) with amortised inference and point estimates.
 
-    Clusters of the rows of X, which the answers of ``pairs`` hold together or apart, each weighted by what its
-    annotator is worth. Of ``n_clusters`` those that no item needs stay empty.
+    It clusters the rows of X, using answers in ``pairs``, which are weighted by the estimated rates of their
+    annotators. Superfluous clusters of the ``n_clusters`` stay empty.
 
     Examples
     --------

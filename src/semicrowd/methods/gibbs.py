@@ -1,6 +1,6 @@
-"""What all methods have in common that sample partitions by Gibbs chains, with and without hyperplanes.
+"""Common base classes of the methods that sample partitions by Gibbs sampling, with and without hyperplanes.
 
-Nguyen, Phung, Le & Bui 2017. The number of clusters is found; answers are ignored.
+Nguyen, Phung, Le & Bui 2017. The number of clusters is estimated; answers are ignored.
 """
 
 import os
@@ -34,54 +34,57 @@ if TYPE_CHECKING:
     from semicrowd.inference.gibbs.chain import Chain, Model
     from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 
-#: Columns of the chains' table, beside chain and sweep.
+#: Columns of the table of chains, in addition to chain and sweep.
 _TRACE = ("clusters", "log_likelihood", "alpha", "gamma", "seconds")
-#: Rule of the shape and the rate of a Gamma prior.
+#: Rule for the shape and the rate of a Gamma prior.
 GAMMA = each(number(above=0), "[1.0, 1.0]", length=2)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PartitionParameters(Parameters):
-    """The prior of partitions, and that of Gaussians."""
+    """Parameters of the prior of partitions, and of the prior of Gaussian clusters."""
 
     n_start: int = setting(
-        1, "clusters of the first partition; 1: items are seated one after the other", whole(1, 10_000)
+        1, "number of clusters of the initial partition; 1: items are assigned one after the other", whole(1, 10_000)
     )
-    start: str = setting("random", "first partition: random | kmeans (its cells)", choice("random", "kmeans"))
-    alpha: float | None = setting(None, "the concentration; null: it is drawn", number(above=0), optional=True)
-    alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the concentration's Gamma prior", GAMMA)
+    start: str = setting("random", "initial partition: random | kmeans", choice("random", "kmeans"))
+    alpha: float | None = setting(None, "fixed concentration; null: it is sampled", number(above=0), optional=True)
+    alpha_prior: tuple[float, float] = setting((1.0, 1.0), "shape and rate of the Gamma prior of alpha", GAMMA)
     scatter: float = setting(
-        1.0, "gaussian: a cluster's expected covariance, in units of the columns' variances", number(above=0)
+        1.0, "gaussian: prior mean of a cluster's covariance, in units of the columns' variances", number(above=0)
     )
-    mean_strength: float = setting(0.01, "gaussian: items that the prior mean counts for", number(above=0))
-    variance_strength: float = setting(1.0, "isotropic: items that the prior variance counts for", number(above=0))
+    mean_strength: float = setting(0.01, "gaussian: weight of the prior mean, in items", number(above=0))
+    variance_strength: float = setting(1.0, "isotropic: weight of the prior variance, in items", number(above=0))
     eq19: str = setting(
-        "corrected", "isotropic: marginal density of a new cluster: corrected | printed (as the paper has it)",
+        "corrected", "isotropic: marginal density of a new cluster: corrected | printed (as in the paper)",
         choice("corrected", "printed"),
     )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SampledParameters(PartitionParameters):
-    """What all Gibbs samplers of partitions have in common."""
+    """Common parameters of all Gibbs samplers of partitions."""
 
     family: str = setting(
         "gaussian",
-        "of the clusters: gaussian (any covariance) | isotropic (gaussian, one variance) | multinomial (of counts)",
+        "distribution of a cluster: gaussian (full covariance) | isotropic (one variance) | multinomial (for counts)",
         choice("gaussian", "isotropic", "multinomial"),
     )
-    n_chains: int = setting(10, "independent chains, in parallel", whole(1, 10_000))
-    n_sweeps: int = setting(100, "of each chain", whole(1))
-    n_kept: int = setting(5, "last sweeps of each chain whose partitions are kept", whole(1))
-    keep_every: int = setting(0, "also keep the partition of every so many sweeps; 0: the last alone", whole(0))
-    loss: str = setting(
-        "vi", "whose expectation is least for the kept partition that is shown: vi | binder", choice("vi", "binder")
+    n_chains: int = setting(10, "number of independent chains", whole(1, 10_000))
+    n_sweeps: int = setting(100, "sweeps of each chain", whole(1))
+    n_kept: int = setting(5, "number of last sweeps of each chain whose partitions are kept", whole(1))
+    keep_every: int = setting(
+        0, "interval of sweeps after which a partition is also kept; 0: only the last ones", whole(0)
     )
-    dirichlet: float = setting(0.01, "multinomial: parameter of the symmetric Dirichlet base", number(above=0))
-    count_scale: float = setting(1.0, "multinomial: counts are X times this, rounded", number(above=0))
+    loss: str = setting(
+        "vi", "loss whose expectation is minimised by the partition in labels_, one of the kept: vi | binder",
+        choice("vi", "binder"),
+    )
+    dirichlet: float = setting(0.01, "multinomial: parameter of the symmetric Dirichlet prior", number(above=0))
+    count_scale: float = setting(1.0, "multinomial: counts are X multiplied by this, rounded", number(above=0))
 
     def check_parameters(self, group: str = "") -> None:
-        """As everywhere; what is kept must be of sweeps that there are, all with hyperplanes or all without."""
+        """Check all values; the kept sweeps must exist, and must all be with or all without hyperplanes."""
         super().check_parameters(group)
         prefix, warm = f"{group}." if group else "", getattr(self, "n_warm", 0)
         if warm + self.n_kept > self.n_sweeps:
@@ -91,46 +94,46 @@ class SampledParameters(PartitionParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PlaneParameters(SampledParameters):
-    """What samplers with hyperplanes have in common."""
+    """Common parameters of samplers with hyperplanes."""
 
-    n_warm: int = setting(10, "first sweeps without hyperplanes", whole(0))
+    n_warm: int = setting(10, "number of first sweeps without hyperplanes", whole(0))
     w: float = setting(1.0, "prior variance of a hyperplane's weights", number(above=0))
-    bias: bool = setting(True, "hyperplanes that need not go through the origin", flag())
+    bias: bool = setting(True, "hyperplanes with an intercept", flag())
     scale: str = setting(
-        "standard", "what hyperplanes see: standard (mean 0, one variance, length 1 in the mean) | none (X as it is)",
-        choice("standard", "none"),
+        "standard", "scaling of the hyperplanes' input: standard (columns of mean 0 and equal variance, rows of mean "
+        "squared length 1) | none", choice("standard", "none"),
     )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DiscriminativeParameters(PlaneParameters):
-    """What samplers have in common whose hyperplanes are likelihoods of the partition (Nguyen et al. 2017)."""
+    """Common parameters of samplers in which hyperplanes define a likelihood of the partition (Nguyen et al. 2017)."""
 
     new: str = setting(
-        "corrected", "a new cluster's hyperplane is drawn: corrected (given that no item is in it) | paper (prior)",
+        "corrected", "distribution of a new cluster's hyperplane: corrected (given that it is empty) | paper (prior)",
         choice("corrected", "paper"),
     )  # fmt: skip
 
 
 class SampledClusterer(CrowdClusterer):
-    """A posterior of partitions that Gibbs chains sample."""
+    """Base class of methods that sample a posterior of partitions by Gibbs sampling."""
 
     requires_answers = False
-    #: Likelihood of a hyperplane's side; empty: no hyperplanes.
+    #: Name of the hyperplanes' loss; empty: no hyperplanes.
     loss_of_planes: ClassVar[str] = ""
-    #: Whether items are in order of time.
+    #: Whether the items are in temporal order.
     sequential: ClassVar[bool] = False
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:  # noqa: ARG002
         return iterate(_Fit(self, features, self._order(len(features))), monitor)
 
     def _order(self, items: int) -> np.ndarray | None:  # noqa: ARG002
-        """Sequence of each item [N], None where they are in no order."""
+        """Sequence of each item [N]; None for items without order."""
         return None
 
     def _families(self, features: np.ndarray) -> Callable[[int], Any]:
-        """Conjugate families of the clusters for these items; their parameters are kept for new items."""
-        # Imported here, as all of the sampler: numba takes a third of a second.
+        """Function that makes the conjugate cluster distributions for these items."""
+        # Imported here, like the rest of the sampler, because importing numba takes a third of a second.
         if self.family == "multinomial":
             from semicrowd.inference.gibbs.multinomial import multinomial
 
@@ -144,11 +147,11 @@ class SampledClusterer(CrowdClusterer):
 
         variance = features.var(0)
         scatter = self.scatter * np.where(variance > 0, variance, 1.0)
-        # With D + 2 degrees of freedom the inverse Wishart's mean is its scatter.
+        # With D + 2 degrees of freedom the mean of the inverse Wishart distribution is its scatter matrix.
         return gaussian(features, features.mean(0), self.mean_strength, features.shape[1] + 2, np.diag(scatter))
 
     def _seen(self, features: np.ndarray) -> np.ndarray:
-        """Inputs of the hyperplanes, [N, D] or [N, D + 1], as set up by the fit."""
+        """Input of the hyperplanes: items scaled as in the fit, [N, D], with a column of ones if ``bias``."""
         seen = (features - self.plane_center_) / self.plane_scale_
         return np.column_stack([seen, np.ones(len(seen))]) if self.bias else seen
 
@@ -193,12 +196,12 @@ class SampledClusterer(CrowdClusterer):
         return log_ratio(score, self.loss_of_planes)
 
     def _take(self, features: np.ndarray, samples: Samples, planes: list[np.ndarray]) -> Result:
-        """Set the point estimate and the attributes that prediction needs."""
+        """Set the attributes of the estimator, and return the point estimate as the result."""
         self.chains_ = samples.chains
-        found = mixing(samples.chains)
-        self.mixed_ = bool(found.pop("mixed"))
-        self.rhat_ = {name.removeprefix("rhat_"): v for name, v in found.items() if name.startswith("rhat_")}
-        self.ess_ = {name.removeprefix("ess_"): v for name, v in found.items() if name.startswith("ess_")}
+        diagnostics = mixing(samples.chains)
+        self.mixed_ = bool(diagnostics.pop("mixed"))
+        self.rhat_ = {name.removeprefix("rhat_"): v for name, v in diagnostics.items() if name.startswith("rhat_")}
+        self.ess_ = {name.removeprefix("ess_"): v for name, v in diagnostics.items() if name.startswith("ess_")}
         shown = point_estimate(samples.partitions[samples.kept], self.loss)
         labels = samples.partitions[samples.kept][shown].astype(np.int64)
         if self.loss_of_planes:
@@ -208,12 +211,12 @@ class SampledClusterer(CrowdClusterer):
         return Result(int(labels.max()) + 1, final, self._of_features(features, final), samples=samples)
 
     def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:  # noqa: ARG002
-        """The training items from their features alone."""
+        """Clusters of the training items predicted from their features alone."""
         return final
 
 
 def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
-    """Clusters [N] that a chain of ``n_start`` > 1 clusters begins with."""
+    """Initial clusters [N] of a chain, if ``n_start`` > 1."""
     rng, number = stream(model.seed_, "gibbs/start", chain), min(model.n_start, len(features))
     if model.start == "random":
         return rng.integers(number, size=len(features))
@@ -222,7 +225,7 @@ def first_partition(model: Any, features: np.ndarray, chain: int) -> np.ndarray:
 
 
 class _Fit(Method):
-    """Sweeps of all chains, each with a random stream of its own for every sweep: no state of a generator to keep."""
+    """Sweeps of all chains. Each sweep of a chain has its own random stream, so that no generator state is stored."""
 
     def __init__(self, clusterer: SampledClusterer, features: np.ndarray, sequence: np.ndarray | None) -> None:
         self.clusterer, self.features, self.iterations = clusterer, features, clusterer.n_sweeps
@@ -237,7 +240,7 @@ class _Fit(Method):
         self.threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
     def step(self, iteration: int) -> Mapping[str, float]:
-        """A sweep of every chain."""
+        """One sweep of each chain."""
         warm = getattr(self.clusterer, "n_warm", 0)
         list(self.threads.map(partial(self._sweep, iteration, iteration >= warm), range(len(self.chains))))
         gammas = [chain.gamma if self.clusterer.sequential else np.nan for chain in self.chains]
@@ -262,12 +265,12 @@ class _Fit(Method):
         self.seconds[number] += time.thread_time() - start
 
     def state(self) -> dict[str, Any]:
-        """Chains, curves and what has been kept."""
+        """Chains, curves and kept partitions."""
         chains = [chain.state() for chain in self.chains]
         return {"gibbs": encode([chains, self.seconds, self.trace, self.partitions, self.planes])}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         try:
             chains, self.seconds, self.trace, self.partitions, self.planes = decode(state["gibbs"])
             for chain, content in zip(self.chains, chains, strict=True):
@@ -276,7 +279,7 @@ class _Fit(Method):
             raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
 
     def result(self) -> Result:
-        """The partitions that were kept, and the one of least expected loss."""
+        """The kept partitions, and the one with the least expected loss."""
         self.threads.shutdown()
         number, sweep, partitions = zip(*self.partitions, strict=True)
         rows = [

@@ -1,6 +1,6 @@
-"""G-means: k-means whose clusters are split until each looks Gaussian (Hamerly & Elkan 2003, NIPS).
+"""G-means: k-means clusters are split until each is approximately Gaussian (Hamerly & Elkan 2003, NIPS).
 
-Li et al. 2022 call by this name, citing Zhao et al. 2008, the method that k-means' number of clusters is found by.
+Li et al. 2022 use this name, citing Zhao et al. 2008, for the method that determines the number of clusters of k-means.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from semicrowd.methods.unsupervised import NearestCentre
 from semicrowd.settings.fields import number, setting, whole
 from semicrowd.settings.parameters import Parameters
 
-#: Fewest items of a cluster that is tested at all.
+#: Clusters with fewer items are not tested.
 _FEWEST = 8
 
 
@@ -22,16 +22,17 @@ class GMeansParameters(Parameters):
     """Parameters of :class:`GMeans`."""
 
     critical: float = setting(
-        1.8692, "Anderson-Darling statistic from which a cluster is split; 1.8692: significance .0001", number(above=0)
+        1.8692, "Anderson-Darling statistic above which a cluster is split; 1.8692: level .0001", number(above=0)
     )
-    most: int = setting(1000, "clusters; no round of splits goes beyond it", whole(1))
-    max_iter: int = setting(100, "rounds of splits, fewer where no cluster is split", whole(1))
+    most: int = setting(1000, "maximal number of clusters", whole(1))
+    max_iter: int = setting(100, "maximal number of rounds of splits", whole(1))
 
 
 class GMeans(GMeansParameters, NearestCentre):
-    """k-means from one cluster on: a cluster becomes two while its items are not Gaussian along the line between them.
+    """k-means starting with one cluster; a cluster is split in two if its items are not Gaussian between their centres.
 
-    The two begin on both sides of the cluster's centre along its principal axis. Nothing is drawn at random.
+    The two initial centres are on both sides of the cluster's centre, along its principal axis. The test is applied to
+    the items projected on the line between the two final centres. The method is deterministic.
 
     Attributes
     ----------
@@ -45,21 +46,21 @@ class GMeans(GMeansParameters, NearestCentre):
         for _ in range(self.max_iter):
             self.n_iter_ += 1
             model = KMeans(len(centers), init=centers, n_init=1, random_state=self.seed_).fit(features)
-            # In the order of the clusters, a cluster's items side by side.
+            # Items sorted by cluster.
             order = np.argsort(model.labels_, kind="stable")
             sizes = np.bincount(model.labels_, minlength=len(centers))
             parts = np.split(features[order], np.cumsum(sizes)[:-1])
-            found = [
+            split = [
                 self._split(part, center) for part, center in zip(parts, model.cluster_centers_, strict=True)
             ]
             centers = model.cluster_centers_
-            if all(len(one) == 1 for one in found) or sum(map(len, found)) > min(self.most, len(features)):
+            if all(len(one) == 1 for one in split) or sum(map(len, split)) > min(self.most, len(features)):
                 break
-            centers = np.concatenate(found)
+            centers = np.concatenate(split)
         self.cluster_centers_ = centers
 
     def _split(self, items: np.ndarray, center: np.ndarray) -> np.ndarray:
-        """The centre of a cluster, or those of the two that it becomes."""
+        """The centre of a cluster, or the centres of the two clusters into which it is split."""
         if len(items) < _FEWEST:
             return center[None]
         variances, axes = np.linalg.eigh(np.cov(items, rowvar=False).reshape(items.shape[1], items.shape[1]))
@@ -73,7 +74,7 @@ class GMeans(GMeansParameters, NearestCentre):
 
 
 def anderson_darling(values: np.ndarray) -> float:
-    """A² of "values [n] are Gaussian, mean and variance unknown", for finite n: A² (1 + 4/n − 25/n²)."""
+    """Anderson-Darling statistic of normality of values [n], mean and variance unknown: A² (1 + 4/n − 25/n²)."""
     n = len(values)
     standard = np.sort(values - values.mean()) / values.std(ddof=1)
     odd = 2 * np.arange(1, n + 1) - 1

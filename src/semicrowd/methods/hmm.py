@@ -15,7 +15,7 @@ from semicrowd.random import stream
 from semicrowd.settings.fields import choice, setting, whole
 from semicrowd.settings.parameters import STARTS, CountedParameters
 
-#: Least probability of a column in a state: a count that a state has never seen is no contradiction.
+#: Lower bound of a column's probability in a state, so that unseen counts do not have probability 0.
 _LEAST = 1e-12
 
 
@@ -24,23 +24,24 @@ class HMMParameters(CountedParameters):
     """Parameters of :class:`HMM`."""
 
     family: str = setting(
-        "gaussian", "of the states: gaussian (diagonal) | multinomial (of counts)", choice("gaussian", "multinomial")
+        "gaussian", "emissions: gaussian (diagonal covariance) | multinomial (for counts)",
+        choice("gaussian", "multinomial"),
     )
     n_init: int = setting(5, STARTS, whole(1, 100_000))
-    max_iter: int = setting(100, "steps of EM, fewer where the likelihood has settled", whole(1))
+    max_iter: int = setting(100, "maximal number of EM iterations", whole(1))
 
 
 class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
-    """A hidden Markov model whose number of states is given; answers are ignored. No prediction row by row.
+    """A hidden Markov model with a given number of states; answers are ignored. It cannot predict states of new rows.
 
-    The labels are the most probable path through the states (Viterbi) under the start of highest likelihood.
+    The labels are the most probable sequence of states (Viterbi) in the random start with the highest likelihood.
 
     Attributes
     ----------
-    transitions_ : [K, K] from row to column; ``beginning_`` : [K]
+    transitions_ : [K, K] transition probabilities from row to column; ``beginning_`` : [K] initial probabilities
     emissions_ : [K, D] probabilities of the columns (multinomial) or means (gaussian)
-    log_likelihood_ : of the best start, in nats, without the multinomial coefficients
-    n_iter_ : its steps of EM
+    log_likelihood_ : log-likelihood of the best start, in nats, without the multinomial coefficients
+    n_iter_ : number of its EM iterations
     """
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
@@ -56,20 +57,21 @@ class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
         self.transitions_, self.beginning_ = best.transmat_, best.startprob_
         self.emissions_ = best.emissionprob_ if self.family == "multinomial" else best.means_
         self.log_likelihood_, self.n_iter_ = float(best.monitor_.history[-1]), len(best.monitor_.history)
-        found = Assignment.hard(path)
-        return self._found(found, found)
+        assignment = Assignment.hard(path)
+        return self._found(assignment, assignment)
 
     def _fitted(self, rows: np.ndarray, lengths: np.ndarray, start: int) -> Any:
-        # Imported here: a fifth of a second, for this method alone.
+        # Imported here because it takes a fifth of a second, and only this method needs it.
         from hmmlearn import hmm
 
         class Counts(hmm.MultinomialHMM):
-            """Without the coefficients, which are the same for all states, and with a floor."""
+            """Multinomial HMM without the coefficients, which are equal for all states, and with a lower bound."""
 
             def _compute_log_likelihood(self, X: np.ndarray) -> np.ndarray:
                 return X @ np.log(np.maximum(self.emissionprob_, _LEAST)).T
 
-        logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it tells of its past, and of steps that gain nothing
+        # Suppress warnings about changes of the API, and about EM iterations without improvement.
+        logging.getLogger("hmmlearn").setLevel(logging.ERROR)
         options = {
             "n_components": self.n_clusters, "n_iter": self.max_iter,
             "random_state": int(stream(self.seed_, "hmm", start).integers(2**31)),

@@ -1,6 +1,6 @@
 """Infinite hidden Markov models by Gibbs sampling, with and without hyperplanes between the states.
 
-Teh, Jordan, Beal & Blei 2006; Nguyen, Phung, Le & Bui 2017. The number of states is found; answers are ignored.
+Teh, Jordan, Beal & Blei 2006; Nguyen, Phung, Le & Bui 2017. The number of states is estimated; answers are ignored.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ class IHMMParameters(SampledParameters):
     """Parameters of :class:`IHMM`."""
 
     gamma_prior: tuple[float, float] = setting(
-        (1.0, 1.0), "shape and rate of the Gamma prior of the states' own concentration", GAMMA
+        (1.0, 1.0), "shape and rate of the Gamma prior of gamma, the top-level concentration", GAMMA
     )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DIHParameters(DiscriminativeParameters, IHMMParameters):
-    """Infinite hidden Markov models whose states hyperplanes separate (Nguyen et al. 2017)."""
+    """Parameters of infinite hidden Markov models with hyperplanes between states (Nguyen et al. 2017)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,13 +35,13 @@ class DIHLParameters(DIHParameters):
 
 
 class _Sequential(OrderedClusterer, SampledClusterer):
-    """Items in order of time."""
+    """Base class for items in temporal order."""
 
 
 class IHMM(IHMMParameters, _Sequential):
-    """An infinite hidden Markov model: states that rows in order of time go through. No prediction row by row.
+    """An infinite hidden Markov model of rows in temporal order. It cannot predict states of new rows.
 
-    Attributes are those of :class:`DPM` but for ``sizes_``.
+    Attributes are those of :class:`DPM` except ``sizes_``.
     """
 
 

@@ -28,9 +28,9 @@ from semicrowd.settings.fields import each, flag, number, setting, whole
 from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, WIDTHS, CountedParameters
 from semicrowd.starts.answer_networks import AnswerNetworks, cosine
 
-#: Steps between two removals of views without annotators.
+#: Views without annotators are removed after each such number of steps.
 _PRUNE_EVERY = 50
-#: Steps between two points of the curves.
+#: Number of steps between two points of the curves.
 _SHOW_EVERY = 10
 
 
@@ -38,15 +38,15 @@ _SHOW_EVERY = 10
 class MCVCParameters(CountedParameters):
     """Parameters of :class:`MCVC`."""
 
-    n_views: int = setting(5, "most groups of annotators", whole(1, 10_000))
-    n_restarts: int = setting(20, "the one with the highest bound is kept", whole(1, 100_000))
+    n_views: int = setting(5, "maximal number of views (groups of annotators)", whole(1, 10_000))
+    n_restarts: int = setting(20, "restarts, of which the one with the highest bound is kept", whole(1, 100_000))
     hidden: tuple[int, ...] = setting((), "widths of hidden layers; MCVC is linear", WIDTHS)
     quality_prior: tuple[float, float] = setting(
         QUALITY_PRIOR, "Beta prior of sensitivity and specificity", each(number(above=0), "[10.0, 1.0]", length=2)
     )
-    learning_rate: float = setting(0.1, "largest step of Adam", number(above=0))
-    n_steps: int = setting(300, "of Adam", whole(1))
-    n_held: int = setting(40, "first steps, in which the annotators are trusted as the prior has it", whole(0))
+    learning_rate: float = setting(0.1, "initial learning rate of Adam", number(above=0))
+    n_steps: int = setting(300, "steps of Adam", whole(1))
+    n_held: int = setting(40, "number of first steps in which the annotators' rates stay at their prior", whole(0))
     standardize: bool = setting(True, STANDARDIZE, flag())
 
 
@@ -55,34 +55,35 @@ class DeepMCVCParameters(MCVCParameters):
     """Parameters of :class:`DeepMCVC`."""
 
     hidden: tuple[int, ...] = setting((40, 40), "widths of hidden layers", WIDTHS)
-    learning_rate: float = setting(0.03, "largest step of Adam", number(above=0))
-    n_steps: int = setting(600, "of Adam", whole(1))
+    learning_rate: float = setting(0.03, "initial learning rate of Adam", number(above=0))
+    n_steps: int = setting(600, "steps of Adam", whole(1))
 
 
 class MCVC(MCVCParameters, CrowdClusterer):
     """Discriminative clustering views, one for each group of annotators, fitted to noisy answers.
 
-    In view g an item belongs to cluster k with probability softmax(x W_g + b_g)_k; an annotator looks at one of the
-    views and answers with a sensitivity and a specificity of his own. Variational inference, the weights plugged in:
-    Adam on the weights, exact updates of all else (:mod:`semicrowd.inference.mcvc`). All restarts are fitted at
-    once, the one with the highest bound is kept. Features are standardised first, as in the released code
-    (``standardize``).
+    In view g an item belongs to cluster k with probability softmax(x W_g + b_g)_k. The answers of an annotator follow
+    one of the views, with the annotator's sensitivity and specificity. Inference is variational, with point estimates
+    of the weights: Adam on the weights, and exact updates of all other posteriors (:mod:`semicrowd.inference.mcvc`).
+    All restarts are fitted at once, and the one with the highest bound is kept. Features are standardised first, as in
+    the released code (``standardize``).
 
-    Only annotated items are learnt from. The priors and the number of restarts are those of the released code: N(0, 1)
-    for every weight, Beta(10, 1) for sensitivity and specificity, Beta(1, 1) for the sticks, 20 restarts. The
-    truncation of the sticks, the step size and the number of steps were chosen by the bound. "All items in one cluster,
-    all annotators guess" is a fixed point of the updates; annotators who are trusted at first draw the clusters away
-    from it.
+    Only annotated items are used for training. The priors and the number of restarts are those of the released code:
+    N(0, 1) for each weight, Beta(10, 1) for sensitivity and specificity, Beta(1, 1) for the stick-breaking weights, 20
+    restarts. The truncation of the stick-breaking weights, the learning rate and the number of steps were chosen by the
+    bound. "All items in one cluster, all annotators guess" is a fixed point of the updates; the fit avoids it by
+    keeping the annotators' rates at their prior in the first steps.
 
     Attributes
     ----------
-    view_labels_ : [G', N] clusters in each view that is used, the most popular first, which ``labels_`` are
+    view_labels_ : [G', N] clusters in each view that has annotators, in decreasing order of their number; ``labels_``
+        is the first view
     expert_view_ : [M] view of each annotator
     sensitivity_shape_, specificity_shape_ : [M, 2] shape parameters of the annotators' Beta posteriors
     sensitivity_, specificity_ : [M] their means
-    bound_ : variational bound of the restart that was kept; ``bounds_`` [R] of all of them
+    bound_ : variational bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
     scaler_ : the fitted StandardScaler
-    weights_ : of the networks of the views, by name
+    weights_ : weights of the networks of the views, by name
     """
 
     def predict_proba(self, X: Any, view: int = 0) -> np.ndarray:
@@ -119,7 +120,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
 class DeepMCVC(DeepMCVCParameters, MCVC):
     """:class:`MCVC` whose views are networks with hidden layers, by default the paper's 40 and 40 ReLU units.
 
-    Everything else is as there: every weight of the network has the prior N(0, 1). Step size and number of steps were
+    Otherwise it is the same: each weight of the network has the prior N(0, 1). Learning rate and number of steps were
     chosen by the bound. Attributes are those of :class:`MCVC`.
     """
 
@@ -135,8 +136,8 @@ class _Fit(Method):
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
         self.prior = Prior(beta.to_natural(quality), beta.to_natural(torch.ones(2, dtype=torch.float64)))
 
-    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - nothing worth a word
-        """Random networks and random views."""
+    def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - too short to report progress
+        """Initialise networks and views at random."""
         seed, views = self.model.seed_, min(self.model.n_views, self.annotators)
         streams = [torch_stream(seed, "mcvc", r, g) for r in range(self.restarts) for g in range(views)]
         draws = [
@@ -148,7 +149,7 @@ class _Fit(Method):
         self.fit = AnswerNetworks(self.model._network(streams), experts, self.prior, self.graph)
 
     def step(self, iteration: int) -> Mapping[str, float]:
-        """One step of Adam; now and then the bound of the best restart."""
+        """One step of Adam; every few steps it returns the bound of the best restart."""
         if iteration and iteration % _PRUNE_EVERY == 0:
             self._drop_empty_views()
         rate = cosine(self.model.learning_rate, iteration, self.iterations)
@@ -165,7 +166,7 @@ class _Fit(Method):
         }  # fmt: skip
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`state` was taken."""
+        """Restore what :meth:`state` returned."""
         try:
             experts = Experts(*state["experts"])
             net = self.model._network([torch.Generator()] * (self.restarts * experts.view.shape[-1]))
@@ -177,7 +178,7 @@ class _Fit(Method):
 
     @torch.no_grad()
     def result(self) -> Result:
-        """The restart with the highest bound, its views in order of their popularity."""
+        """The restart with the highest bound, its views in decreasing order of the number of their annotators."""
         agreement, _ = self.graph.agreement(self._eta())
         self.fit.judge(agreement)
         bounds, experts, model = self.fit.bound(agreement), self.fit.experts, self.model
@@ -195,8 +196,8 @@ class _Fit(Method):
         model.sensitivity_, model.specificity_ = (shape[:, 0] / shape.sum(-1) for shape in shapes)
         views = model._views(self.features)
         model.view_labels_ = views.argmax(-1)
-        found = Assignment.of(views[0])
-        return model._found(found, found, WorkerPosterior(shapes[0][None], shapes[1][None]))
+        assignment = Assignment.of(views[0])
+        return model._found(assignment, assignment, WorkerPosterior(shapes[0][None], shapes[1][None]))
 
     def _eta(self) -> Tensor:
         return _probabilities(self.fit.net, self.items).unflatten(0, (self.restarts, -1))
@@ -216,5 +217,5 @@ class _Fit(Method):
 
 def _probabilities(net: nn.Module, items: Tensor) -> Tensor:
     """Cluster probabilities [R · G, B, K] of items [B, D]."""
-    # The softmax over a last axis of a few clusters is several times slower.
+    # Transposed, because softmax over a short last axis is several times slower.
     return net(items)[0].mT.contiguous().softmax(1).mT

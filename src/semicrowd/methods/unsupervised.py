@@ -1,4 +1,4 @@
-"""Clustering from the features alone, for scale: k-means and Gaussian mixtures that take answers and ignore them."""
+"""Baselines that use the features alone: k-means and Gaussian mixtures, which accept answers and ignore them."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from semicrowd.settings.parameters import STARTS, CountedParameters
 
 
 class FeaturesOnly(OneShotClusterer):
-    """A clustering of the features that says of any item where it belongs."""
+    """Base class of clusterings of the features that can predict the cluster of new items."""
 
     requires_answers = False
 
@@ -27,12 +27,12 @@ class FeaturesOnly(OneShotClusterer):
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         self._learn(features)
-        found = self._assign(features)
-        return self._found(found, found)
+        assignment = self._assign(features)
+        return self._found(assignment, assignment)
 
     @abstractmethod
     def _learn(self, features: np.ndarray) -> None:
-        """Leave what :meth:`_assign` needs in attributes."""
+        """Fit, and set the attributes that :meth:`_assign` needs."""
 
     @abstractmethod
     def _assign(self, features: np.ndarray) -> Assignment:
@@ -40,7 +40,7 @@ class FeaturesOnly(OneShotClusterer):
 
 
 class NearestCentre(FeaturesOnly):
-    """A clustering that finds its number of clusters: an item belongs to the nearest centre."""
+    """Base class of clusterings that estimate their number of clusters; an item belongs to the nearest centre."""
 
     cluster_centers_: np.ndarray
 
@@ -52,7 +52,7 @@ class NearestCentre(FeaturesOnly):
 
 
 class _OfScikitLearn(FeaturesOnly):
-    """An estimator of scikit-learn behind this package's surface."""
+    """Base class of wrappers of scikit-learn estimators."""
 
     model_: Any
 
@@ -84,7 +84,7 @@ class VariationalMixtureParameters(KMeansParameters):
     """Parameters of :class:`VariationalMixture`."""
 
     n_init: int = setting(1, STARTS, whole(1, 100_000))
-    max_iter: int = setting(300, "steps, fewer where the bound has settled", whole(1))
+    max_iter: int = setting(300, "maximal number of iterations", whole(1))
 
 
 class KMeansOnly(KMeansParameters, _OfScikitLearn):
@@ -124,7 +124,7 @@ class MixtureOnly(MixtureParameters, _Mixture):
 class VariationalMixture(VariationalMixtureParameters, _Mixture):
     """A truncated Dirichlet process mixture of Gaussians with full covariances, by variational inference.
 
-    What a user of scikit-learn takes for a number of clusters that is not known; its priors are scikit-learn's.
+    It is the usual choice in scikit-learn for an unknown number of clusters; the priors are scikit-learn's defaults.
 
     Attributes
     ----------

@@ -41,12 +41,12 @@ def r_hat(draws: np.ndarray) -> float:
     """
     if draws.shape[1] < 4:
         return float("nan")
-    found = []
+    values = []
     for one in (draws, np.abs(draws - np.median(draws))):
         within, total = _variances(_split(_normal(one)))
         apart = within <= 1e-12 * total  # the mean of alike numbers may have a last bit of its own
-        found.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
-    return max(found)
+        values.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
+    return max(values)
 
 
 def effective_size(draws: np.ndarray) -> float:
@@ -80,10 +80,10 @@ def mixing(chains: pd.DataFrame) -> dict[str, float]:
     ----------
     chains : columns chain, sweep and those of :data:`TRACES`, a row for each sweep of each chain
     """
-    found = {}
+    values = {}
     for name in TRACES:
         draws = chains.pivot(index="chain", columns="sweep", values=name).to_numpy(float)
         draws = draws[:, draws.shape[1] // 2 :]
-        found[f"rhat_{name}"], found[f"ess_{name}"] = r_hat(draws), effective_size(draws)
-    fine = all(found[f"rhat_{name}"] <= MOST_R_HAT and found[f"ess_{name}"] >= LEAST_SAMPLES for name in TRACES)
-    return found | {"mixed": int(fine)}
+        values[f"rhat_{name}"], values[f"ess_{name}"] = r_hat(draws), effective_size(draws)
+    fine = all(values[f"rhat_{name}"] <= MOST_R_HAT and values[f"ess_{name}"] >= LEAST_SAMPLES for name in TRACES)
+    return values | {"mixed": int(fine)}

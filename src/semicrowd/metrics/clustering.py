@@ -58,11 +58,11 @@ def accuracy(labels: np.ndarray, clusters: np.ndarray) -> float:
 
 def right_items(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     """Whether each item is right under the best one-to-one match of clusters and classes, [N] bool."""
-    kind, found = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
-    classes, matched = linear_sum_assignment(contingency_matrix(kind, found), maximize=True)
-    class_of = np.full(int(found.max()) + 1, -1)
+    kind, cluster = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
+    classes, matched = linear_sum_assignment(contingency_matrix(kind, cluster), maximize=True)
+    class_of = np.full(int(cluster.max()) + 1, -1)
     class_of[matched] = classes
-    right: np.ndarray = class_of[found] == kind
+    right: np.ndarray = class_of[cluster] == kind
     return right
 
 

@@ -136,21 +136,21 @@ class BayesSCDC(GenerativeModel):
     def _evidence(
         self, part: Part, expected: ExpectedGlobals, weight: Tensor | None = None
     ) -> tuple[PairEvidence | None, Tensor]:
-        """What the part's answers, then its links to views say, [R, Q]; and the weight of each in the bound, [Q]."""
-        found, weights = [], []
+        """Evidence of the part's answers, then of its links to views, [R, Q]; and their weights in the bound, [Q]."""
+        of_parts, weights = [], []
         ones = part.features.new_ones(len(part.features)) if weight is None else weight
         if part.answers is not None:
             answers = part.answers
             evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
-            found.append(evidence)
+            of_parts.append(evidence)
             weights.append(ones.new_full((evidence.weight.shape[1],), answers.pair_weight))
         if part.views is not None:
             links = expected.log_pi.new_full((self.num_restarts, len(part.views)), WEIGHT)
-            found.append(PairEvidence(links, torch.zeros_like(links)))
+            of_parts.append(PairEvidence(links, torch.zeros_like(links)))
             weights.append(ones)
-        if not found:
+        if not of_parts:
             return None, ones[:0]
-        return PairEvidence(*(torch.cat(fields, 1) for fields in zip(*found, strict=True))), torch.cat(weights)
+        return PairEvidence(*(torch.cat(fields, 1) for fields in zip(*of_parts, strict=True))), torch.cat(weights)
 
     def _relational(
         self,
@@ -176,17 +176,17 @@ class BayesSCDC(GenerativeModel):
 
     def recognise(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B S"]:
         """The recognition potentials, in pieces that fit in memory."""
-        (found,) = self.in_pieces(
+        (potentials,) = self.in_pieces(
             "recognition", lambda rows: (self.recognition.potentials(features[..., rows, :]),), features.shape[-2]
         )
-        return found
+        return potentials
 
     # ---------------------------------------------------------------- evaluation
 
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior from the features alone."""
-        found = [self.infer(Part(piece, None, None, 1.0))[0] for piece in pieces(features, *self._where)]
-        return _posterior(found)
+        pieces_of_posterior = [self.infer(Part(piece, None, None, 1.0))[0] for piece in pieces(features, *self._where)]
+        return _posterior(pieces_of_posterior)
 
     def annotated_posterior(
         self,
@@ -329,6 +329,6 @@ def _graph(part: Part, evidence: PairEvidence) -> PairGraph:
     return graph_of(part.answers, evidence)
 
 
-def _posterior(found: list[LocalPosterior]) -> Posterior:
-    probabilities = torch.cat([local.probabilities for local in found], 1)
-    return Posterior(probabilities.cpu().float(), torch.cat([local.mean for local in found], 1).cpu().float())
+def _posterior(parts: list[LocalPosterior]) -> Posterior:
+    probabilities = torch.cat([local.probabilities for local in parts], 1)
+    return Posterior(probabilities.cpu().float(), torch.cat([local.mean for local in parts], 1).cpu().float())

@@ -167,8 +167,8 @@ class SCDC(GenerativeModel):
 
     def classify(self, features: Float[Tensor, "B D"]) -> Float[Tensor, "R B K"]:
         """ln q(z | o), in pieces that fit in memory."""
-        (found,) = self.in_pieces("classifier", lambda rows: (self.classifier(features[rows]),), len(features))
-        return found
+        (log_q,) = self.in_pieces("classifier", lambda rows: (self.classifier(features[rows]),), len(features))
+        return log_q
 
     def _kept_clusters(self, log_q: Tensor) -> EvaluatedPairs:
         """The pairs of items and clusters at which the networks are evaluated, from ln q(z | o), [R, B, K]."""
@@ -224,13 +224,13 @@ class SCDC(GenerativeModel):
         The network has learned the answers about an item, the wrong ones too, and is sure of it; of its views it has
         heard less. Items are moved alike and by the same draws always, so that what is said of one depends on no other.
         """
-        found = []
+        mean_q = []
         for items in self.pieces(features):
             noise = torch_stream(0, "evaluation/answered")
             moved = (views.of(items, noise, shared=True) for _ in range(ASKED_VIEWS))
             of_views = torch.stack([self.classifier(one).exp() for one in moved]).mean(0)
-            found.append(0.5 * (self.classifier(items).exp() + of_views))
-        return torch.cat(found, 1).clamp(min=1e-30).log()
+            mean_q.append(0.5 * (self.classifier(items).exp() + of_views))
+        return torch.cat(mean_q, 1).clamp(min=1e-30).log()
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
         """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""

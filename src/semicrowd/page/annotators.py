@@ -1,4 +1,4 @@
-"""Annotators for people: how often each is right, how sure that is, and what to do about it."""
+"""Description of the annotators for a report: estimated rates, their uncertainty, and advice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ import pandas as pd
 
 from semicrowd.crowd.workers import WorkerPosterior
 
-#: Standard deviations to an end of a 90 % interval.
+#: Half the width of a 90 % interval, in standard deviations.
 _NINETY = 1.645
-#: Sensitivity + specificity − 1 that is at most this says next to nothing: 0 is answering without looking, 1 perfect.
+#: Answers are almost uninformative if sensitivity + specificity − 1 is at most this; 0: random, 1: perfect answers.
 _NOTHING = 0.2
-#: A 90 % interval of sensitivity + specificity − 1 wider than this has not told them yet.
+#: An annotator cannot be judged if the 90 % interval of sensitivity + specificity − 1 is wider than this.
 _WIDE = 0.6
 
 DROP = "answers tell next to nothing: do not ask again"
@@ -29,8 +29,8 @@ class Annotator:
     ----------
     answers : number of answers
     sensitivity, specificity : estimate and the ends of its 90 % interval
-    weight : what a "same" and a "different" of this person say together, in nats
-    remark : what to do, empty where there is nothing
+    weight : logit(sensitivity) + logit(specificity), in nats; 0 for random answers
+    remark : advice, or empty
     """
 
     name: str
@@ -46,8 +46,8 @@ def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int) -> li
 
     Parameters
     ----------
-    table : as :func:`semicrowd.crowd.workers.worker_frame`
-    posterior : that the table is of
+    table : from :func:`semicrowd.crowd.workers.worker_frame`
+    posterior : posterior of the rates in the table
     """
     informedness, error = _informedness(posterior, best, table["pairs"].to_numpy())
     order = np.argsort(-table["weight"].to_numpy(), kind="stable")
@@ -69,9 +69,9 @@ def _with_ends(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def _informedness(posterior: WorkerPosterior, best: int, answers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sensitivity + specificity − 1 of each (Youden 1950) and its standard deviation.
+    """Sensitivity + specificity − 1 of each annotator (Youden 1950), and its standard deviation.
 
-    Where a method gives no posterior, the deviation is at most that of two shares of half the answers each.
+    For a method without a posterior, the deviation is an upper bound: that of two shares of half the answers each.
     """
     rates, variance = [one[best] for one in posterior.mean()], np.zeros(len(answers))
     for shape in (posterior.sensitivity[best], posterior.specificity[best]):

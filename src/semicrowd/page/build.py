@@ -1,4 +1,4 @@
-"""Makes ``report.html``."""
+"""Make ``report.html``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ _WIDTH = 200.0
 
 @dataclass(frozen=True)
 class Page:
-    """What the page is made of.
+    """The content of the page.
 
     Attributes
     ----------
-    title : of the run
-    data, answers : that it was fitted to
-    result : and its scores
+    title : title of the run
+    data, answers : training data
+    result : result of the fit, and its scores
     metrics : content of metrics.json
-    warnings : why not to trust the result, a line each
-    settings : of the run, nested
-    given : those of them that somebody gave, dotted
-    command, started : how and when it was begun
+    warnings : reasons not to trust the result, a line each
+    settings : settings of the run, nested
+    given : settings that the user has given, by dotted names
+    command, started : command line and time of the start of the run
     """
 
     title: str
@@ -54,23 +54,23 @@ class Page:
 
 
 def write_page(page: Page, run_dir: Path) -> Path:
-    """Write the page of a run into its folder, with the pictures of ``figures/`` inside; its path.
+    """Write the page of a run into its folder, with the figures of ``figures/`` embedded; returns its path.
 
     Raises
     ------
     UserError
-        Where it cannot be written.
+        If it cannot be written.
     """
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
     return run_dir / FILE
 
 
 def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
-    """The page as text. Everything that comes from data and files is escaped.
+    """The HTML of the page. All text from data and files is escaped.
 
     Parameters
     ----------
-    figures : name, caption and ``data:`` address of each picture
+    figures : name, caption and ``data:`` URL of each figure
     """
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("semicrowd.page"), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -81,21 +81,21 @@ def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
 
 
 def _content(page: Page) -> dict[str, Any]:
-    data, found, answers = page.data, page.result.found, page.answers
+    data, result, answers = page.data, page.result.found, page.answers
     folder = dict(page.settings.get("data", {})).get("path")
     items = Items(data, Path(folder) if folder is not None else None)
     pairs = np.zeros(0, np.int64) if answers is None else np.concatenate([answers.i, answers.j])
     answers_of = np.bincount(pairs, minlength=data.num_items)
     annotated = answers_of > 0
-    place = found.latent_mean if found.latent_mean is not None else data.features
-    distance = Distances(place, found.final.cluster)
-    every = clusters(items, found.final, distance, annotated)
+    place = result.latent_mean if result.latent_mean is not None else data.features
+    distance = Distances(place, result.final.cluster)
+    every = clusters(items, result.final, distance, annotated)
     people = []
-    if page.result.workers is not None and found.workers is not None:
-        people = annotators(page.result.workers, found.workers, found.best)
+    if page.result.workers is not None and result.workers is not None:
+        people = annotators(page.result.workers, result.workers, result.best)
     known = every[0].sure is not None
     shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
-    asked = advice.questions(found.final, found.features, distance, answers_of)
+    asked = advice.questions(result.final, result.features, distance, answers_of)
     shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
@@ -105,14 +105,14 @@ def _content(page: Page) -> dict[str, Any]:
         "picture": {item: items.picture(item) for item in shown},
         "cells": {one.number: {item: [items.cell(item, column) for column in one.columns]
                                for item in (*one.typical, *one.least_certain)} for one in every[:MOST]},
-        "probability": {item: float(found.final.probability[item]) for item in shown},
+        "probability": {item: float(result.final.probability[item]) for item in shown},
         "annotated": {item: bool(annotated[item]) for item in shown},
-        "number": number_of_clusters(found, page.settings, page.given),
-        "decided": decided(found, answers, page.settings, page.metrics), "candidates": candidates(found),
+        "number": number_of_clusters(result, page.settings, page.given),
+        "decided": decided(result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.remark in (DROP, REVERSED)],
-        "questions": asked, "need": advice.need(found.final, page.result.workers),
-        "uncertain": float((found.final.probability < SURE).mean()) if known else None,
+        "questions": asked, "need": advice.need(result.final, page.result.workers),
+        "uncertain": float((result.final.probability < SURE).mean()) if known else None,
         "metrics": page.metrics,
     }  # fmt: skip
 
@@ -135,5 +135,5 @@ def _facts(page: Page) -> list[tuple[str, str]]:
 
 
 def _bar(rate: float) -> str:
-    """Where a rate from 0 to 1 is in the picture."""
+    """Horizontal position of a rate from 0 to 1 in the figure."""
     return f"{_WIDTH * min(max(rate, 0.0), 1.0):.1f}"

@@ -1,4 +1,4 @@
-"""What decided the clusters: which start won, and how far features and answers did."""
+"""How the clusters were determined: the selected start, and the influence of features and of answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from semicrowd.settings.fields import dotted
 
 @dataclass(frozen=True)
 class Candidate:
-    """A result that was tried; ``score`` in nats an unseen answer, ``behind`` the best and its standard error."""
+    """A candidate; ``score``: nats per held-out answer, ``behind``: difference from the best, with standard error."""
 
     name: str
     clusters: int
@@ -22,42 +22,42 @@ class Candidate:
 
 
 def decided(
-    found: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
+    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
 ) -> list[str]:
-    """Lines about what decided.
+    """Lines about how the clusters were determined.
 
     Parameters
     ----------
-    settings : of the run, nested
+    settings : settings of the run, nested
     metrics : content of metrics.json
     """
-    return list(_lines(found, answers, settings, metrics))
+    return list(_lines(result, answers, settings, metrics))
 
 
-def candidates(found: Result) -> list[Candidate]:
-    """What was tried, the best first; nothing of a method that does not choose so."""
-    if found.verdict is None:
+def candidates(result: Result) -> list[Candidate]:
+    """All candidates, the best first; empty for a method that does not select among candidates."""
+    if result.verdict is None:
         return []
-    rows = found.verdict.table.sort_values("score", ascending=False, kind="stable").to_dict("records")
+    rows = result.verdict.table.sort_values("score", ascending=False, kind="stable").to_dict("records")
     return [
         Candidate(str(row["candidate"]), int(row["clusters"]), float(row["score"]), float(row["behind"]),
-                  float(row["standard_error"]), row["candidate"] == found.verdict.winner)
+                  float(row["standard_error"]), row["candidate"] == result.verdict.winner)
         for row in rows
     ]  # fmt: skip
 
 
 def _lines(
-    found: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
+    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
 ) -> Iterator[str]:
-    if found.verdict is not None:
-        yield f"Start: “{found.verdict.winner}” won among {len(found.verdict.table)} candidates."
+    if result.verdict is not None:
+        yield f"Start: “{result.verdict.winner}” won among {len(result.verdict.table)} candidates."
     elif (kind := dotted(settings).get("start.kind")) is not None:
         yield f"Start: start.kind={kind}; it was the only one that was tried."
     if answers is None:
         yield "Features alone decided: there were no answers."
         return
     items = answers.annotated
-    moved = float((found.final.cluster != found.features.cluster)[items].mean())
+    moved = float((result.final.cluster != result.features.cluster)[items].mean())
     there = f"{len(items)} of {answers.num_items} items have answers"
     if moved:
         yield (f"{there}; {100 * moved:.1f} % of these are in another cluster than their features alone would say. "

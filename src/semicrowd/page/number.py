@@ -1,4 +1,4 @@
-"""How many clusters there are, and what that rests on: a line for each source that a method has."""
+"""The number of clusters and how it was determined: a line for each source of information that a method has."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,19 +10,19 @@ from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
 
 
-def number_of_clusters(found: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """Lines about the number of clusters.
 
     Parameters
     ----------
-    settings : of the run, nested
-    given : those of them that somebody gave, dotted
+    settings : settings of the run, nested
+    given : settings that the user has given, by dotted names
     """
-    return list(_lines(found, settings, given))
+    return list(_lines(result, settings, given))
 
 
-def _lines(found: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    counts = cluster_counts(found.final.cluster, int(found.final.cluster.max()) + 1)
+def _lines(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
     occupied, used = int(counts["occupied"]), int(counts["used"])
     few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
     small = "" if used == occupied else few
@@ -35,23 +35,23 @@ def _lines(found: Result, settings: Mapping[str, Any], given: Mapping[str, Any])
             + ("and uses all of them: try a larger one, unless you know the number." if occupied >= most
                else f"and leaves {most - occupied} without an item.")
         )  # fmt: skip
-    if found.samples is not None:
-        number = found.samples.partitions[found.samples.kept].max(axis=1) + 1
+    if result.samples is not None:
+        number = result.samples.partitions[result.samples.kept].max(axis=1) + 1
         low, high = np.quantile(number, (0.05, 0.95), method="nearest")
         mode = int(np.bincount(number).argmax())
         yield (f"Posterior over {len(number)} sampled partitions: {low} to {high} clusters with 90 % probability, most "
                f"often {mode} ({100 * float((number == mode).mean()):.0f} % of them).")
-    if found.verdict is not None:
-        rows = found.verdict.table
+    if result.verdict is not None:
+        rows = result.verdict.table
         near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
         every = sorted({int(n) for n in rows["clusters"]})
         yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict answers "
                f"that they had not seen; those within one standard error of the best have {_range(near)}.")
-    if found.restarts is not None and len(found.restarts.elbo) > 1:
-        each = [int(cluster_counts(one, found.num_clusters)["used"]) for one in found.restarts.clusters]
+    if result.restarts is not None and len(result.restarts.elbo) > 1:
+        each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
         yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one of highest "
                "ELBO is kept.")
-    elif found.samples is None and found.verdict is None:
+    elif result.samples is None and result.verdict is None:
         yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
 
 

@@ -62,8 +62,8 @@ def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...
             methods["gmeans", None] = GMeans(random_state=seed)
         for (method, told), clusterer in methods.items():
             scores = clustering_scores(data.labels, clusterer.fit_predict(items))
-            found = [scores[name] for name in COLUMNS[-3:]]
-            yield (data.name, seed, space, method, told, clusterer.n_clusters_, *found)
+            values = [scores[name] for name in COLUMNS[-3:]]
+            yield (data.name, seed, space, method, told, clusterer.n_clusters_, *values)
 
 
 def embedding(model: DeepDPM, data: Dataset, seed: int) -> dict[str, np.ndarray]:
@@ -120,10 +120,10 @@ def run(experiment: Experiment, root: Path, folder: Path = FOLDER) -> None:
     """Write what the stage is for, of the runs that have finished."""
     place, rows = folder / experiment.name, list[tuple[Any, ...]]()
     for number, job in enumerate(experiment.jobs):
-        found = _finished(experiment, job, root)
-        if found is None:
+        finished = _finished(experiment, job, root)
+        if finished is None:
             continue
-        model, data, which = found
+        model, data, which = finished
         rows += rows_of(model, data, job.seed)
         print(f"{experiment.name}, {job.folder}: done", flush=True)
         if number == 0 and data.name == "mnist":

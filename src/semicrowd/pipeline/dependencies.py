@@ -44,16 +44,16 @@ def fingerprints(modules: Iterable[str], source: Path = SOURCE) -> dict[str, str
 
 def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
     """Files that importing ``modules`` runs, and later imports within their functions, as paths within ``source``."""
-    waiting, found = [*modules], dict[str, Path]()
+    waiting, paths = [*modules], dict[str, Path]()
     while waiting:
         name = waiting.pop()
         path = _file_of(name, source)
-        if path is None or name in found or any(f"{name}.".startswith(f"{out}.") for out in LEFT_OUT):
+        if path is None or name in paths or any(f"{name}.".startswith(f"{out}.") for out in LEFT_OUT):
             continue
-        found[name] = path
+        paths[name] = path
         # Importing a module imports the packages that it is in.
         waiting += [name.rpartition(".")[0], *_imports_of(path, name)]
-    return {path.relative_to(source).as_posix() for name, path in found.items() if name not in TABLES}
+    return {path.relative_to(source).as_posix() for name, path in paths.items() if name not in TABLES}
 
 
 def _file_of(module: str, source: Path) -> Path | None:

@@ -46,17 +46,17 @@ class Task:
 
 def tasks_of(plan: Plan) -> list[Task]:
     """All tasks of a profile: autoencoders, experiments, what reads their runs, and the tables of the SLPD paper."""
-    found = [Task("autoencoder", (data,)) for data in plan.autoencoder]
-    made = {task.arguments[0]: task.name for task in found}
+    tasks = [Task("autoencoder", (data,)) for data in plan.autoencoder]
+    made = {task.arguments[0]: task.name for task in tasks}
     for experiment in plan.experiments.values():
         after = tuple(made[data] for data in _encoded(experiment) if data in made)
         seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
         own = [Task("experiment", (experiment.name, *seed), after) for seed in seeds]
-        found += own
+        tasks += own
         if experiment.name in plan.spaces:
-            found.append(Task("deep_spaces", (experiment.name,), tuple(task.name for task in own)))
-    found += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
-    return found + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
+            tasks.append(Task("deep_spaces", (experiment.name,), tuple(task.name for task in own)))
+    tasks += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
+    return tasks + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
 
 
 def _encoded(experiment: Experiment) -> Iterable[str]:
@@ -85,8 +85,8 @@ def keep_seconds(taken: Mapping[str, float]) -> None:
 def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:
     """Task → seconds until the last that waits for it has ended: the longest of these goes first."""
     all_of = list(tasks)
-    found: dict[str, float] = {}
+    total: dict[str, float] = {}
     for task in reversed(all_of):  # what reads a result stands behind it
-        waiting = [found[other.name] for other in all_of if task.name in other.after]
-        found[task.name] = seconds[task.name] + max(waiting, default=0.0)
-    return found
+        waiting = [total[other.name] for other in all_of if task.name in other.after]
+        total[task.name] = seconds[task.name] + max(waiting, default=0.0)
+    return total

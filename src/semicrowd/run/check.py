@@ -71,7 +71,7 @@ def implied(arguments: Sequence[str]) -> list[str]:
 
 
 def check(content: dict[str, Any]) -> int:
-    """Print what is found with settings as config.yaml has them; the exit code.
+    """Print what was checked, with settings as in config.yaml; returns the exit code.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def check(content: dict[str, Any]) -> int:
         print(f"note: {line}")
     for line in oddities(data, answers):
         print(f"check: {line}")
-    found = forecast(method, facts_of(data, answers))
-    print(f"a fit by model={method}: {found or 'how long it takes is not known beforehand'}")
+    duration = forecast(method, facts_of(data, answers))
+    print(f"a fit by model={method}: {duration or 'how long it takes is not known beforehand'}")
     if wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2
@@ -120,9 +120,9 @@ def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
     if data.name in ("table", "images"):
         for line in oddities(data, answers):
             print(f"check: {line}", file=sys.stderr)
-    found = forecast(method, facts_of(data, answers))
-    if found is not None and found.most > _LONG:
-        print(f"note: a fit of this size takes {found}", file=sys.stderr)
+    duration = forecast(method, facts_of(data, answers))
+    if duration is not None and duration.most > _LONG:
+        print(f"note: a fit of this size takes {duration}", file=sys.stderr)
 
 
 def table_of_columns(columns: Columns) -> str:

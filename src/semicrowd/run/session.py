@@ -51,9 +51,9 @@ METRICS = (
 )
 
 
-def _named(name: str, found: Gain | None) -> dict[str, float]:
+def _named(name: str, gain: Gain | None) -> dict[str, float]:
     """The metrics of a gain, none of one that is not known."""
-    return {} if found is None else {f"answers/{name}": found.nats, f"answers/{name}_error": found.error}
+    return {} if gain is None else {f"answers/{name}": gain.nats, f"answers/{name}_error": gain.error}
 
 
 @dataclass(frozen=True)

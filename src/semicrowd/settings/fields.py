@@ -110,9 +110,9 @@ class Description:
 def described(settings: type) -> list[Description]:
     """The settings of a dataclass, in their order; each has a default."""
     spelling = getattr(settings, "spelling", {})
-    found = [f for f in fields(settings) if "rule" in f.metadata]
-    assert all(f.default is not MISSING for f in found)
-    return [Description(f.name, f.default, spelled=spelling.get(f.name, f.name), **f.metadata) for f in found]
+    settings_fields = [f for f in fields(settings) if "rule" in f.metadata]
+    assert all(f.default is not MISSING for f in settings_fields)
+    return [Description(f.name, f.default, spelled=spelling.get(f.name, f.name), **f.metadata) for f in settings_fields]
 
 
 def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:

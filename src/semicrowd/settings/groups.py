@@ -76,8 +76,8 @@ def chosen_with(group: str, choice: str) -> Mapping[str, str]:
     """Other groups → their choice that comes with a choice of this one: ``data=table`` comes with model=cotrain."""
     if group not in CHOSEN or group == "model":
         return {}
-    found: Mapping[str, str] = getattr(CHOSEN[group].get(choice), "chooses", {})
-    return found
+    choices: Mapping[str, str] = getattr(CHOSEN[group].get(choice), "chooses", {})
+    return choices
 
 
 def what_is(group: str, choice: str) -> str:

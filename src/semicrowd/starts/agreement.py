@@ -81,9 +81,9 @@ def _posterior_given_answers(model: SCDC, data: TrainingData) -> Float[Tensor, "
     """q(z) of the annotated items, given the answers and the current q(z | o); rows of other items are 0."""
     if data.annotations is None:
         return None
-    found = model.annotated_posterior(data.features, data.annotations).probabilities.to(data.device)
-    posterior = found.new_zeros(len(found), data.num_items, model.num_clusters)
-    posterior[:, torch.from_numpy(data.annotations.annotated).to(data.device)] = found
+    annotated = model.annotated_posterior(data.features, data.annotations).probabilities.to(data.device)
+    posterior = annotated.new_zeros(len(annotated), data.num_items, model.num_clusters)
+    posterior[:, torch.from_numpy(data.annotations.annotated).to(data.device)] = annotated
     return posterior
 
 

@@ -186,15 +186,15 @@ def spectral_clusters(
     """
     index, prior = annotations.index, _prior(np.zeros((1, annotations.num_annotators), bool), 1)
     graph = index.graph
-    weight, found = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
+    weight, rounds = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
     for _ in range(num):
         embedding = signed_embedding(index.i, index.j, weight, len(graph.items), num_clusters)
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
             kmeans = KMeans(num_clusters, n_init=5, random_state=int(rng.integers(2**31)))
             clusters = torch.from_numpy(kmeans.fit_predict(embedding)).long()[None]
-        found.append(clusters)
+        rounds.append(clusters)
         agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0]
         judged = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()
         weight = judged[annotations.worker, annotations.label]
-    return torch.cat(found)
+    return torch.cat(rounds)

@@ -67,13 +67,13 @@ def answer_start(
 
 @torch.no_grad()
 def joint_probabilities(
-    found: AnswerClassifiers, features: Float[Tensor, "N D"], annotations: PairAnnotations
+    classifiers: AnswerClassifiers, features: Float[Tensor, "N D"], annotations: PairAnnotations
 ) -> Float[Tensor, "R n K"]:
     """q(z) of the annotated items: message passing (eq. 14) with ln q(z | o) as unary potential."""
     answers = annotations.index.whole
-    sensitivity, specificity = (beta.expected_statistics(eta).float() for eta in found.annotators)
+    sensitivity, specificity = (beta.expected_statistics(eta).float() for eta in classifiers.annotators)
     graph, _ = answer_graph(answers, sensitivity, specificity)
-    return infer_z(found.net(features[answers.items]), graph).exp()
+    return infer_z(classifiers.net(features[answers.items]), graph).exp()
 
 
 def _reversed(data: TrainingData, annotations: PairAnnotations, num_clusters: int) -> np.ndarray:

@@ -31,15 +31,15 @@ class Gaussians:
         self.total = x.T @ x
 
     def fit(
-        self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], found: Float[np.ndarray, "N K"]
+        self, items: Int[np.ndarray, "n"], known: Float[np.ndarray, "n K"], probabilities: Float[np.ndarray, "N K"]
     ) -> "Mode":
         """Fit from initial probabilities of all items; ``known`` ones stay."""
         for _ in range(_ITERATIONS):
-            held = found.copy()
+            held = probabilities.copy()
             held[items] = known
             mode = self.mode(held)
-            before, found = found, softmax(mode.log_density(self.x, self.outer), axis=1)
-            if np.abs(found - before).max() < _TOLERANCE:
+            before, probabilities = probabilities, softmax(mode.log_density(self.x, self.outer), axis=1)
+            if np.abs(probabilities - before).max() < _TOLERANCE:
                 break
         return mode
 

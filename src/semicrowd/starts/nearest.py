@@ -59,10 +59,10 @@ class Nearest:
 
     def of(self, points: Float[np.ndarray, "n D"], number: int) -> Int[np.ndarray, "n number"]:
         """Rows of each point's nearest neighbours."""
-        found = np.empty((len(points), number), np.int64)
+        neighbours = np.empty((len(points), number), np.int64)
         for candidates, rows in self._batches(points):
-            found[rows] = self._among(candidates, points[rows], number)
-        return found
+            neighbours[rows] = self._among(candidates, points[rows], number)
+        return neighbours
 
     def _among(self, candidates: np.ndarray, points: np.ndarray, number: int) -> np.ndarray:
         search = NearestNeighbors(n_neighbors=number, algorithm="brute").fit(self.features[candidates])

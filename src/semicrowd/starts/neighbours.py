@@ -74,16 +74,16 @@ def communities(
             for _ in range(tries)
         ]
         tried = [method.fit_predict(graph) for method in methods]
-        found = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
+        best = max(tried, key=lambda one: get_modularity(graph, one, resolution=resolution))
         resolution *= _RESOLUTION_FACTOR
-        if len(np.unique(found)) <= num_clusters or resolution < _MIN_RESOLUTION:
+        if len(np.unique(best)) <= num_clusters or resolution < _MIN_RESOLUTION:
             break
-    return _at_most(num_clusters, features, found)
+    return _at_most(num_clusters, features, best)
 
 
-def _at_most(num_clusters: int, features: Float[np.ndarray, "N D"], found: np.ndarray) -> Int[np.ndarray, "N"]:
+def _at_most(num_clusters: int, features: Float[np.ndarray, "N D"], labels: np.ndarray) -> Int[np.ndarray, "N"]:
     """Clusters, the largest first; items of those beyond ``num_clusters`` go to the nearest mean of the others."""
-    _, clusters, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    _, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     clusters = np.argsort(np.argsort(-sizes, kind="stable"))[clusters]
     kept = clusters < num_clusters
     if not kept.all():

@@ -59,19 +59,19 @@ def round_clusters(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than K distinct items: fewer clusters
         for K in _numbers(min(num_clusters, len(features) - 1)):
-            found = KMeans(K, n_init=_KMEANS_STARTS, random_state=int(rng.integers(2**31))).fit(sample)
-            clusters = found.predict(measured)
+            kmeans = KMeans(K, n_init=_KMEANS_STARTS, random_state=int(rng.integers(2**31))).fit(sample)
+            clusters = kmeans.predict(measured)
             if 1 < len(np.unique(clusters)) < len(measured):
                 silhouette = float(silhouette_score(measured, clusters))
                 if silhouette > best:
-                    best, chosen = silhouette, found
+                    best, chosen = silhouette, kmeans
         clusters = np.zeros(len(features)) if chosen is None else chosen.predict(features)
     return best, clusters.astype(np.int64)
 
 
 def _numbers(most: int) -> list[int]:
     """Numbers of clusters that are tried."""
-    found = list(range(2, min(most, _TRY_EVERY_K_TO) + 1))
-    while found and found[-1] < most:
-        found.append(min(most, math.ceil(1.2 * found[-1])))
-    return found
+    numbers = list(range(2, min(most, _TRY_EVERY_K_TO) + 1))
+    while numbers and numbers[-1] < most:
+        numbers.append(min(most, math.ceil(1.2 * numbers[-1])))
+    return numbers

@@ -81,10 +81,10 @@ def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
     return kmeans.predict(latent_means(cells.model, cells.t_x[restart]))
 
 
-def _join_by_answers(cells: Cells, restart: int, found: np.ndarray, answers: PairAnnotations) -> np.ndarray:
+def _join_by_answers(cells: Cells, restart: int, initial: np.ndarray, answers: PairAnnotations) -> np.ndarray:
     """Cells [N] joined by the answers; items of cells that the answers split go to the most probable other cluster."""
     weight, K = cells.answer_weights(restart, answers), cells.model.num_clusters
-    clusters = join_cells(found, answers, weight, K)
+    clusters = join_cells(initial, answers, weight, K)
     mixed = mixed_cells(clusters, answers, weight, K)
     if mixed.all() or not mixed.any():
         return clusters

@@ -85,17 +85,17 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
         values, axes = torch.linalg.eigh(torch.cov(patches.T))
         self.whitening_ = ((axes / (values.clamp(min=0) + _WHITENING).sqrt()) @ axes.T).numpy()
         with threadpool_limits(1):  # the order of sums, and so the result, depends on the number of threads
-            found = MiniBatchKMeans(
+            kmeans = MiniBatchKMeans(
                 min(MEANS, len(X)), batch_size=4096, n_init=1, max_iter=15, random_state=self.seed
             ).fit(self._whitened(patches).numpy())
-        self.means_ = found.cluster_centers_.astype(np.float32)
+        self.means_ = kmeans.cluster_centers_.astype(np.float32)
         return self
 
     def transform(self, X: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N F"]:
         """Similarity to each mean, averaged over each part."""
         shape, stride, side = self._geometry
         means = torch.from_numpy(self.means_)
-        squares, found = means.square().sum(1), []
+        squares, pooled = means.square().sum(1), []
         for first in range(0, len(X), _PIECE):
             images = torch.from_numpy(np.ascontiguousarray(X[first : first + _PIECE])).float().reshape(-1, *shape)
             windows = unfold(images, side, stride=stride).transpose(1, 2)
@@ -105,8 +105,8 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
             nearer = (distance.mean(1, keepdim=True) - distance).clamp_(min=0)
             height, width = ((size - side) // stride + 1 for size in shape[1:])
             maps = nearer.reshape(len(images), height, width, -1).movedim(-1, 1)
-            found.append(adaptive_avg_pool2d(maps, PARTS).flatten(1))
-        return torch.cat(found).numpy()
+            pooled.append(adaptive_avg_pool2d(maps, PARTS).flatten(1))
+        return torch.cat(pooled).numpy()
 
     def _one_contrast(self, patches: Tensor) -> Tensor:
         centred = patches - patches.mean(1, keepdim=True)

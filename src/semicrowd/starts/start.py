@@ -91,15 +91,15 @@ def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]
     clusters = []
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
-        found = communities(latent, model.num_clusters, rng, None if views is None else views[restart])
-        said = f"start: {found.max() + 1} communities of neighbours"
+        labels = communities(latent, model.num_clusters, rng, None if views is None else views[restart])
+        said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
-            model.reverse_annotators(restart, reversed_annotators(found, data.annotations))
+            model.reverse_annotators(restart, reversed_annotators(labels, data.annotations))
             weight = cells.answer_weights(restart, data.annotations)
-            found = join_cells(found, data.annotations, weight, model.num_clusters)
-            said += f", {found.max() + 1} when joined by the answers"
+            labels = join_cells(labels, data.annotations, weight, model.num_clusters)
+            said += f", {labels.max() + 1} when joined by the answers"
         progress(said)
-        clusters.append(torch.from_numpy(found))
+        clusters.append(torch.from_numpy(labels))
     return torch.stack(clusters)
 
 
@@ -114,9 +114,9 @@ def _from_answers(
     """q(z) of all items by one of :data:`FROM_ANSWERS`; also sets the annotators of ``model``."""
     given = data, annotations, model.settings, settings, model.num_restarts, progress
     portfolio = settings.kind == "portfolio"
-    found = cotrained(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
-    model.set_annotators(*found.annotators)
-    return found.probabilities
+    initial = cotrained(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
+    model.set_annotators(*initial.annotators)
+    return initial.probabilities
 
 
 def cotrained(
@@ -129,7 +129,7 @@ def cotrained(
     """The result of co-training (:mod:`semicrowd.starts.portfolio`) for each restart of a model."""
     num_clusters, restarts = model.num_clusters, model.num_restarts
     features = data.features.cpu().double().numpy() if data.original is None else data.original
-    annotators, found = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
+    annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
         portfolio = Portfolio(
@@ -139,12 +139,12 @@ def cotrained(
         keep_verdict(verdict)
         _, probabilities = portfolio.probabilities(winner)
         annotators.append(winner.annotators)
-        if probabilities.shape[1] > num_clusters:  # numbers of clusters that an earlier fit had and this has not
+        if probabilities.shape[1] > num_clusters:  # with the unused numbers of an earlier fit
             largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
             probabilities = probabilities[:, np.sort(largest)]
-        found[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
+        of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
     both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
-    return AnswerStart(both, found / found.sum(-1, keepdim=True))
+    return AnswerStart(both, of_restarts / of_restarts.sum(-1, keepdim=True))
 
 
 def _from_features(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> Int[Tensor, "R N"]:
@@ -155,9 +155,9 @@ def _from_features(model: GenerativeModel, data: TrainingData, progress: Progres
         _, way = next(preparations(pixels, model.image_shape), ("none", None))
         features = features if way is None else way.items
     for restart in range(model.num_restarts):
-        found, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
+        labels, said = clusters_of_features(features, model.num_clusters, stream(data.seed, "of_features", restart))
         progress(f"start: {said}")
-        clusters.append(torch.from_numpy(found))
+        clusters.append(torch.from_numpy(labels))
     return torch.stack(clusters)
 
 
@@ -166,7 +166,7 @@ def _initialise(
     data: TrainingData,
     settings: StartSettings,
     t_x: Tensor,
-    found: Tensor,
+    target: Tensor,
     progress: ProgressCallback,
     *,
     of_latent: bool = True,
@@ -175,11 +175,11 @@ def _initialise(
 
     BayesSCDC's networks need no training where the clusters are of their own latent means (``of_latent``).
     """
-    clusters = found if found.dim() == 2 else found.argmax(-1)
+    clusters = target if target.dim() == 2 else target.argmax(-1)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
-        teach_classifier(model, data, settings, found, progress)
+        teach_classifier(model, data, settings, target, progress)
         if data.views is not None:
-            learn_agreement(model, data, data.views, settings, found, progress)
+            learn_agreement(model, data, data.views, settings, target, progress)
     elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, progress)

@@ -45,11 +45,11 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
 @torch.no_grad()
 def latent_statistics(model: GenerativeModel, features: Float[Tensor, "N D"]) -> Float[Tensor, "R N S"]:
     """E t(x) of items under the model as a VAE, S = d + d²."""
-    found = [
+    statistics = [
         gaussian.expected_statistics(model.vae_posterior(piece, PRIOR_SD))
         for piece in pieces(features, model.num_restarts, model.device)
     ]
-    return torch.cat(found, 1)
+    return torch.cat(statistics, 1)
 
 
 def latent_means(model: GenerativeModel, t_x: Float[Tensor, "*batch S"]) -> Float[np.ndarray, "*batch d"]:

@@ -130,15 +130,15 @@ def _client(uri: str) -> "MlflowClient":
 
 def _connect(uri: str, experiment: str, database: Path | None) -> Store:
     client = _client(uri)
-    found = client.get_experiment_by_name(experiment)
+    entry = client.get_experiment_by_name(experiment)
     location = None if database is None else (database.parent / "mlartifacts" / quote(experiment, safe="")).as_uri()
-    if found is None:
+    if entry is None:
         return Store(uri, client, _create(client, experiment, location))
-    if found.lifecycle_stage != "active":
+    if entry.lifecycle_stage != "active":
         raise UserError(f"logger.experiment={experiment}: deleted in the tracking store; choose another name")
-    if database is not None and location is not None and found.artifact_location != location:
-        _move_artifacts(database, found.artifact_location, location)
-    return Store(uri, client, found.experiment_id)
+    if database is not None and location is not None and entry.artifact_location != location:
+        _move_artifacts(database, entry.artifact_location, location)
+    return Store(uri, client, entry.experiment_id)
 
 
 def _move_artifacts(database: Path, old: str, new: str) -> None:
@@ -161,8 +161,8 @@ def _create(client: "MlflowClient", experiment: str, location: str | None) -> st
     try:
         return client.create_experiment(experiment, artifact_location=location, tags=_KIND)
     except MlflowException:
-        found = client.get_experiment_by_name(experiment)
-        if found is None:
+        entry = client.get_experiment_by_name(experiment)
+        if entry is None:
             raise
-        return found.experiment_id
+        return entry.experiment_id
 

@@ -91,16 +91,16 @@ class Answers:
         self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"], clusters: int
     ) -> Float[np.ndarray, "N K"]:
         """What its answers say of each item, all others in their clusters, in nats."""
-        found, weight = np.zeros((len(z), clusters)), self.weights(quality)
-        np.add.at(found, (self.pairs.i, z[self.pairs.j]), weight)
-        np.add.at(found, (self.pairs.j, z[self.pairs.i]), weight)
-        return found
+        log_odds, weight = np.zeros((len(z), clusters)), self.weights(quality)
+        np.add.at(log_odds, (self.pairs.i, z[self.pairs.j]), weight)
+        np.add.at(log_odds, (self.pairs.j, z[self.pairs.i]), weight)
+        return log_odds
 
     def links(self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"], clusters: int) -> np.ndarray:
         """What all answers say of one cluster for the items of two, in nats, [C, C]; the diagonal is nobody's."""
-        found = np.zeros((clusters, clusters))
-        np.add.at(found, (z[self.pairs.i], z[self.pairs.j]), self.weights(quality))
-        return found + found.T
+        log_odds = np.zeros((clusters, clusters))
+        np.add.at(log_odds, (z[self.pairs.i], z[self.pairs.j]), self.weights(quality))
+        return log_odds + log_odds.T
 
 
 @overloads(meet, Answered)

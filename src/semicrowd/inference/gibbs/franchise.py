@@ -83,8 +83,8 @@ def _log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float
 
 @overloads(weight_of_new, Franchise)
 def _weight_of_new(prior: Any, z: Any, item: int) -> float:
-    after, found = prior.after[item], prior.alpha[0] * prior.rest[0]
-    return found if after < 0 or z[after] < 0 else found * prior.beta[z[after]]
+    after, weight = prior.after[item], prior.alpha[0] * prior.rest[0]
+    return weight if after < 0 or z[after] < 0 else weight * prior.beta[z[after]]
 
 
 @overloads(enter, Franchise)

@@ -87,8 +87,8 @@ class Hyperplanes:
         """Q η = right of all hyperplanes at once: a product with X and one with Xᵀ a step."""
         x, prior = self.items, 1 / self.variance
         near = self._preconditioner(weight)
-        found = eta.T.copy()
-        residual = right - x.T @ (weight * (x @ found)) - prior * found
+        solution = eta.T.copy()
+        residual = right - x.T @ (weight * (x @ solution)) - prior * solution
         enough = TOLERANCE * np.linalg.norm(right, axis=0)
         active = np.arange(right.shape[1])
         step = near(residual, active)
@@ -97,19 +97,19 @@ class Hyperplanes:
             # Not "longer than": what is no number has not settled, either.
             active = active[~(np.linalg.norm(residual[:, active], axis=0) <= enough[active])]
             if not len(active):
-                return found.T
+                return solution.T
             now = step[:, active]
             image = x.T @ (weight[:, active] * (x @ now)) + prior * now
             length = square[active] / (now * image).sum(0)
-            found[:, active] += length * now
+            solution[:, active] += length * now
             residual[:, active] -= length * image
             scaled = near(residual[:, active], active)
             new = (residual[:, active] * scaled).sum(0)
             step[:, active] = scaled + new / square[active] * now
             square[active] = new
         for one in active:  # those that did not settle
-            found[:, one] = cho_solve(cho_factor(self.precision(weight[:, one])), right[:, one])
-        return found.T
+            solution[:, one] = cho_solve(cho_factor(self.precision(weight[:, one])), right[:, one])
+        return solution.T
 
     def _preconditioner(self, weight: Float[np.ndarray, "N H"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Residuals [r, h] of hyperplanes [h] → about Q⁻¹ times each."""
@@ -120,12 +120,12 @@ class Hyperplanes:
         factors = [self._factor(one) for one in weight.T]
 
         def eliminated(residual: np.ndarray, active: np.ndarray) -> np.ndarray:
-            found = residual / scale[:, active]
+            solution = residual / scale[:, active]
             for column, one in enumerate(active):
                 if factors[one] is not None:
                     side = residual[:, column].astype(np.float32)
-                    found[:, column] = cho_solve(factors[one], side, overwrite_b=True, check_finite=False)
-            return found
+                    solution[:, column] = cho_solve(factors[one], side, overwrite_b=True, check_finite=False)
+            return solution
 
         return eliminated
 

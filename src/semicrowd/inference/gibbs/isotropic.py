@@ -54,8 +54,8 @@ class Isotropic(NamedTuple):
         dim = self.x.shape[1]
         kappa, shape = self.kappa + number, self.shape + number * dim / 2
         rate = self.rate + (square - np.square(total).sum(-1) / kappa) / 2
-        found = gammaln(shape) - gammaln(self.shape) + self.shape * np.log(self.rate) - shape * np.log(rate)
-        return np.asarray(found + dim / 2 * (np.log(self.kappa / kappa) - number * np.log(2 * np.pi)))
+        terms = gammaln(shape) - gammaln(self.shape) + self.shape * np.log(self.rate) - shape * np.log(rate)
+        return np.asarray(terms + dim / 2 * (np.log(self.kappa / kappa) - number * np.log(2 * np.pi)))
 
     def expected(self) -> "Isotropic":
         """The same clusters with the means and precisions expected of their items; of those without, of the base."""
@@ -133,8 +133,8 @@ def log_marginal(x: np.ndarray, kappa: float, shape: float, rate: float, power: 
     """ln ∫ N(x | μ, I/λ) NG(μ, λ) dμ dλ of items [N, D] less μ₀, [N]: eq. 19, where ``power`` is D/2."""
     dim = x.shape[1]
     new_rate, new_shape = rate + kappa * np.square(x).sum(1) / (2 * (kappa + 1)), shape + dim / 2
-    found = gammaln(new_shape) - gammaln(shape) + shape * math.log(rate) - new_shape * np.log(new_rate)
-    return np.asarray(found + power * math.log(kappa / (kappa + 1)) - dim / 2 * math.log(2 * math.pi))
+    terms = gammaln(new_shape) - gammaln(shape) + shape * math.log(rate) - new_shape * np.log(new_rate)
+    return np.asarray(terms + power * math.log(kappa / (kappa + 1)) - dim / 2 * math.log(2 * math.pi))
 
 
 @overloads(log_predictive, Isotropic)
@@ -162,9 +162,9 @@ def _log_predictive_integrated(family: Any, item: int, cluster: int) -> float:
         length += mean * mean
         square += rest * rest
     rate = family.rate + max(family.square[cluster] - kappa * length, 0.0) / 2
-    found = math.lgamma(shape + dim / 2) - math.lgamma(shape)
-    found += dim / 2 * math.log(kappa / ((kappa + 1) * rate * 2 * math.pi))
-    return found - (shape + dim / 2) * math.log1p(kappa / (kappa + 1) * square / (2 * rate))
+    terms = math.lgamma(shape + dim / 2) - math.lgamma(shape)
+    terms += dim / 2 * math.log(kappa / ((kappa + 1) * rate * 2 * math.pi))
+    return terms - (shape + dim / 2) * math.log1p(kappa / (kappa + 1) * square / (2 * rate))
 
 
 @overloads(add, Integrated)

@@ -4,8 +4,8 @@ A number that is computed from ``recorded/`` is written between two HTML comment
 
     <!-- claim: locked.scdc.near -->55 of 56<!-- end -->
 
-The name consists of the recorded table, the method and the figure. ``runs.NAME.METRIC`` is computed from the runs that
-``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
+The name consists of the recorded table, the method and the quantity. ``runs.NAME.METRIC`` is computed from the runs
+that ``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
 numbers and reports where a page differs; ``--write`` replaces the numbers in the pages. It takes seconds.
 """
 
@@ -128,7 +128,7 @@ def _of_pieces(path: Path) -> Iterator[Claim]:
         meaning = "NMI minus that of co-training, ± standard error"
         yield Claim(f"pieces.{method}.less", with_error(less.mean(), less.sem()), meaning)
         seconds = fits[fits["method"] == method].set_index(["data", "seed"]).loc[table.index, "seconds"].mean()
-        yield Claim(f"pieces.{method}.seconds", f"{seconds:.0f}", "seconds a fit, mean")
+        yield Claim(f"pieces.{method}.seconds", f"{seconds:.0f}", "mean seconds per fit")
 
 
 def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
@@ -138,7 +138,7 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
                 "cells with answers: data sets under regimes")  # fmt: skip
     yield Claim(f"{where}.seeds", str(rows["seed"].nunique()), "seeds")
     yield Claim(f"{where}.fits", str(len(rows)), "fits")
-    yield Claim(f"{where}.commits", ", ".join(sorted(rows["commit"].unique())), "commits that they were measured with")
+    yield Claim(f"{where}.commits", ", ".join(sorted(rows["commit"].unique())), "commits of the code of these fits")
     for method in OURS:
         yield from _of_method(where, method, table)
         yield from _of_trust(where, method, with_answers(rows))
@@ -172,7 +172,7 @@ def _of_fits(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
 def _of_trust(where: str, method: str, rows: pd.DataFrame) -> Iterator[Claim]:
     meaning = {
         "calibration_error": "expected calibration error of the annotated items",
-        "interval_coverage": "share of 90 % intervals that hold the annotator's rate",
+        "interval_coverage": "share of 90 % intervals that contain the annotator's rate",
         "sensitivity_rank": "rank correlation of annotators' sensitivities and the truth",
         "specificity_rank": "rank correlation of annotators' specificities and the truth",
     }

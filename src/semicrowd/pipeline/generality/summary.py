@@ -45,7 +45,7 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
 
 def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
     """See :func:`summary`."""
-    found = []
+    summarised = []
     for (data, regime), fits_of_all in rows.groupby(["data", "regime"], sort=False):
         cell = _best_variants(fits_of_all)
         scores = cell.pivot(index="seed", columns="method", values="nmi") if "nmi" in cell else pd.DataFrame()
@@ -69,8 +69,8 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
             if method in OURS:
                 for name, other in (("best", best), ("kmeans", "kmeans"), ("lr", "crowd_logistic"), ("plain", plain)):
                     row |= _difference(scores, str(method), other, name)
-            found.append(row)
-    return pd.DataFrame(found)
+            summarised.append(row)
+    return pd.DataFrame(summarised)
 
 
 def _best_variants(cell: pd.DataFrame) -> pd.DataFrame:
@@ -121,26 +121,26 @@ def _head(rows: pd.DataFrame) -> str:
 
 
 def bars(table: pd.DataFrame) -> list[str]:
-    """What a default for all data has to reach, and how far each of ours is: one sentence a bar."""
+    """The requirements ("bars") for a default method, and what each of our methods reaches: one sentence for each."""
     lines = []
     for method in OURS:
-        found = figures(table, method)
-        if found is None:
+        result = figures(table, method)
+        if result is None:
             continue
-        if found.near.of:
+        if result.near.of:
             lines += [
-                f"{method}: within {NEAR:g} NMI of the best baseline, or above it, in {found.near.with_percent} "
+                f"{method}: within {NEAR:g} NMI of the best baseline, or above it, in {result.near.with_percent} "
                 "cells with answers (bar: 90 %)",
-                f"{method}: more than {NEAR:g} below k-means in {found.below_kmeans} and below answers + LR in "
-                f"{found.below_lr} cells with answers (bar: never)",
+                f"{method}: more than {NEAR:g} below k-means in {result.below_kmeans} and below answers + LR in "
+                f"{result.below_lr} cells with answers (bar: never)",
             ]  # fmt: skip
-        if found.exact.of:
-            lines.append(f"{method}: as many clusters as kinds in {found.exact.with_percent} cells with answers, one "
-                         f"more or less at most in {found.within_one.with_percent} (median over the seeds)")
-        if not np.isnan(found.rank):
-            of_all = f"place {found.place} of {found.methods} methods (bar: 1)"
-            lines.append(f"{method}: mean rank {found.rank:.2f} with answers, {of_all}")
-        for share, where in ((found.alone, "without answers"), (found.chance, "with answers by chance")):
+        if result.exact.of:
+            lines.append(f"{method}: as many clusters as kinds in {result.exact.with_percent} cells with answers, one "
+                         f"more or less at most in {result.within_one.with_percent} (median over the seeds)")
+        if not np.isnan(result.rank):
+            of_all = f"place {result.place} of {result.methods} methods (bar: 1)"
+            lines.append(f"{method}: mean rank {result.rank:.2f} with answers, {of_all}")
+        for share, where in ((result.alone, "without answers"), (result.chance, "with answers by chance")):
             if share.of:
                 lines.append(f"{method}: {where} within {NEAR_ALONE:g} of the better of k-means and GMM, or above it, "
                              f"in {share.with_percent} cells (bar: 80 %)")
@@ -154,16 +154,16 @@ def _verdicts(table: pd.DataFrame) -> str:
               "clusters: as many as kinds", "one more or less at most"]  # fmt: skip
     lines = []
     for method in OURS:
-        found = figures(table, method)
-        if found is None:
+        result = figures(table, method)
+        if result is None:
             continue
         told = with_answers(table[table["method"] == method])
         alone = table[(table["method"] == method) & (table["regime"] == "none")]
         shares = [level(told, name, NEAR) for name in ("to_best", "to_kmeans", "to_lr")]
         lines.append([
             method, str(len(told)), *(share.with_percent for share in shares),
-            "" if np.isnan(found.worst) else signed(found.worst), level(alone, "to_best", NEAR_ALONE).with_percent,
-            found.exact.with_percent, found.within_one.with_percent,
+            "" if np.isnan(result.worst) else signed(result.worst), level(alone, "to_best", NEAR_ALONE).with_percent,
+            result.exact.with_percent, result.within_one.with_percent,
         ])  # fmt: skip
     return markdown(header, lines)
 

@@ -44,25 +44,25 @@ SCALERS: dict[str, type[TransformerMixin]] = {
 
 def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[list[Any]]:
     """Rows of :data:`COLUMNS` for some trials of a data set; without labels CKM is UKM, and SLPD ULPD."""
-    found, of = splits(name, share, trials, root), SETS[name]
-    rows = _rows(found, of, share, of.num_clusters)
+    parts, of = splits(name, share, trials, root), SETS[name]
+    rows = _rows(parts, of, share, of.num_clusters)
     if of.choose:
-        tables = [split.table for split in found]
+        tables = [split.table for split in parts]
         rows += [
             [CHOSEN, share, split.trial, split.fold, _index(split, model.predict(split.test)), model.n_clusters]
-            for split, model in zip(found, fit_chosen(tables, of.model(of.num_clusters)), strict=True)
+            for split, model in zip(parts, fit_chosen(tables, of.model(of.num_clusters)), strict=True)
         ]
     if of.together and not share:  # labels of other classes say nothing of these
-        alone = _rows([split.alone() for split in found], of, share, of.num_clusters // of.folds)
+        alone = _rows([split.alone() for split in parts], of, share, of.num_clusters // of.folds)
         rows += [[f"{row[0]}, {ALONE}", *row[1:]] for row in alone if row[0] in ("ckm", "slpd")]
     return rows
 
 
-def _rows(found: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
+def _rows(parts: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
     """Every method that is given the number of clusters."""
-    fitted = of.model(num_clusters).fit_each([split.table for split in found])
+    fitted = of.model(num_clusters).fit_each([split.table for split in parts])
     rows: list[list[Any]] = []
-    for split, model in zip(found, fitted, strict=True):
+    for split, model in zip(parts, fitted, strict=True):
         main = "standardised" if of.standardize else "as they are"
         clusters = dict(_kmeans(split, num_clusters, main))
         clusters["ckm"] = clusters.pop(f"ckm, {main}")

@@ -92,12 +92,12 @@ def read_components(folder: Path, number: int) -> np.ndarray:
     if not path.is_file():
         return np.arange(number)
     try:
-        found = pd.read_csv(path)["component"].to_numpy(np.int64)
+        components = pd.read_csv(path)["component"].to_numpy(np.int64)
     except (ValueError, KeyError, OSError) as error:
         raise UserError(f"{path}: not the clusters of a run") from error
-    if len(found) < number or not np.array_equal(np.sort(found), np.arange(len(found))):
+    if len(components) < number or not np.array_equal(np.sort(components), np.arange(len(components))):
         raise UserError(f"{path}: not the clusters of this run; expected each component from 0 to {number - 1} once")
-    return found
+    return components
 
 
 def candidates_csv(verdict: Verdict) -> str:
