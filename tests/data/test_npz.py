@@ -87,7 +87,8 @@ def test_a_table_has_no_answers_and_can_be_drawn_of(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("names", [("features", "y"), ("X", "label"), ("codes", "labels")])
 def test_a_file_is_read_by_the_names_that_a_table_may_have(tmp_path: Path, names: tuple[str, str]) -> None:
-    path = write(tmp_path, **dict(zip(names, (FEATURES, LABELS), strict=True)))
+    arrays: dict[str, Any] = dict(zip(names, (FEATURES, LABELS), strict=True))
+    path = write(tmp_path, **arrays)
     found, table = (load_dataset(kind, tmp_path, path=str(path)) for kind in ("npz", "table"))
     assert found.features.tolist() == table.features.tolist()
     assert found.labels is not None

@@ -18,7 +18,7 @@ def test_lines_come_at_most_once_in_their_time(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = iter(np.arange(100, dtype=float))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("semicrowd.fitting.progress.time.monotonic", lambda: next(now))
     with Progress(30, lines=True) as bar:
         bar.progress("start: cells")
         for done in range(1, 31):

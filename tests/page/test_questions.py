@@ -5,7 +5,7 @@ import pytest
 
 from semicrowd import MixtureOnly
 from semicrowd.fitting.result import Assignment
-from semicrowd.page.advice import Question, doubt, questions
+from semicrowd.page.advice import Question, questions, uncertainty
 from semicrowd.page.clusters import SURE, Distances
 
 #: Two groups of a line, ten items each.
@@ -39,7 +39,8 @@ def test_of_a_fit_whose_items_are_all_sure_there_are_items_to_ask_about() -> Non
     assert len(asked) == 10
     assert asked[0].item == 33
     assert set(asked[0].clusters) == set(found.final.cluster[[0, 20]])
-    assert asked[0].why == ("nobody was asked about it", "another cluster's mean is nearly as near as its own")
+    near = "the mean of another cluster is nearly as close as that of its own"
+    assert asked[0].why == ("there are no answers about it", near)
     assert all(not answers[one.item] and len(one.why) > 1 for one in asked)
 
 
@@ -47,7 +48,7 @@ def test_who_has_no_answers_comes_before_who_has() -> None:
     answers = np.array([9, 0] * 10)
     found = ask(members((0, 0.6), (1, 0.6)), members((0, 0.6), (1, 0.6)), answers)
     assert found[0].item == 1
-    why = ("nobody was asked about it", "its features alone leave its cluster open (probability 0.60)")
+    why = ("there are no answers about it", "its cluster is uncertain given its features alone (probability 0.60)")
     assert found[0].why[:2] == why
     assert [one.item for one in found if answers[one.item]] == [0]  # as unsure, and worth more than what is typical
     plenty = ask(members((0, 0.6)), members(), np.full(20, 9))
@@ -60,7 +61,7 @@ def test_features_that_say_another_cluster_come_first_and_are_told() -> None:
     found = ask(members(), features, np.zeros(20, np.int64))
     assert [one.item for one in found[:2]] == [12, 3]
     assert found[0].clusters == (1, 0)
-    assert "its features alone say cluster 0" in found[0].why
+    assert "its features alone predict cluster 0" in found[0].why
     other = found[0].partners[1]
     assert other is not None
     assert KINDS[other] == 0
@@ -83,6 +84,6 @@ def test_doubt_is_the_mean_of_three_views() -> None:
     distance = Distances(LINE, KINDS)
     own, other = (LINE[4] - LINE[:10].mean()) ** 2, (LINE[4] - LINE[10:].mean()) ** 2
     place = 1 - float(((other - own) / (other + own))[0])
-    found = doubt(final, features, distance)
+    found = uncertainty(final, features, distance)
     assert found[4] == pytest.approx((place + 0.4 + 0.6) / 3)
-    assert found[12] == pytest.approx((distance.doubt[12] + 0.002 + 1.0) / 3)
+    assert found[12] == pytest.approx((distance.ambiguity[12] + 0.002 + 1.0) / 3)

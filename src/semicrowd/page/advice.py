@@ -11,17 +11,17 @@ from semicrowd.fitting.result import Assignment
 from semicrowd.page.clusters import SURE, Distances
 from semicrowd.random import stream
 
-#: Items to ask about.
+#: Number of items to ask about.
 _ITEMS = 10
-#: A probability of another cluster that is at most this is none.
+#: A probability of another cluster up to this value is ignored.
 _SLIGHT = 0.01
-#: Doubt by place from which on another mean is near: at most √3 times as far as its own.
+#: Ambiguity above which the mean of another cluster counts as close: at most √3 times as far as that of its own.
 _NEAR = 0.5
-#: Uncertain items that are simulated, at most; a sample of more.
+#: Maximal number of uncertain items in the simulation; if there are more, a random sample is used.
 _SIMULATED = 400
-#: Answers about one item, at most: those of an item that stays uncertain.
+#: Maximal number of simulated answers about an item.
 _MOST_ANSWERS = 60
-#: An annotator's rates are kept away from 0 and 1: nobody is never wrong.
+#: The annotators' rates are clipped to this range in the simulation.
 _RATES = (0.02, 0.98)
 
 
@@ -31,11 +31,11 @@ class Question:
 
     Attributes
     ----------
-    item : number
-    probability : of its cluster, None of a method without probabilities
-    clusters : the two that it may be in, its own first; its own alone where there is no other
-    partners : a sure item of each of them, to be shown beside it; None where a cluster has none
-    why : it is among them, in a few words each
+    item : number of the item
+    probability : probability of its cluster; None for a method without probabilities
+    clusters : its cluster and the second most probable one; only its own if there is no other
+    partners : a typical item of each of these clusters, to compare it with; None for a cluster without other items
+    why : reasons why it is in the list, a few words each
     """
 
     item: int
@@ -48,20 +48,20 @@ class Question:
 def questions(
     final: Assignment, features: Assignment, distance: Distances, answers: Int[np.ndarray, "N"]
 ) -> list[Question]:
-    """The items about which an answer promises most, each with others that it should be compared with.
+    """The items about which further answers are expected to help most, each with items to compare it with.
 
-    It promises much where an item may be in the wrong cluster and little has been said of it: the :func:`doubt` over
-    1 + the item's answers, which is the share that the next one will have in all of them.
+    They are ordered by :func:`uncertainty` / (1 + number of answers): 1 / (1 + number of answers) is the share of the
+    next answer in all answers about the item.
 
     Parameters
     ----------
-    final, features : clusters by all that is known, and by the features alone
-    distance : of the items to the means of the final clusters
-    answers : about each item
+    final, features : clusters given features and answers, and given the features alone
+    distance : distances of the items to the means of the final clusters
+    answers : number of answers about each item
     """
-    promise = doubt(final, features, distance) / (1 + answers)
+    benefit = uncertainty(final, features, distance) / (1 + answers)
     asked = []
-    for item in np.argsort(-promise, kind="stable")[:_ITEMS].tolist():
+    for item in np.argsort(-benefit, kind="stable")[:_ITEMS].tolist():
         own, second = int(distance.group[item]), _second(final, features, distance, item)
         places = (own,) if second is None else (own, second)
         probability = float(final.probability[item])
@@ -73,14 +73,14 @@ def questions(
     return asked
 
 
-def doubt(final: Assignment, features: Assignment, distance: Distances) -> Float[np.ndarray, "N"]:
-    """How doubtful each item's cluster is, 0 … 1: the mean of three views, as far as a method has them.
+def uncertainty(final: Assignment, features: Assignment, distance: Distances) -> Float[np.ndarray, "N"]:
+    """Uncertainty of each item's cluster, from 0 to 1: the mean of up to three numbers.
 
-    How little the final probability of its cluster is above that of the next; the same of the features alone, 1 where
-    they say another cluster; and how near it lies to another cluster's mean. The final probability alone would not do:
-    after co-training it is near 1 for nearly all items, also for those that are wrong.
+    1 minus the difference between the two highest final probabilities; the same for the features alone, 1 if they
+    predict another cluster; and how close the item is to the mean of another cluster. The final probability alone is
+    not sufficient: after co-training it is near 1 for nearly all items, also for those in a wrong cluster.
     """
-    views = [distance.doubt]
+    views = [distance.ambiguity]
     differs = features.cluster != final.cluster
     if final.memberships is not None:
         views.append(1 - _lead(final.memberships))
@@ -92,13 +92,13 @@ def doubt(final: Assignment, features: Assignment, distance: Distances) -> Float
 
 
 def _lead(memberships: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N"]:
-    """The highest probability of each item less the next."""
+    """Difference between the two highest probabilities of each item."""
     ordered = np.sort(memberships, axis=1)
     return ordered[:, -1] - ordered[:, -2] if memberships.shape[1] > 1 else np.ones(len(memberships))
 
 
 def _second(final: Assignment, features: Assignment, distance: Distances, item: int) -> int | None:
-    """Position of the cluster that an item may be in instead: what its features say, or the next probable, or near."""
+    """Position of the second most plausible cluster: by the features, else by probability, else by distance."""
     numbers, own = distance.numbers, int(distance.group[item])
     if len(numbers) == 1:
         return None
@@ -113,20 +113,20 @@ def _second(final: Assignment, features: Assignment, distance: Distances, item: 
 def _why(
     final: Assignment, features: Assignment, distance: Distances, answers: int, item: int
 ) -> Iterator[str]:
-    yield "nobody was asked about it" if not answers else f"{answers} answer{'s' if answers > 1 else ''} so far"
+    yield "there are no answers about it" if not answers else f"{answers} answer{'s' if answers > 1 else ''} so far"
     unsure = [view.probability[item] < SURE for view in (final, features)]
     if features.cluster[item] != final.cluster[item]:
-        yield f"its features alone say cluster {features.cluster[item]}"
+        yield f"its features alone predict cluster {features.cluster[item]}"
     elif unsure[1]:
-        yield f"its features alone leave its cluster open (probability {features.probability[item]:.2f})"
+        yield f"its cluster is uncertain given its features alone (probability {features.probability[item]:.2f})"
     elif unsure[0]:
         yield f"its cluster is uncertain (probability {final.probability[item]:.2f})"
     if len(distance.numbers) == 1:
-        yield "it is far from the mean of all"
-    elif distance.doubt[item] > _NEAR:
-        yield "another cluster's mean is nearly as near as its own"
+        yield "it is far from the mean of all items"
+    elif distance.ambiguity[item] > _NEAR:
+        yield "the mean of another cluster is nearly as close as that of its own"
     elif not any(unsure) and features.cluster[item] == final.cluster[item]:
-        yield "less sure than what is not listed"
+        yield "less certain than the items that are not listed"
 
 
 def _surest(found: Assignment, distance: Distances, k: int, item: int) -> int | None:

@@ -154,7 +154,7 @@ class Distances:
         return np.divide(other - own, other + own, out=np.zeros(len(rows)), where=other + own > 0)
 
     @cached_property
-    def doubt(self) -> Float[np.ndarray, "N"]:
+    def ambiguity(self) -> Float[np.ndarray, "N"]:
         """1 of an item that is as near to another mean as to its own or nearer, 0 at its own.
 
         Of a single cluster: the distance to its mean over the largest.
