@@ -48,7 +48,11 @@ def people(answers: PairAnnotations) -> pd.DataFrame:
 def odd_answers(answers: PairAnnotations) -> list[str]:
     """Lines about answers that contradict each other and annotators who tell nothing; none where all is well."""
     table = people(answers)
-    return [*_few(answers), *_contradictions(answers), *_one_way(answers, table), *_at_random(table), *_apart(answers)]
+    suspects = _suspects(answers, table)
+    return [
+        *_few(answers), *_contradictions(answers, list(suspects)), *_one_way(answers, table), *suspects.values(),
+        *_apart(answers),
+    ]  # fmt: skip
 
 
 def _few(answers: PairAnnotations) -> Iterator[str]:
@@ -61,8 +65,11 @@ def _few(answers: PairAnnotations) -> Iterator[str]:
                "rates will be hardly known; ask them for more, or go on, they count little")
 
 
-def _contradictions(answers: PairAnnotations) -> Iterator[str]:
-    """Answers of one annotator that cannot all be right: both ways about a pair, or a ≠ c beside a = b = c."""
+def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[str]:
+    """Answers that cannot all be right: both ways about a pair, or of one annotator a ≠ c beside a = b = c.
+
+    Pairs are counted without the answers of the suspects, of whom another line speaks, unless they are half of all.
+    """
     same = answers.label == 1
     node = answers.worker * answers.num_items  # a node is an item as one annotator sees it
     nodes, position = np.unique(np.concatenate([node + answers.i, node + answers.j]), return_inverse=True)
@@ -73,12 +80,16 @@ def _contradictions(answers: PairAnnotations) -> Iterator[str]:
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
         yield (f"{len(wrong)} answers 'different' about items that the same person has joined by answers 'same' "
                f"({listed(who)}): some of these must be wrong; errors are expected, mend those that you know of")
-    pairs = pd.DataFrame({"pair": answers.pair, "label": answers.label}).groupby("pair")["label"].agg(["size", "mean"])
+    left_out = suspects if 2 * len(suspects) < answers.num_annotators else []
+    frame = pd.DataFrame({"pair": answers.pair, "label": answers.label})[~_by(answers, left_out)]
+    pairs = frame.groupby("pair")["label"].agg(["size", "mean"])
     several = pairs[pairs["size"] > 1]
     split = ((several["mean"] > 0) & (several["mean"] < 1)).sum()
     if 2 * split > len(several) > 0:
-        yield (f"{split} of the {len(several)} pairs that were answered more than once were answered both ways: people "
-               "see different things; say in the question what 'the same' means, or expect little of the answers")
+        beside = f", without {listed(left_out)}," if left_out else ""
+        yield (f"{split} of the {len(several)} pairs that were answered more than once{beside} were answered both "
+               "ways: people see different things; say in the question what 'the same' means, or expect little of the "
+               "answers")
 
 
 def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
@@ -96,16 +107,44 @@ def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
                    "the items; leave these answers out unless there is a reason")
 
 
-def _at_random(table: pd.DataFrame) -> Iterator[str]:
+def _suspects(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
+    """Annotators of whom :func:`_at_random` speaks, also where the answers of those who are worse are left out.
+
+    Somebody who often answered beside people who guess agrees with others seldom, and is not to blame for it.
+    """
+    lines = _at_random(table)
+    out: list[str] = []
+    while set(lines) - set(out):
+        rows = np.flatnonzero(~_by(answers, out))
+        left = people(answers.some(rows)) if len(rows) else table[:0]
+        left = left[left["worker"].isin(set(_at_random(left)) & set(lines))]
+        if left.empty:
+            break
+        out.append(left["worker"].iloc[int(((left["agree"] - left["chance"]) / (1 - left["chance"])).argmin())])
+    return {name: line for name, line in lines.items() if name in out}
+
+
+def _by(answers: PairAnnotations, names: list[str]) -> np.ndarray:
+    """Of each answer, whether one of these annotators gave it."""
+    return np.isin(np.array(answers.worker_names, object), names)[answers.worker]
+
+
+def _at_random(table: pd.DataFrame) -> dict[str, str]:
     """Annotators who agree with the others less than by chance, or surely not half-way from chance to always."""
     both_ways = table[(table["compared"] >= _ENOUGH) & (table["same"] > 0) & (table["different"] > 0)]
+    lines: dict[str, str] = {}
     for row in both_ways.itertuples():
         right, asked = round(row.agree * row.compared), int(row.compared)
         said = f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {asked} answers to the same pairs"
         if binomtest(right, asked, row.chance, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{said}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
+            lines[row.worker] = (
+                f"{said}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
+            )
         elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{said}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
+            lines[row.worker] = (
+                f"{said}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
+            )
+    return lines
 
 
 def _apart(answers: PairAnnotations) -> Iterator[str]:
