@@ -74,6 +74,13 @@ def test_pictures_are_called_by_their_files(tmp_path: Path, name: str) -> None:
     assert (answers.i.tolist(), answers.j.tolist()) == ([1], [0])
 
 
+def test_pictures_in_a_folder_are_known_by_their_paths_where_the_first_lies_beside_it(tmp_path: Path) -> None:
+    pictures = Dataset("images", np.zeros((3, 4), np.float32), files=("b.png", "sub folder/a.png", "sub folder/c.png"))
+    path = written(tmp_path, "i,j,worker,label\nb.png,sub folder/a.png,ann,1\nsub folder/c.png,b.png,ann,0\n")
+    answers = read_answers(pictures, FileSettings(path=path))
+    assert [(i, j) for _, i, j, _ in rows(answers)] == [(0, 1), (2, 0)]
+
+
 def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
     said = r"line 3, column j: z; .*skip_unknown=true leaves out .* not there, 2"
