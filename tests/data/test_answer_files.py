@@ -83,7 +83,7 @@ def test_pictures_in_a_folder_are_known_by_their_paths_where_the_first_lies_besi
 
 def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
-    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* not there, 2"
+    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* unknown items, 2 here"
     with pytest.raises(UserError, match=said) as caught:
         read_answers(DATA, FileSettings(path=path))
     assert "\n" not in str(caught.value)
