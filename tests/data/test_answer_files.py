@@ -34,11 +34,17 @@ def rows(answers: PairAnnotations) -> list[tuple[str, int, int, int]]:
         "item_1,item_2,annotator,answer\na,b,eve,same\nb,c,eve,different\n",
         "Left;Right;Rater;Same\na;b;eve;yes\nb;c;eve;no\n", "I,J,WORKER,LABEL\n0,1,eve,1.0\n1,2,eve,FALSE\n",
         "i,j,worker,label\na,b,eve,1\nb,c,eve,0\n,,,\n,,,\n",
+        "image1,image2,person,answer\na,b,eve,yes\nb,c,eve,no\n",
     ],
 )  # fmt: skip
 def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
     answers = read_answers(DATA, FileSettings(path=written(tmp_path, text)))
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+
+
+def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"found one,other,who,answer$"):
+        read_answers(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 
 def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
