@@ -122,7 +122,7 @@ def test_a_page_needs_no_network() -> None:
 
 def test_the_remark_about_an_annotator_has_room_on_a_phone() -> None:
     """A column that the table may squeeze is one word wide beside the others, and its row a hand high."""
-    text = text_of(kinds_of_results()["annotators"], data_of(), answers_of(["ann", "bob"]))
+    text = text_of(kinds_of_results()["annotators"], data_of(), answers_of(["ann", "bob", "cy"]))
     assert '<th class="remark">' in text
     assert re.search(r"th\.remark \{ min-width: 1\drem", text)
 
