@@ -34,11 +34,17 @@ def rows(answers: PairAnnotations) -> list[tuple[str, int, int, int]]:
         "item_1,item_2,annotator,answer\na,b,eve,same\nb,c,eve,different\n",
         "Left;Right;Rater;Same\na;b;eve;yes\nb;c;eve;no\n", "I,J,WORKER,LABEL\n0,1,eve,1.0\n1,2,eve,FALSE\n",
         "i,j,worker,label\na,b,eve,1\nb,c,eve,0\n,,,\n,,,\n",
+        "image1,image2,person,answer\na,b,eve,yes\nb,c,eve,no\n",
     ],
 )  # fmt: skip
 def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
     answers = read_answers(DATA, FileSettings(path=written(tmp_path, text)))
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+
+
+def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"found one,other,who,answer$"):
+        read_answers(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 
 def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
@@ -74,9 +80,16 @@ def test_pictures_are_called_by_their_files(tmp_path: Path, name: str) -> None:
     assert (answers.i.tolist(), answers.j.tolist()) == ([1], [0])
 
 
+def test_pictures_in_a_folder_are_known_by_their_paths_where_the_first_lies_beside_it(tmp_path: Path) -> None:
+    pictures = Dataset("images", np.zeros((3, 4), np.float32), files=("b.png", "sub folder/a.png", "sub folder/c.png"))
+    path = written(tmp_path, "i,j,worker,label\nb.png,sub folder/a.png,ann,1\nsub folder/c.png,b.png,ann,0\n")
+    answers = read_answers(pictures, FileSettings(path=path))
+    assert [(i, j) for _, i, j, _ in rows(answers)] == [(0, 1), (2, 0)]
+
+
 def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
-    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* not there, 2"
+    said = r"line 3, column j: z; .*skip_unknown=true leaves out .* unknown items, 2 here"
     with pytest.raises(UserError, match=said) as caught:
         read_answers(DATA, FileSettings(path=path))
     assert "\n" not in str(caught.value)

@@ -121,6 +121,13 @@ def test_a_page_needs_no_network() -> None:
     assert not re.search(r"url\(|@import|https?:", text.replace("http-equiv", ""))
 
 
+def test_the_remark_about_an_annotator_has_room_on_a_phone() -> None:
+    """A column that the table may squeeze is one word wide beside the others, and its row a hand high."""
+    text = text_of(kinds_of_results()["annotators"], data_of(), answers_of(["ann", "bob", "cy"]))
+    assert '<th class="remark">' in text
+    assert re.search(r"th\.remark \{ min-width: 1\drem", text)
+
+
 def samples() -> Samples:
     partitions = np.stack([np.repeat([0, 1, 2], 10), np.repeat([0, 1, 1], 10)])
     chains = pd.DataFrame({"chain": [0, 0, 0, 0], "sweep": [1, 2, 3, 4], "clusters": 3, "log_likelihood": 0.0})

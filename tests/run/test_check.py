@@ -54,6 +54,32 @@ def test_who_answers_one_way_at_random_or_the_other_way_round_is_named(
     assert all(line.startswith("6 ") for line in lines if "agrees" in line or "nothing else" in line)
 
 
+def test_nobody_is_blamed_for_those_who_were_asked_the_same() -> None:
+    """5 and 6 guess; 4 is right as often as 0 to 3, and was asked beside these two more often than they were."""
+    rng = stream(0, "annotations")
+    rows = []
+    for pair in range(1000):
+        asked = rng.choice(7, 2, replace=False) if pair % 3 else [4, 5 + pair // 2 % 2]
+        for who in asked:
+            right = rng.random() < (0.95 if who < 5 else 0.5)
+            rows.append((2 * pair, 2 * pair + 1, who, int(right == (pair % 2 == 0))))
+    i, j, worker, label = np.array(rows).T
+    lines = odd_answers(PairAnnotations.from_arrays(i, j, worker, label, num_items=2000))
+    assert {line.split()[0] for line in lines if "agrees" in line} == {"5", "6"}
+
+
+def test_answers_of_one_who_mixed_the_words_up_are_no_disagreement_of_all() -> None:
+    lines = odd_answers(answers_of([0.97, 0.97, 0.02], [0.97, 0.97, 0.02], 190))
+    assert [line.split()[0] for line in lines if "mixed up" in line] == ["2"]
+    assert "have both answers" not in " ".join(lines)
+
+
+def test_people_who_see_different_things_are_said_to() -> None:
+    """Half of the crowd answers the opposite of the other half: nobody can say which half is wrong."""
+    answers = answers_of([0.95] * 3 + [0.05] * 3, [0.95] * 3 + [0.05] * 3)
+    assert "people disagree" in " ".join(odd_answers(answers))
+
+
 def test_the_table_of_people_counts() -> None:
     answers = PairAnnotations.from_arrays(
         [0, 0, 0, 1, 2], [1, 1, 2, 2, 1], [0, 1, 0, 1, 0], [1, 1, 0, 0, 1], num_items=3, worker_names=["ann", "bob"]
@@ -98,7 +124,7 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     done = check(*paths)
     assert (done.returncode, done.stderr) == (0, "")
     for said in ("12 items, 3 features", "2 categories", "name the items", "by 1 people",
-                 "other 6 items were never asked about", "ann", "15 answers in all",
+                 "other 6 items were never asked about", "ann", "15 answers in total",
                  "a fit by model=cotrain"):  # fmt: skip
         assert said in done.stdout
     (tmp_path / "answers.csv").write_text("i,j,worker,label\nu1,u99,ann,1\n")

@@ -27,8 +27,8 @@ _HEADERS = {
 }  # fmt: skip
 #: Alternative column names, in lower case; they count only if the standard name is not in the header.
 _ALIASES = {
-    "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "left", "first"),
-    "j": ("item_j", "item2", "item_2", "item_b", "id2", "id_2", "right", "second"),
+    "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "image1", "image_1", "left", "first"),
+    "j": ("item_j", "item2", "item_2", "item_b", "id2", "id_2", "image2", "image_2", "right", "second"),
     "label": ("answer", "response", "same", "link", "class", "category"),
     "worker": ("annotator", "rater", "user", "person", "labeler", "labeller", "worker_id", "annotator_id", "user_id"),
     "item": ("item_id", "object", "image", "file", "id"),
@@ -279,7 +279,7 @@ def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[
             missing, expected = ", ".join(name for name in PAIRS if name not in header), _HEADERS[PAIRS]
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
-        names = shown(",".join(header), most=100)
+        names = shown(",".join(name.strip() for name in row), most=100)
         raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}")
     wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
     repeated = [name for name in wanted if header.count(name) > 1]

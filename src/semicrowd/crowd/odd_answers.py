@@ -51,7 +51,11 @@ def people(answers: PairAnnotations) -> pd.DataFrame:
 def odd_answers(answers: PairAnnotations) -> list[str]:
     """Lines about contradictory answers and uninformative annotators; empty if there are no problems."""
     table = people(answers)
-    return [*_few(answers), *_contradictions(answers), *_one_way(answers, table), *_at_random(table), *_apart(answers)]
+    suspects = _suspects(answers, table)
+    return [
+        *_few(answers), *_contradictions(answers, list(suspects)), *_one_way(answers, table), *suspects.values(),
+        *_apart(answers),
+    ]  # fmt: skip
 
 
 def _few(answers: PairAnnotations) -> Iterator[str]:
@@ -65,8 +69,11 @@ def _few(answers: PairAnnotations) -> Iterator[str]:
                "rates will be very uncertain; collect more of them, or continue: these answers have little weight")
 
 
-def _contradictions(answers: PairAnnotations) -> Iterator[str]:
-    """Contradictory answers of one annotator: both answers about the same pair, or a = b, b = c, a ≠ c."""
+def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[str]:
+    """Contradictory answers: both answers about the same pair, or a = b, b = c, a ≠ c of one annotator.
+
+    Pairs are counted without the answers of the suspects, whom another line names, unless these are half of all people.
+    """
     same = answers.label == 1
     node = answers.worker * answers.num_items  # a node is a combination of annotator and item
     nodes, position = np.unique(np.concatenate([node + answers.i, node + answers.j]), return_inverse=True)
@@ -77,12 +84,15 @@ def _contradictions(answers: PairAnnotations) -> Iterator[str]:
         who = [answers.worker_names[m] for m in np.unique(answers.worker[wrong])]
         yield (f"{len(wrong)} answers 'different' about items that the same person has connected by answers 'same' "
                f"({listed(who)}): some of these must be wrong; errors are expected, but correct those that you know")
-    pairs = pd.DataFrame({"pair": answers.pair, "label": answers.label}).groupby("pair")["label"].agg(["size", "mean"])
+    left_out = suspects if 2 * len(suspects) < answers.num_annotators else []
+    frame = pd.DataFrame({"pair": answers.pair, "label": answers.label})[~_by(answers, left_out)]
+    pairs = frame.groupby("pair")["label"].agg(["size", "mean"])
     several = pairs[pairs["size"] > 1]
     split = ((several["mean"] > 0) & (several["mean"] < 1)).sum()
     if 2 * split > len(several) > 0:
-        yield (f"{split} of the {len(several)} pairs with several answers have both answers: people disagree; define "
-               "in the question what 'the same' means, or expect little information from the answers")
+        without = f" (without {listed(left_out)})" if left_out else ""
+        yield (f"{split} of the {len(several)} pairs with several answers{without} have both answers: people disagree; "
+               "define in the question what 'the same' means, or expect little information from the answers")
 
 
 def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
@@ -100,16 +110,45 @@ def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
                    "information about the items; leave these answers out unless there is a reason for them")
 
 
-def _at_random(table: pd.DataFrame) -> Iterator[str]:
+def _suspects(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
+    """Name → line for the annotators of :func:`_at_random`, except those who only disagree with worse ones.
+
+    The worst annotator is removed, and the others are compared again, until no one is left to remove: an annotator who
+    was often asked together with people who guess has a low agreement without being at fault.
+    """
+    lines = _at_random(table)
+    out: list[str] = []
+    while set(lines) - set(out):
+        rows = np.flatnonzero(~_by(answers, out))
+        left = people(answers.some(rows)) if len(rows) else table[:0]
+        left = left[left["worker"].isin(set(_at_random(left)) & set(lines))]
+        if left.empty:
+            break
+        out.append(left["worker"].iloc[int(((left["agree"] - left["chance"]) / (1 - left["chance"])).argmin())])
+    return {name: line for name, line in lines.items() if name in out}
+
+
+def _by(answers: PairAnnotations, names: list[str]) -> np.ndarray:
+    """[P] bool, whether each answer was given by one of these annotators."""
+    return np.isin(np.array(answers.worker_names, object), names)[answers.worker]
+
+
+def _at_random(table: pd.DataFrame) -> dict[str, str]:
     """Annotators whose agreement is significantly below chance, or below the mean of chance and 1."""
     both_ways = table[(table["compared"] >= _ENOUGH) & (table["same"] > 0) & (table["different"] > 0)]
+    lines: dict[str, str] = {}
     for row in both_ways.itertuples():
         right, asked = round(row.agree * row.compared), int(row.compared)
         line = f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {asked} answers to the same pairs"
         if binomtest(right, asked, row.chance, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{line}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
+            lines[row.worker] = (
+                f"{line}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
+            )
         elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
-            yield f"{line}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
+            lines[row.worker] = (
+                f"{line}, little more than by chance ({100 * row.chance:.0f} %): leave them out, or ask why"
+            )
+    return lines
 
 
 def _apart(answers: PairAnnotations) -> Iterator[str]:

@@ -130,13 +130,14 @@ def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
     """What the answers may call the items; of pictures their paths, names or names without suffix, if all differ."""
     if data.ids is not None or data.files is None:
         return data.ids
-    first = table.columns["i" if "i" in table.columns else "item"][0]
+    cells = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
     paths = [PurePosixPath(name) for name in data.files]
-    for names in ([path.name for path in paths], [path.stem for path in paths]):
-        # A name that is a number could be the number of a row.
-        if first in names and len(set(names)) == len(names) and not any(name.isdecimal() for name in names):
-            return names
-    return data.files
+    # A name that is a number could be the number of a row.
+    ways = [
+        names for names in ([path.name for path in paths], [path.stem for path in paths])
+        if len(set(names)) == len(names) and not any(name.isdecimal() for name in names)
+    ]  # fmt: skip
+    return max((data.files, *ways), key=lambda names: len(cells.intersection(names)))
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:

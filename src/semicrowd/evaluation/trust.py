@@ -18,6 +18,8 @@ _ALMOST_ALL = 0.95
 _CHANCE = 0.1
 #: Adjusted Rand index at and above which two partitions count as similar.
 _ALIKE = 0.8
+#: Adjusted Rand index from which on two partitions are the same, however many clusters each may have left empty.
+_SAME = 0.995
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
 _ROWS = "check that i and j of the answers are rows of this table, counted from 0"
@@ -126,7 +128,7 @@ def _close(verdict: Verdict) -> Iterator[str]:
     if rows.loc[verdict.winner, "unseen"] < rows["unseen"].max():
         return
     number, others = int(rows.loc[verdict.winner, "clusters"]), rows.drop(index=verdict.winner)
-    differ = (others["clusters"] != number) | (others["agreement"] < _ALIKE)
+    differ = (others["agreement"] < _ALIKE) | ((others["clusters"] != number) & (others["agreement"] < _SAME))
     near = others[differ & (others["behind"] <= others["standard_error"])].sort_values("score", ascending=False)
     if len(near):
         first = near.iloc[0]
