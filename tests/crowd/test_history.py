@@ -80,7 +80,7 @@ def test_a_history_tells_whom_to_trust_where_the_answers_cannot() -> None:
     agreement = {}
     for trusted in (0, 1):
         history = np.stack([good, bad] if trusted == 0 else [bad, good])
-        model = CoTraining(max_clusters=4).fit(x, pairs=replace(answers, history=history))
+        model = CoTraining(max_clusters=3).fit(x, pairs=replace(answers, history=history))
         same = model.labels_[right.i] == model.labels_[right.j]
         agreement[trusted] = (same == label)[right.worker == trusted].mean()
         assert model.workers_["sensitivity"][trusted] > model.workers_["sensitivity"][1 - trusted]

@@ -146,7 +146,7 @@ def test_parameters_that_do_not_go_together(quick: Callable[..., CrowdClusterer]
 def test_parameters_stand_in_the_signature_and_in_the_docstring(name: str, estimator: CrowdClusterer) -> None:
     known = described(type(estimator))
     assert known == described(PARAMETERS.get(name, type(estimator)))
-    assert set(estimator.get_params()) == {one.name for one in known} | {"random_state"}
+    assert set(estimator.get_params()) == {one.name for one in known} | {"random_state", "verbose"}
     assert clone(estimator).get_params() == estimator.get_params()
     documented = " ".join((type(estimator).__doc__ or "").split())
     for one in known:
