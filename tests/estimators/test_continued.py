@@ -1,5 +1,6 @@
 """Fits that go on from the clusters of an earlier one."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_an_earlier_fit_is_found_by_names_in_any_order() -> None:
     previous = pd.Series(NUMBERS[KIND], index=frame.index).iloc[:90].sample(frac=1, random_state=0)
     model = CoTraining(random_state=0).fit(frame, pairs=ANSWERS, previous=previous)
     assert (model.labels_ == NUMBERS[KIND]).mean() > 0.95
+
+
+def test_clusters_keep_their_numbers_without_answers_too() -> None:
+    model = CoTraining(random_state=0).fit(X, previous=NUMBERS[KIND])
+    assert (model.labels_ == NUMBERS[KIND]).mean() > 0.9
+    assert (model.predict(X) == model.labels_).mean() > 0.9
+
+
+def test_the_docstring_of_fit_has_all_parameters_in_their_order() -> None:
+    names = re.findall(r"^ {8}(\w+) : ", CoTraining.fit.__doc__ or "", re.M)
+    assert names == ["X", "y", "pairs", "previous", "monitor"]
 
 
 def test_without_an_earlier_fit_everything_is_as_before() -> None:

@@ -45,25 +45,23 @@ def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "
     shares = ((values >= 0) & (values <= 1)).all(axis=None)  # and none of them is missing
     if not (values.index.is_unique and shares and ordered):
         raise UserError(f"annotations.history={path}: expected each annotator once, with rates and intervals in 0 … 1")
-    known = [name for name in worker_names if name in values.index]
+    known = {number: name for number, name in enumerate(worker_names) if name in values.index}
     if not known:
         people = f"{len(worker_names)} annotators"
         raise UserError(f"annotations.history={path}: none of the {people} is in it, such as {worker_names[0]}")
     history = np.zeros((len(worker_names), 2, 2))
-    for number, name in enumerate(worker_names):
-        if name in values.index:
-            history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
+    for number, name in known.items():
+        history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
     return history
 
 
 def _counts(mean: float, low: float, high: float) -> tuple[float, float]:
     """Shapes of the Beta distribution of this mean whose interval is as wide."""
     mean = min(max(mean, _MIN_RATE), 1 - _MIN_RATE)
-    tails = np.array([(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
 
     def excess(log_count: Any) -> Any:
         count = np.exp(log_count)
-        one, other = (beta.ppf(tail, mean * count, (1 - mean) * count) for tail in tails)
+        one, other = beta.interval(_LEVEL, mean * count, (1 - mean) * count)
         return other - one - (high - low)
 
     grid = np.log(np.geomspace(*_COUNTS, _GRID))

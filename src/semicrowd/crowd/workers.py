@@ -43,8 +43,7 @@ class WorkerPosterior:
 
 
 def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    low, high = np.moveaxis(stats.beta.ppf(tails, shape[..., :1], shape[..., 1:]), -1, 0)
+    low, high = stats.beta.interval(level, shape[..., 0], shape[..., 1])
     return np.stack([np.minimum(low, mean), np.maximum(high, mean)], -1)
 
 

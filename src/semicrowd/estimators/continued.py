@@ -7,9 +7,17 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.errors import UserError
+from semicrowd.estimators import docstrings
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.frames import names_of_rows
 from semicrowd.fitting.monitor import Monitor
+
+#: What the docstring of ``fit`` has besides that of other methods.
+_PREVIOUS = """
+previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is new, or a series that calls its items as
+    the index of X does, such as ``pd.Series(before.labels_, index=…)``. Co-training uses them as one more start, and
+    clusters keep their numbers. ``pairs`` are all answers, old and new
+"""
 
 
 class ContinuedClusterer(CrowdClusterer):
@@ -21,33 +29,14 @@ class ContinuedClusterer(CrowdClusterer):
     def fit(
         self, X: Any, y: Any = None, pairs: Any = None, *, previous: Any = None, monitor: Monitor | None = None
     ) -> Self:
-        """Cluster the rows of X with the help of answers about them.
-
-        Parameters
-        ----------
-        X : [N, D] numbers, an array, a sparse matrix, or a data frame, whose categories and gaps are made numbers
-            (:func:`semicrowd.estimators.frames.items_to_fit`)
-        y : answers, too, as the second argument. Labels, one for each item, are not used, as in scikit-learn's own
-            clusterings; without ``pairs`` a warning says so
-        pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`. They call the rows as the index of a data frame does,
-            if that is more than 0, 1, 2, …
-        previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is new, or a series that calls its
-            items as the index of X does, such as ``pd.Series(before.labels_, index=…)``. Co-training begins with them,
-            beside other starts, and clusters keep their numbers. ``pairs`` are all answers, old and new
-        monitor : takes curves, keeps checkpoints; None: nothing is kept
-
-        Raises
-        ------
-        UserError
-            For parameters out of range, items or answers that cannot be used, and where answers are needed and missing.
-        """
         if previous is not None:
             self._previous = _checked(previous, len(X) if hasattr(X, "__len__") else X.shape[0], names_of_rows(X))
         try:
             return super().fit(X, y, pairs=pairs, monitor=monitor)
         finally:
             self._previous = None
+
+    fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _PREVIOUS, before="monitor")
 
 
 def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.ndarray:

@@ -60,8 +60,8 @@ class Progress:
         shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)
         task = self._progress.tasks[self._task]
-        left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
-        if task.total != 1:  # of a method without iterations
+        if self._lines and task.total != 1:  # 1: of a method without iterations
+            left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
             self._line(f"iteration {iterations:.0f}/{task.total:.0f}{left}")
 
     def _line(self, text: str) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.metrics.clustering import in_order
 
 if TYPE_CHECKING:  # which is torch
     from semicrowd.starts.selection import Verdict
@@ -49,8 +50,7 @@ class Assignment:
         number = np.argsort(components)
         memberships = None
         if self.memberships is not None:
-            missing = len(components) - self.memberships.shape[1]  # clusters that only other items can be in
-            memberships = np.pad(self.memberships, ((0, 0), (0, missing)))[:, components]
+            memberships = in_order(self.memberships, components)  # padded: clusters that only other items can be in
         return Assignment(number[self.cluster].astype(np.int64), self.probability, memberships)
 
     @property

@@ -17,6 +17,7 @@ from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method, ProgressCallback
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
@@ -147,9 +148,10 @@ class _Fit(Method):
         model.candidates_, model.winner_ = None, clustering.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(clustering.preparations, 1.0)
-        model._keep(clustering.preparations, shares, clustering.memberships)
-        assignment = Assignment.of(clustering.memberships)
-        return Result(clustering.memberships.shape[1], assignment, assignment)
+        (memberships,) = with_kept_numbers(model._previous, clustering.memberships)
+        model._keep(clustering.preparations, shares, memberships)
+        assignment = Assignment.of(memberships)
+        return Result(memberships.shape[1], assignment, assignment)
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model

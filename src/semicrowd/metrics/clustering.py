@@ -95,6 +95,26 @@ def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) 
     return np.array(kept + rest, np.int64)
 
 
+def in_order(memberships: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Probabilities [N, K] with their columns in the order of :func:`kept_numbers`; zeros for unused numbers."""
+    return np.pad(memberships, ((0, 0), (0, len(order) - memberships.shape[1])))[:, order]
+
+
+def with_kept_numbers(previous: np.ndarray | None, *memberships: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Probabilities [N, K] of the same clusters with the numbers of an earlier fit: see :func:`kept_numbers`.
+
+    Parameters
+    ----------
+    previous : [N] earlier clusters, −1 of an item that had none; None: the probabilities stay as they are
+    memberships : those by which clusters are matched come last
+    """
+    if previous is None:
+        return memberships
+    last = memberships[-1]
+    order = kept_numbers(last.argmax(1), previous, last.shape[1])
+    return tuple(in_order(one, order) for one in memberships)
+
+
 def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
     """F measure of "the two items of a pair are of one class", said where they are in one cluster.
 

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
-from semicrowd.metrics.clustering import kept_numbers
+from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
@@ -116,22 +116,23 @@ class Portfolio:
         """Classifiers by preparation; the first two are quick."""
         return {name: _classifiers(x) for name, x in self.prepared.items()}
 
+    @property
+    def first(self) -> str:
+        """The preparation of highest priority."""
+        return next(iter(self.prepared))
+
     @cached_property
     def network(self) -> NetworkClassifier:
-        """Networks that look at the first preparation. All would look at each, but they take most of the time."""
-        return NetworkClassifier(next(iter(self.prepared.values())), self.seed)
+        """Networks on the first preparation only, because they take most of the time."""
+        return NetworkClassifier(self.prepared[self.first], self.seed)
 
     def probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
         """Cluster probabilities of all items: from features alone, and with the answers about annotated items.
 
         Where there was an earlier fit, clusters have the numbers that they had in it.
         """
-        alone, final = self._probabilities(winner)
-        if self.previous is None:
-            return alone, final
-        order = kept_numbers(final.argmax(1), self.previous, final.shape[1])
-        both = (np.pad(one, ((0, 0), (0, len(order) - one.shape[1])))[:, order] for one in (alone, final))
-        return next(both), next(both)
+        alone, final = with_kept_numbers(self.previous, *self._probabilities(winner))
+        return alone, final
 
     def _probabilities(self, winner: Candidate) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
         items = self.all_answers.annotated
@@ -142,9 +143,11 @@ class Portfolio:
         self.progress("start: all items")
         everywhere: list[ItemClassifier] = []
         for name, small in self.classifiers.items():
-            used = {place for place, one in enumerate(small) if stack.share(one) > 0}
+            used = any(stack.share(one) > 0 for one in small)
             everywhere += _classifiers(self._all_prepared(name)) if used else small
-        network = NetworkClassifier(self._all_prepared(next(iter(self.prepared))), self.seed)
+        network = self.network
+        if stack.share(network) > 0:
+            network = NetworkClassifier(self._all_prepared(self.first), self.seed)
         before: list[ItemClassifier] = [*self._all_classifiers(), self.network]
         return replace(winner, classifier=stack.of(before, [*everywhere, network])).probabilities(items)
 
@@ -225,8 +228,7 @@ class Portfolio:
         stack = winner.classifier
         assert isinstance(stack, StackedClassifier)
         shares = {name: sum(stack.share(one) for one in some) for name, some in self.classifiers.items()}
-        first = next(iter(shares))
-        return shares | {first: shares[first] + stack.share(self.network)}
+        return shares | {self.first: shares[self.first] + stack.share(self.network)}
 
     def first_clusters(self) -> dict[str, tuple[Int[np.ndarray, "n"], list[str]]]:
         """Initial clusters of the annotated items and the preparations whose classifiers co-train them, by name."""
@@ -247,7 +249,7 @@ class Portfolio:
 
     def _completed(self, clusters: Int[np.ndarray, "n"]) -> Int[np.ndarray, "n"]:
         """Clusters with those of unknown items, −1, taken from the nearest known item of the first preparation."""
-        x, known = next(iter(self.prepared.values())), clusters >= 0
+        x, known = self.prepared[self.first], clusters >= 0
         if known.any() and not known.all():
             clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
         return np.unique(clusters, return_inverse=True)[1]
@@ -265,8 +267,7 @@ class Portfolio:
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
         """Clusters of all items by the features alone."""
-        first = next(iter(self.prepared.values()))
-        return clusters_of_features(first, max(self.max_clusters, 2), rng)[0]
+        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng)[0]
 
     def _cotrained_quickly(self, name: str, clusters: np.ndarray, preparations: list[str]) -> Candidate:
         self.progress(f"start: {name}")
@@ -278,7 +279,7 @@ class Portfolio:
 
     def _cotrained_by_networks(self) -> Candidate:
         self.progress(f"start: {BY_NETWORKS}")
-        x = next(iter(self.prepared.values()))
+        x = self.prepared[self.first]
         cells = _kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
