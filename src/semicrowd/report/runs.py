@@ -84,6 +84,11 @@ class Collected:
         """The runs of an experiment that have not finished."""
         return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
 
+    def finished_or_recorded(self, experiment: str) -> list[Run]:
+        """The finished runs of the profile; where it has none, those that are recorded."""
+        recorded = (run for run in self.recorded.get(experiment, []) if run.status == "finished")
+        return self.finished(experiment) or [*recorded]
+
     def at(self, point: dict[str, Any]) -> "Collected":
         """Only the runs with these values of the swept settings."""
         runs, recorded = (

@@ -1,5 +1,6 @@
 """The accuracy against the number of tasks: rows, points, what is missing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image as mpimg
@@ -60,6 +61,13 @@ def test_the_caption_says_what_is_missing_and_what_is_simulated(tmp_path: Path) 
     (image,) = mnist.task_images(of({5: [0.9, 0.8], 91: [0.95]}, because="no network"), TABLE_1, tmp_path)
     assert "over up to 2 runs" in image.caption
     assert "Simulated answers at 5, 91 tasks." in image.caption
+
+
+def test_recorded_runs_are_points_where_the_profile_has_none(tmp_path: Path) -> None:
+    known = of({20: [0.9], 91: [0.95]})
+    (image,) = mnist.task_images(replace(known, runs={}, recorded=known.runs), TABLE_1, tmp_path)
+    assert "Not there: 0, 5, 10, 45 tasks." in image.caption
+    assert mpimg.imread(tmp_path / image.path).std() > 0.05
 
 
 def test_one_point_is_no_curve(tmp_path: Path) -> None:
