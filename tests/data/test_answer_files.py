@@ -2,6 +2,7 @@
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,8 +43,33 @@ def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
 
 
+#: A file whose column ``label`` is no answer.
+OWN_WORDS = "Bild A;Bild B;label;wer;Urteil\na;b;x;eve;Gleich\nb;c;y;eve;-1\n"
+
+
+def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
+    columns = {"i": "Bild A", "j": "Bild B", "worker": "wer", "label": "Urteil"}
+    path = written(tmp_path, OWN_WORDS)
+    settings = FileSettings(path=path, columns=columns, same_words=["gleich"], different_words=[-1])
+    assert rows(read_answers(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+    with pytest.raises(UserError, match=r"line 2, column label: Gleich; .*annotations\.same_words"):
+        read_answers(DATA, FileSettings(path=path, columns=columns))
+    with pytest.raises(UserError, match=r"line 1: no column Wer \(annotations\.columns\); found Bild A,Bild B,label"):
+        read_answers(DATA, FileSettings(path=path, columns={**columns, "worker": "Wer"}))
+    frame = pd.read_csv(path, sep=";")
+    frame.to_parquet(tmp_path / "answers.parquet")
+    settings = FileSettings(**{**vars(settings), "path": tmp_path / "answers.parquet"})
+    assert rows(read_answers(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+
+
+@pytest.mark.parametrize("columns", [{"k": "x"}, {"i": ""}, ["i"], {"i": 3}])
+def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) -> None:
+    with pytest.raises(UserError, match=r"annotations.columns=.*: expected a name for some of i, j, item, label"):
+        FileSettings(path="answers.csv", columns=columns)
+
+
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"found one,other,who,answer$"):
+    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns="):
         read_answers(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 

@@ -3,8 +3,8 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ _ALIASES = {
     "group": ("cluster", "pile", "group_id"),
     "task": ("task_id", "question", "batch", "session"),
 }
+_NAMED = "annotations.columns={i: …} gives columns of other names"
 _ANY_HEADER = ", or ".join(_HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -45,7 +46,46 @@ _WORDS = {
     "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
     "false": 0, "different": 0, "no": 0, "cannot-link": 0, "cannot_link": 0,
 }  # fmt: skip
-_LABELS = "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link"
+_LABELS = (
+    "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link; for other words see "
+    "annotations.same_words and annotations.different_words"
+)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How a file names its columns and writes its answers, if not in one of the usual ways.
+
+    Attributes
+    ----------
+    columns : standard name of a column → its name in the file
+    same, different : further words for the two answers; upper and lower case are not distinguished
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    same: Collection[str | float] = ()
+    different: Collection[str | float] = ()
+
+    def renamed(self, path: Path, header: Sequence[str]) -> list[str]:
+        """The column names of a header, with those that are given here replaced by the standard ones."""
+        names = [name.strip() for name in header]
+        for standard, name in self.columns.items():
+            if name not in names:
+                there = shown(",".join(names), most=100)
+                raise UserError(f"{path}, line 1: no column {name} (annotations.columns); found {there}")
+        others = {name: standard for standard, name in self.columns.items()}
+        # A column that has a standard name, but is said not to be that column, keeps out of the way.
+        return [others.get(name, f"other {name}" if name in self.columns else name) for name in names]
+
+    def answer(self, cell: str) -> int | None:
+        """1 for "same", 0 for "different"; None if the cell is neither."""
+        number = _LABEL.fullmatch(cell)
+        further = {str(word).lower(): 1 for word in self.same} | {str(word).lower(): 0 for word in self.different}
+        return int(number[1]) if number else (_WORDS | further).get(cell.lower())
+
+
+#: The usual column names and words.
+_USUAL = Wording()
 
 
 @dataclass(frozen=True)
@@ -59,6 +99,7 @@ class AnswerTable:
     lines : [rows] line of the file in which each row ends, counted from 1
     columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
+    wording : column names and words of this file
     """
 
     path: Path
@@ -66,9 +107,10 @@ class AnswerTable:
     lines: Sequence[int]
     columns: dict[str, list[str]]
     unit: str = "line"
+    wording: Wording = _USUAL
 
     @classmethod
-    def of_frame(cls, frame: pd.DataFrame, name: str) -> "AnswerTable":
+    def of_frame(cls, frame: pd.DataFrame, name: str, wording: Wording = _USUAL) -> "AnswerTable":
         """Make a table from a data frame; ``name`` stands for it in messages.
 
         Raises
@@ -77,18 +119,18 @@ class AnswerTable:
             If required columns are missing, or the data frame has no rows.
         """
         path = Path(name)
-        kind, positions = _header(path, [str(column) for column in frame.columns])
+        kind, positions = _header(path, wording.renamed(path, [str(column) for column in frame.columns]))
         if not len(frame):
             raise UserError(f"{name}: no answers; expected at least one row {_HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
-        return cls(path, kind, range(len(frame)), columns, "row")
+        return cls(path, kind, range(len(frame)), columns, "row", wording)
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
     @classmethod
-    def read(cls, path: Path, label: int | None = None) -> "AnswerTable":
+    def read(cls, path: Path, label: int | None = None, wording: Wording = _USUAL) -> "AnswerTable":
         """Read a text file (UTF-8) with columns separated by commas, semicolons or tabs; blank rows are skipped.
 
         Parameters
@@ -104,9 +146,10 @@ class AnswerTable:
             _check_is_file(path)
             with path.open(newline="", encoding="utf-8-sig") as file:
                 first = file.readline()
-                rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=_separator(first), strict=True)
+                separator = _separator(first, wording.columns.values())
+                rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
-                    kind, positions = _header(path, next(rows, []), label is not None)
+                    kind, positions = _header(path, wording.renamed(path, next(rows, [])), label is not None)
                     cells = list(_cells(path, rows, positions.values()))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
@@ -120,7 +163,7 @@ class AnswerTable:
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
             by_name["label"] = [str(label)] * len(lines)
-        return cls(path, kind, lines, by_name)
+        return cls(path, kind, lines, by_name, wording=wording)
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """The error for a cell that cannot be interpreted; the caller raises it."""
@@ -147,7 +190,7 @@ class AnswerTable:
     def answers(self) -> np.ndarray:
         """[rows] 1 where the column ``label`` is "same" (must-link), 0 where it is "different" (cannot-link)."""
         cells = self.columns["label"]
-        meaning = {cell: _answer(cell) for cell in set(cells)}
+        meaning = {cell: self.wording.answer(cell) for cell in set(cells)}
         answers = [meaning[cell] for cell in cells]
         if None in answers:
             raise self.error(answers.index(None), "label", _LABELS)
@@ -236,11 +279,6 @@ def shown(text: str, most: int = 50) -> str:
     return (start if start.isprintable() else repr(start)[1:-1]) or "empty"
 
 
-def _answer(cell: str) -> int | None:
-    number = _LABEL.fullmatch(cell)
-    return int(number[1]) if number else _WORDS.get(cell.lower())
-
-
 def _check_is_file(path: Path) -> None:
     """Raise an error unless ``path`` is a regular file; opening a named pipe would block until someone writes to it."""
     if not path.is_file():
@@ -255,9 +293,9 @@ def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _separator(header: str) -> str:
+def _separator(header: str, named: Collection[str] = ()) -> str:
     """The separator with which most cells of the header are known column names."""
-    return max(_SEPARATORS, key=lambda one: len(_KNOWN.intersection(_proper(
+    return max(_SEPARATORS, key=lambda one: len({*_KNOWN, *named}.intersection(_proper(
         [cell.strip(' "\r\n') for cell in header.split(one)]
     ))))
 
@@ -280,7 +318,7 @@ def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(name.strip() for name in row), most=100)
-        raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}")
+        raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}; {_NAMED}")
     wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
     repeated = [name for name in wanted if header.count(name) > 1]
     if repeated:

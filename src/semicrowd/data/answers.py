@@ -9,7 +9,7 @@ import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.answer_table import AnswerTable, Wording
 from semicrowd.crowd.experts import experts
 from semicrowd.crowd.history import read_history
 from semicrowd.data import Dataset
@@ -110,12 +110,12 @@ def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
-    parts = []
+    parts, wording = [], Wording(settings.columns or {}, settings.same_words, settings.different_words)
     for path, label in files:
         if path.suffix.lower() in (".parquet", ".xlsx"):
-            table = AnswerTable.of_frame(read_frame(path).table, path.name)
+            table = AnswerTable.of_frame(read_frame(path).table, path.name, wording)
         else:
-            table = AnswerTable.read(path, label)
+            table = AnswerTable.read(path, label, wording if label is None else Wording())
         names, truth = _names(data, table), csv_file.truth_path(path)
         skip, known = settings.skip_unknown, label is not None
         parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=skip, known=known))

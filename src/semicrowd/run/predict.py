@@ -95,8 +95,10 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if annotations_file is not None:
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        hashed = bool(config.get("annotations", {}).get("anonymise"))
-        answers = read_answers(data, FileSettings(path=annotations_file))
+        of_run = config.get("annotations", {})
+        hashed, how = bool(of_run.get("anonymise")), ("columns", "same_words", "different_words")
+        written = {name: of_run[name] for name in how if name in of_run}  # new answers are written like the run's
+        answers = read_answers(data, FileSettings.of({"path": str(annotations_file), **written}))
         answers = anonymised(answers, data_root()) if hashed else answers
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)

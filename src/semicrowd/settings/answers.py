@@ -1,10 +1,11 @@
 """Settings of the user's own answers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semicrowd.settings.fields import Settings, flag, setting
+from semicrowd.settings.fields import Settings, each, either, flag, mapping, number, setting, text
 
 #: Help text of ``anonymise``, a setting of answers in files and of real answers that belong to a data set.
 ANONYMISE = "replace the annotators' names by salted hashes in all files of a run"
@@ -44,6 +45,17 @@ class FileSettings(AnswerSettings):
     history: str | Path | None = setting(
         None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they "
         "had given as many answers before; by co-training and by starts with it", _path, optional=True,
+    )
+    columns: Mapping[str, str] | None = setting(
+        None, "names of the columns in the file, such as {i: left_image, j: right_image, label: verdict}, if they are "
+        "not recognised", mapping(("i", "j", "item", "label", "group", "worker", "task"), "{worker: coder}"),
+        optional=True,
+    )
+    same_words: Sequence[str | float] = setting(
+        (), "further words for the answer same, such as [gleich,oui]", each(either(text(), number()), "[gleich,oui]")
+    )
+    different_words: Sequence[str | float] = setting(
+        (), "further words for the answer different, such as [verschieden,-1]", each(either(text(), number()), "[verschieden,-1]")
     )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())

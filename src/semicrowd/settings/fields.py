@@ -72,6 +72,16 @@ def each(rule: Rule, example: str, *, length: int | None = None, least: int = 0)
     return check
 
 
+def mapping(keys: Sequence[str], example: str) -> Rule:
+    """Texts by some of ``keys``."""
+
+    def check(value: Any) -> str | None:
+        fits = isinstance(value, Mapping) and all(key in keys and text()(one) is None for key, one in value.items())
+        return None if fits else f"a name for some of {', '.join(keys)}, such as {example}"
+
+    return check
+
+
 def either(*rules: Rule) -> Rule:
     """What fits one of the rules."""
 
@@ -206,6 +216,8 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(shown(one) for one in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {shown(one)}' for key, one in value.items())}}}"
     return str(value)
 
 

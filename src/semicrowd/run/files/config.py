@@ -1,6 +1,7 @@
 """A run's config.yaml: all settings as they were resolved, and what of them was given."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ _FREE = ("resume", "figures", "trainer", "logger", GIVEN)
 
 def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Write the settings, nested, and those that were given, dotted."""
-    text = yaml.safe_dump({**content, GIVEN: dict(given)}, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump({**content, GIVEN: deepcopy(dict(given))}, sort_keys=False, allow_unicode=True)
     write_text(run_dir / CONFIG, text)
 
 
