@@ -69,7 +69,7 @@ class Wording:
     def renamed(self, path: Path, header: Sequence[str]) -> list[str]:
         """The column names of a header, with those that are given here replaced by the standard ones."""
         names = [name.strip() for name in header]
-        for standard, name in self.columns.items():
+        for name in self.columns.values():
             if name not in names:
                 there = shown(",".join(names), most=100)
                 raise UserError(f"{path}, line 1: no column {name} (annotations.columns); found {there}")

@@ -146,7 +146,8 @@ def _at_random(table: pd.DataFrame) -> dict[str, str]:
             )
         elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
             lines[row.worker] = (
-                f"{line}, little more than by chance ({100 * row.chance:.0f} %): they will have a low weight; ask them why"
+                f"{line}, little more than by chance ({100 * row.chance:.0f} %): "
+                "they will have a low weight; ask them why"
             )
     return lines
 

@@ -73,6 +73,8 @@ def fit_generative(
         seed=seed,
         image_shape=image_shape,
     )
+    if answers is not None and answers.history is not None:
+        model.remember(answers.history)
     model.in_pieces.budget = int(trainer.memory * 2**30)
     views = build_views(recipe.views, image_shape)
     batch_size = recipe.training.batch_size
@@ -139,7 +141,8 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
         final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
         assert workers is not None
-        workers = judged(workers, model.places, with_answers.probabilities, data.annotations.index.whole)
+        workers = judged(workers, model.places, with_answers.probabilities, data.annotations.index.whole,
+                         data.annotations.history)
     return Result(
         num_clusters=model.num_clusters,
         final=final,

@@ -303,6 +303,10 @@ class BayesSCDC(GenerativeModel):
         for name, eta in zip(ANNOTATORS, (sensitivity, specificity), strict=True):
             self.globals.eta[name].copy_(eta)
 
+    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Added to the priors of q(α) and q(β)."""
+        self.globals.remember(history)
+
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
         """Exchange the two shapes of q(α) and of q(β)."""

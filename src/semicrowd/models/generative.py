@@ -235,6 +235,10 @@ class GenerativeModel(nn.Module, ABC):
         """Take over natural parameters of q(α) and q(β)."""
 
     @abstractmethod
+    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Count the annotators' earlier answers (:class:`PairAnnotations`, ``history``) like those of the fit."""
+
+    @abstractmethod
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
         """Believe the opposite of the annotators marked in ``reverse``, [M] bool."""
 

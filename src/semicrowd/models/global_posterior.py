@@ -66,10 +66,18 @@ class GlobalPosterior(nn.Module):
             self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
             self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
+            self.register_buffer(f"earlier_{name}", usual.new_zeros(M, 2), persistent=False)
 
     def prior(self, name: str) -> Tensor:
-        """Natural parameter of the prior, broadcast over restarts."""
-        return self.get_buffer(f"prior_{name}")
+        """Natural parameter of the prior, broadcast over restarts; of an annotator with earlier answers included."""
+        shared = self.get_buffer(f"prior_{name}")
+        return shared + self.get_buffer(f"earlier_{name}") if name in ANNOTATORS else shared
+
+    @torch.no_grad()
+    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Earlier right and wrong answers of each annotator, about pairs of one cluster, then of two."""
+        for name, counts in zip(ANNOTATORS, history.swapaxes(0, 1), strict=True):
+            self.get_buffer(f"earlier_{name}").copy_(torch.from_numpy(counts))
 
     @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
@@ -93,7 +101,7 @@ class GlobalPosterior(nn.Module):
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         for name in ANNOTATORS:
-            eta, prior = self.eta[name].detach(), self.prior(name)
+            eta, prior = self.eta[name].detach(), self.get_buffer(f"prior_{name}")
             shapes = [common_beta(counts, FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)

@@ -21,7 +21,8 @@ JEFFREYS = 0.5
 
 
 def judged(
-    believed: WorkerPosterior, slips: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch
+    believed: WorkerPosterior, slips: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
+    history: Float[np.ndarray, "M 2 2"] | None = None,
 ) -> WorkerPosterior:
     """What is reported of the annotators, given all answers and who the items are.
 
@@ -31,16 +32,19 @@ def judged(
         answers that do not come in tasks
     slips : whether the annotators slip: their rates are then those of pairs, slips included
     probabilities : q(z) of the answers' items, with their answers
+    history : right and wrong answers to earlier questions, or None; ``believed`` has them already
     """
     if answers.placements is None and believed.point is None:
         return believed
     shapes, rates, num_annotators = [], [], believed.sensitivity.shape[1]
+    earlier = np.zeros((2, num_annotators, 2)) if history is None else history.swapaxes(0, 1)
     for z in probabilities.double():
         same = (z[answers.i] * z[answers.j]).sum(-1)
         unit = witness(same, answers, num_annotators).numpy()[:, None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
-        shapes.append([witnessed(counts, unit) for counts in found])
-        rates.append([usual_rate(counts / unit) for counts in found])
+        both = [*zip(found, earlier, strict=True)]
+        shapes.append([witnessed(counts, unit) + before for counts, before in both])
+        rates.append([usual_rate(counts / unit + before) for counts, before in both])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
     return WorkerPosterior(sensitivity, specificity, point)

@@ -82,6 +82,9 @@ class SCDC(GenerativeModel):
         quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators nothing trains it, which several processes would miss.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
+        # Right and wrong answers to earlier questions: [sensitivity and specificity, M, 2].
+        self.earlier: Tensor
+        self.register_buffer("earlier", torch.zeros(2, self.num_annotators, 2, dtype=torch.float64), persistent=False)
 
     @property
     def places(self) -> bool:
@@ -109,6 +112,7 @@ class SCDC(GenerativeModel):
             bound = bound + WEIGHT * _agreement_with_views(terms.log_z, of_items)
         if answers is not None:
             bound = bound + answers.pair_weight * self._relational(terms.log_z, answers)
+        bound = bound + self._of_earlier_answers()
         dropped = (terms.dropped * weight).sum(1) / weight.sum()
         zero = torch.zeros_like(bound)
         return StepBound(bound, zero, {}, {"clusters/dropped_mass": dropped})
@@ -119,6 +123,10 @@ class SCDC(GenerativeModel):
         agreement = graph.agreement(log_z[:, : graph.num_nodes].exp())
         return (evidence.weight * agreement + evidence.offset).double().sum(1)
 
+    def _of_earlier_answers(self) -> Float[Tensor, "R"]:
+        """ln p of the annotators' earlier answers, in float64."""
+        return (self.earlier * torch.stack(self.annotator_statistics(), 1)).sum((1, 2, 3))
+
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
         """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
@@ -126,8 +134,10 @@ class SCDC(GenerativeModel):
         assert answers is not None
         log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
-        same, nothing = graph.agreement(log_z.exp()), log_z.new_zeros(2)  # no prior: shapes are expected counts
-        shapes = posterior_of_answers(nothing, nothing, same, answers.worker, answers.label, self.num_annotators)
+        same = graph.agreement(log_z.exp())  # no prior: shapes are expected counts, with those of earlier answers
+        shapes = posterior_of_answers(
+            self.earlier[0], self.earlier[1], same, answers.worker, answers.label, self.num_annotators
+        )
         for side, shape in enumerate(shapes):
             total = shape.sum(-1)
             quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
@@ -257,6 +267,7 @@ class SCDC(GenerativeModel):
         if data.answers is not None:
             log_z = self.classify(data.features[data.answers.items])
             totals["relational"] += self._relational(log_z, data.answers).cpu()
+        totals["relational"] += self._of_earlier_answers().cpu()
         total = totals["reconstruction"] + totals["relational"] - totals["kl_z"] - totals["kl_x"]
         return {**totals, "total": total}
 
@@ -341,6 +352,11 @@ class SCDC(GenerativeModel):
         for side, eta in enumerate((sensitivity, specificity)):
             shape = beta.to_standard(eta)
             self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
+
+    @torch.no_grad()
+    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Their probability is part of the bound."""
+        self.earlier.copy_(torch.from_numpy(history.swapaxes(0, 1).copy()))
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

@@ -36,7 +36,8 @@ class FileSettings(AnswerSettings):
     )
     must_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
-        "co-training gives them a reliability of nearly 1 (with a column worker they are answers of these people)",
+        "co-training, SCDC and BayesSCDC give them a reliability of nearly 1 (with a column worker they are answers of "
+        "these people)",
         _path, optional=True,
     )
     cannot_link: str | Path | None = setting(
@@ -44,7 +45,7 @@ class FileSettings(AnswerSettings):
     )
     history: str | Path | None = setting(
         None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they "
-        "had given as many answers before; by co-training and by starts with it", _path, optional=True,
+        "had given as many answers before; by co-training, SCDC and BayesSCDC", _path, optional=True,
     )
     columns: Mapping[str, str] | None = setting(
         None, "names of the columns in the file, such as {i: left_image, j: right_image, label: verdict}, if they are "
@@ -55,7 +56,8 @@ class FileSettings(AnswerSettings):
         (), "further words for the answer same, such as [gleich,oui]", each(either(text(), number()), "[gleich,oui]")
     )
     different_words: Sequence[str | float] = setting(
-        (), "further words for the answer different, such as [verschieden,-1]", each(either(text(), number()), "[verschieden,-1]")
+        (), "further words for the answer different, such as [verschieden,-1]",
+        each(either(text(), number()), "[verschieden,-1]"),
     )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())

@@ -45,7 +45,7 @@ RECORDED_ROWS = (
     Row("mnist_between_bayes_crowd", "BayesSCDC, with; between: the released code's step, whole tasks, 60 epochs",
         "BayesSCDC, with", True),
     Row("mnist_between_bayes_crowd_merges",
-        "BayesSCDC, with; between: the released code's step, merges every 10 epochs, 60 epochs", "BayesSCDC, with", True),
+        "BayesSCDC, with; between: the released code's step, merges of clusters, 60 epochs", "BayesSCDC, with", True),
     Row("mnist_kmeans", "k-means, without, told ten", with_answers=False, epochs=False),
     Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", epochs=False),
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", epochs=False),
