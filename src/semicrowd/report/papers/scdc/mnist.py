@@ -46,6 +46,8 @@ RECORDED_ROWS = (
         "BayesSCDC, with", True),
     Row("mnist_between_bayes_crowd_merges",
         "BayesSCDC, with; between: the released code's step, merges of clusters, 60 epochs", "BayesSCDC, with", True),
+    Row("mnist_between_bayes_crowd_prior",
+        "BayesSCDC, with; between: the released code's step and prior, 60 epochs", "BayesSCDC, with", True),
     Row("mnist_kmeans", "k-means, without, told ten", with_answers=False, epochs=False),
     Row("mnist_constrained_kmeans", "constrained k-means, with, told ten", epochs=False),
     Row("mnist_crowd_logistic", "answers, then logistic regression, told ten", epochs=False),
