@@ -99,6 +99,8 @@ CROWD_ROWS = {
     "BayesSCDC": ("mnist_bayes_crowd", True),
     "BayesSCDC, no answers": ("mnist_bayes_none", False),
 }
+#: What profile laptop leaves to ``make record``.
+OPTIONAL = ("deep_crowd", "deep_crowd_dpm")
 _CROWD_LESS = (
     ("deep DPM, with less without answers", "deep_crowd", "deep_mnist"),
     ("DPM, with less without answers", "deep_crowd_dpm", "deep_mnist_dpm"),

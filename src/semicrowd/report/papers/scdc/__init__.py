@@ -42,7 +42,7 @@ EXHIBITS = (
         gap="Protocol paper has one start in place of ten and, but for the rows of 200 epochs, few epochs; with the "
             "released code's step in place of the stated one, a cold start comes to the NMI that the authors' code "
             "gives on the same data, and to its accuracy where it ends with as few clusters: others split digits, and "
-            "accuracy counts one cluster a digit (docs/BENCHMARKS.md). Protocol semicrowd is ahead by its start, its "
+            "accuracy counts one cluster a digit (docs/BENCHMARKS.md); protocol semicrowd is ahead by its start, its "
             "views and SCDC's convolutions.",
     ),
     Exhibit(
