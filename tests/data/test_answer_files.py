@@ -62,6 +62,14 @@ def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
     assert rows(read_answers(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
 
 
+def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
+    path = written(tmp_path, "i,j,label\n0,1,0.0\n1,2,1\n2,3,yes\n")
+    reversed_answers = read_answers(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
+    assert reversed_answers.label.tolist() == [1, 0, 0]
+    with pytest.raises(UserError, match=r"annotations\.same_words and annotations\.different_words: ja is in both"):
+        read_answers(DATA, FileSettings(path=path, same_words=["Ja"], different_words=["ja"]))
+
+
 @pytest.mark.parametrize("columns", [{"k": "x"}, {"i": ""}, ["i"], {"i": 3}])
 def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) -> None:
     with pytest.raises(UserError, match=r"annotations.columns=.*: expected a name for some of i, j, item, label"):
@@ -69,7 +77,7 @@ def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) ->
 
 
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns="):
+    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns=\{i: …\} gives .* names$"):
         read_answers(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 

@@ -25,7 +25,7 @@ def test_they_are_part_of_the_priors_of_bayes(bayes: Build) -> None:
     model: BayesSCDC = bayes().model
     eta = beta.to_natural(torch.tensor(np.random.default_rng(0).uniform(1, 30, (6, 2))))
     model.globals.eta["specificity"].data.copy_(eta[None])
-    model.remember(HISTORY)
+    model.set_history(HISTORY)
     found = model.globals.kl_terms(model.globals.expected())["kl_specificity"]
     shapes = torch.tensor(1 + HISTORY[:, 1]), beta.to_standard(eta)
     prior, posterior = (Beta(shape[:, 0], shape[:, 1]) for shape in shapes)
@@ -37,7 +37,7 @@ def test_their_probability_is_part_of_the_bound_of_scdc(scdc: Build) -> None:
     model: SCDC = fit.model
     model.logits_quality.data.copy_(torch.randn(2, 2, 6, generator=torch.Generator().manual_seed(0)))
     before = model.elbo(fit.data)["total"].numpy()
-    model.remember(HISTORY)
+    model.set_history(HISTORY)
     quality, right, asked = model.logits_quality.detach().sigmoid().numpy(), HISTORY[..., 0], HISTORY.sum(-1)
     chosen = stats.binom.logpmf(right.T, asked.T, 0.5) - asked.T * np.log(0.5)  # ways to choose the right ones
     expected = (stats.binom.logpmf(right.T, asked.T, quality) - chosen).sum((1, 2))
@@ -51,7 +51,7 @@ def test_a_refit_and_what_is_reported_have_them(build: Build, model: str) -> Non
     fit.begin()
     plain = evaluate(fit.model, fit.data).workers
     sure = 1e5 * np.array([[[0.7, 0.3], [0.6, 0.4]]]).repeat(6, 0)
-    fit.model.remember(sure)
+    fit.model.set_history(sure)
     fit.model.refit_annotators(fit.data)
     workers = evaluate(fit.model, replace(fit.data, annotations=replace(fit.annotations, history=sure))).workers
     assert plain is not None

@@ -18,8 +18,10 @@ def mnist(*overrides: str, answers: Answers | None = None) -> Experiment:
 
 def test_an_override_reaches_its_experiment_and_what_changes_no_number_does_not() -> None:
     plain = run_settings(mnist("model=bayes", answers=CROWD))
-    assert plain["annotations"]["name"] == "file"
-    assert "path" not in plain["annotations"]
+    assert plain["annotations"] == {
+        "name": "file", "must_link": None, "cannot_link": None, "history": None, "columns": None, "same_words": [],
+        "different_words": [], "skip_unknown": False, "anonymise": False,
+    }  # fmt: skip
     assert plain["defaults"]["model"]["learning_rate"] == 0.001
     assert run_settings(mnist("model=bayes", "epochs=3", answers=CROWD))["epochs"] == 3
     assert run_settings(mnist("model=bayes", "model.K=30", answers=CROWD))["model"]["K"] == 30

@@ -43,8 +43,8 @@ _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _LABEL = re.compile(r"\+?0*([01])(?:\.0+)?")
 _WORDS = {
-    "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
-    "false": 0, "different": 0, "no": 0, "cannot-link": 0, "cannot_link": 0,
+    "1": 1, "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
+    "0": 0, "false": 0, "different": 0, "no": 0, "cannot-link": 0, "cannot_link": 0,
 }  # fmt: skip
 _LABELS = (
     "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link; for other words see "
@@ -77,11 +77,18 @@ class Wording:
         # A column that has a standard name, but is said not to be that column, keeps out of the way.
         return [others.get(name, f"other {name}" if name in self.columns else name) for name in names]
 
-    def answer(self, cell: str) -> int | None:
-        """1 for "same", 0 for "different"; None if the cell is neither."""
-        number = _LABEL.fullmatch(cell)
-        further = {str(word).lower(): 1 for word in self.same} | {str(word).lower(): 0 for word in self.different}
-        return int(number[1]) if number else (_WORDS | further).get(cell.lower())
+    def meanings(self) -> dict[str, int]:
+        """Word (as :func:`_word` has it) → 1 for "same", 0 for "different"; words given here replace the usual ones.
+
+        Raises
+        ------
+        UserError
+            If a word is given for both.
+        """
+        same, different = ({_word(str(word)) for word in words} for words in (self.same, self.different))
+        if both := same & different:
+            raise UserError(f"annotations.same_words and annotations.different_words: {min(both)} is in both")
+        return _WORDS | dict.fromkeys(same, 1) | dict.fromkeys(different, 0)
 
 
 #: The usual column names and words.
@@ -190,8 +197,8 @@ class AnswerTable:
     def answers(self) -> np.ndarray:
         """[rows] 1 where the column ``label`` is "same" (must-link), 0 where it is "different" (cannot-link)."""
         cells = self.columns["label"]
-        meaning = {cell: self.wording.answer(cell) for cell in set(cells)}
-        answers = [meaning[cell] for cell in cells]
+        meanings = self.wording.meanings()
+        answers = [meanings.get(_word(cell)) for cell in cells]
         if None in answers:
             raise self.error(answers.index(None), "label", _LABELS)
         return np.array(answers, np.int64)
@@ -277,6 +284,12 @@ def shown(text: str, most: int = 50) -> str:
     """The beginning of a cell, printable in one line of a message."""
     start = text[:most]
     return (start if start.isprintable() else repr(start)[1:-1]) or "empty"
+
+
+def _word(text: str) -> str:
+    """An answer in lower case; of 0 and 1, which may be written as 0.0 or +1, the digit."""
+    number = _LABEL.fullmatch(text)
+    return number[1] if number else text.lower()
 
 
 def _check_is_file(path: Path) -> None:

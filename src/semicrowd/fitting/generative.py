@@ -74,7 +74,7 @@ def fit_generative(
         image_shape=image_shape,
     )
     if answers is not None and answers.history is not None:
-        model.remember(answers.history)
+        model.set_history(answers.history)
     model.in_pieces.budget = int(trainer.memory * 2**30)
     views = build_views(recipe.views, image_shape)
     batch_size = recipe.training.batch_size

@@ -303,9 +303,9 @@ class BayesSCDC(GenerativeModel):
         for name, eta in zip(ANNOTATORS, (sensitivity, specificity), strict=True):
             self.globals.eta[name].copy_(eta)
 
-    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Added to the priors of q(α) and q(β)."""
-        self.globals.remember(history)
+    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """The counts are added to the priors of q(α) and q(β)."""
+        self.globals.set_history(history)
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

@@ -235,8 +235,8 @@ class GenerativeModel(nn.Module, ABC):
         """Take over natural parameters of q(α) and q(β)."""
 
     @abstractmethod
-    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Count the annotators' earlier answers (:class:`PairAnnotations`, ``history``) like those of the fit."""
+    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Take over the counts of earlier answers (``history`` of :class:`PairAnnotations`); they add to the fit's."""
 
     @abstractmethod
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

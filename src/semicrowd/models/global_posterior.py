@@ -66,18 +66,18 @@ class GlobalPosterior(nn.Module):
             self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
             self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
-            self.register_buffer(f"earlier_{name}", usual.new_zeros(M, 2), persistent=False)
+            self.register_buffer(f"history_{name}", usual.new_zeros(M, 2), persistent=False)
 
     def prior(self, name: str) -> Tensor:
-        """Natural parameter of the prior, broadcast over restarts; of an annotator with earlier answers included."""
+        """Natural parameter of the prior, broadcast over restarts; an annotator's earlier answers are added to it."""
         shared = self.get_buffer(f"prior_{name}")
-        return shared + self.get_buffer(f"earlier_{name}") if name in ANNOTATORS else shared
+        return shared + self.get_buffer(f"history_{name}") if name in ANNOTATORS else shared
 
     @torch.no_grad()
-    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Earlier right and wrong answers of each annotator, about pairs of one cluster, then of two."""
+    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """Take over right and wrong earlier answers of each annotator: about pairs of one cluster, then of two."""
         for name, counts in zip(ANNOTATORS, history.swapaxes(0, 1), strict=True):
-            self.get_buffer(f"earlier_{name}").copy_(torch.from_numpy(counts))
+            self.get_buffer(f"history_{name}").copy_(torch.from_numpy(counts))
 
     @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:

@@ -82,9 +82,9 @@ class SCDC(GenerativeModel):
         quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
         # [R, 2, M]: sensitivity, specificity. Without annotators nothing trains it, which several processes would miss.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
-        # Right and wrong answers to earlier questions: [sensitivity and specificity, M, 2].
-        self.earlier: Tensor
-        self.register_buffer("earlier", torch.zeros(2, self.num_annotators, 2, dtype=torch.float64), persistent=False)
+        # Right and wrong earlier answers: [sensitivity and specificity, M, 2].
+        self.history: Tensor | None
+        self.register_buffer("history", None, persistent=False)
 
     @property
     def places(self) -> bool:
@@ -112,7 +112,8 @@ class SCDC(GenerativeModel):
             bound = bound + WEIGHT * _agreement_with_views(terms.log_z, of_items)
         if answers is not None:
             bound = bound + answers.pair_weight * self._relational(terms.log_z, answers)
-        bound = bound + self._of_earlier_answers()
+        if self.history is not None:
+            bound = bound + self._log_likelihood_of(self.history)
         dropped = (terms.dropped * weight).sum(1) / weight.sum()
         zero = torch.zeros_like(bound)
         return StepBound(bound, zero, {}, {"clusters/dropped_mass": dropped})
@@ -123,9 +124,9 @@ class SCDC(GenerativeModel):
         agreement = graph.agreement(log_z[:, : graph.num_nodes].exp())
         return (evidence.weight * agreement + evidence.offset).double().sum(1)
 
-    def _of_earlier_answers(self) -> Float[Tensor, "R"]:
+    def _log_likelihood_of(self, history: Float[Tensor, "2 M 2"]) -> Float[Tensor, "R"]:
         """ln p of the annotators' earlier answers, in float64."""
-        return (self.earlier * torch.stack(self.annotator_statistics(), 1)).sum((1, 2, 3))
+        return (history * torch.stack(self.annotator_statistics(), 1)).sum((1, 2, 3))
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
@@ -134,10 +135,10 @@ class SCDC(GenerativeModel):
         assert answers is not None
         log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
         graph, _ = self._graph(answers)
-        same = graph.agreement(log_z.exp())  # no prior: shapes are expected counts, with those of earlier answers
-        shapes = posterior_of_answers(
-            self.earlier[0], self.earlier[1], same, answers.worker, answers.label, self.num_annotators
-        )
+        same = graph.agreement(log_z.exp())
+        # No prior: shapes are expected counts, and those of earlier answers.
+        alpha, beta_ = log_z.new_zeros(2, 2) if self.history is None else self.history
+        shapes = posterior_of_answers(alpha, beta_, same, answers.worker, answers.label, self.num_annotators)
         for side, shape in enumerate(shapes):
             total = shape.sum(-1)
             quality = torch.where(total > 0, shape[..., 0] / total, self.logits_quality[:, side].sigmoid())
@@ -267,7 +268,8 @@ class SCDC(GenerativeModel):
         if data.answers is not None:
             log_z = self.classify(data.features[data.answers.items])
             totals["relational"] += self._relational(log_z, data.answers).cpu()
-        totals["relational"] += self._of_earlier_answers().cpu()
+        if self.history is not None:
+            totals["relational"] += self._log_likelihood_of(self.history).cpu()
         total = totals["reconstruction"] + totals["relational"] - totals["kl_z"] - totals["kl_x"]
         return {**totals, "total": total}
 
@@ -353,10 +355,9 @@ class SCDC(GenerativeModel):
             shape = beta.to_standard(eta)
             self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
 
-    @torch.no_grad()
-    def remember(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Their probability is part of the bound."""
-        self.earlier.copy_(torch.from_numpy(history.swapaxes(0, 1).copy()))
+    def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
+        """The log-likelihood of the earlier answers becomes part of the bound."""
+        self.history = torch.from_numpy(history.swapaxes(0, 1).copy()).to(self.device)
 
     @torch.no_grad()
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:

@@ -89,12 +89,12 @@ def remarks_on(collected: Collected, experiment: str) -> list[str]:
     remarks = [] if runs else [missing_remark(unfinished)]
     if runs and unfinished:
         remarks.append("; ".join(f"seed {run.seed} {run.status}" for run in unfinished) + ": not in the mean")
-    if _replaced(runs):
+    if why_replaced(runs):
         remarks.append("simulated answers")
     return remarks
 
 
-def _replaced(runs: Sequence[Run]) -> list[str]:
+def why_replaced(runs: Sequence[Run]) -> list[str]:
     """Why the answers of runs are not the real ones that they should be."""
     return [run.answers["because"] for run in runs if "because" in run.answers]
 
@@ -104,7 +104,7 @@ def protocol_of(runs: Sequence[Run], exhibit: Exhibit, *, with_answers: bool) ->
     if not runs:
         return ()
     found = exhibit.protocol.deviations(runs[0].config, with_answers=with_answers, runs=len(runs))
-    replaced = [f"answers simulated in place of the real ones: {reason}" for reason in _replaced(runs)]
+    replaced = [f"answers simulated in place of the real ones: {reason}" for reason in why_replaced(runs)]
     return (*found, *replaced[:1])
 
 

@@ -73,7 +73,7 @@ def each(rule: Rule, example: str, *, length: int | None = None, least: int = 0)
 
 
 def mapping(keys: Sequence[str], example: str) -> Rule:
-    """Texts by some of ``keys``."""
+    """A mapping from some of ``keys`` to texts."""
 
     def check(value: Any) -> str | None:
         fits = isinstance(value, Mapping) and all(key in keys and text()(one) is None for key, one in value.items())

@@ -20,6 +20,7 @@ _FREE = ("resume", "figures", "trainer", "logger", GIVEN)
 
 def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Write the settings, nested, and those that were given, dotted."""
+    # A copy: YAML writes an object that stands in two places once, and an alias (*id001) in the other.
     text = yaml.safe_dump({**content, GIVEN: deepcopy(dict(given))}, sort_keys=False, allow_unicode=True)
     write_text(run_dir / CONFIG, text)
 

@@ -41,9 +41,9 @@ EXHIBITS = (
         values=paper.TABLE_1_PRINTED, protocol=paper.TABLE_1, fill=mnist.table_1,
         gap="Protocol paper has one start in place of ten and, but for the rows of 200 epochs, few epochs; with the "
             "released code's step in place of the stated one, a cold start comes to the NMI that the authors' code "
-            "gives on the same data, and to its accuracy where it ends with as few clusters: others split digits, and "
-            "accuracy counts one cluster a digit (docs/BENCHMARKS.md); protocol semicrowd is ahead by its start, its "
-            "views and SCDC's convolutions.",
+            "gives on the same data, and in one seed of three to its accuracy: the others divide digits into "
+            "more clusters, of which accuracy counts one a digit (docs/BENCHMARKS.md); protocol semicrowd is ahead by "
+            "its start, its views and SCDC's convolutions.",
     ),
     Exhibit(
         "figure-4a", "Fig. 4a", "MNIST: samples of 50 clusters while BayesSCDC trains",
