@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.figures.likeliest import likeliest_images
+from semicrowd.figures.images import likeliest_images
 from semicrowd.fitting.result import Assignment
 
 

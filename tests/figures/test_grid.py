@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from semicrowd.figures.grid import draw_grid
+from semicrowd.figures.images import draw_grid
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (1, 2, 4), (3, 2, 4)])

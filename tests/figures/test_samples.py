@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semicrowd.figures.samples import image_samples
+from semicrowd.figures.images import image_samples
 
 
 def test_rows_are_the_clusters_in_use_by_proportion() -> None:

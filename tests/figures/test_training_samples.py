@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semicrowd.figures.training_samples import in_use, training_samples
+from semicrowd.figures.images import in_use, training_samples
 from semicrowd.fitting.snapshots import Snapshots
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0.1, 0.3, 0.6]])

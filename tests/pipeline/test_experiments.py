@@ -16,7 +16,7 @@ from semicrowd.report.papers import deep_dpm, discriminative_bnp
 from semicrowd.report.papers.scdc import cifar, face, mnist, pinwheel
 from semicrowd.report.papers.slpd import tables
 from semicrowd.report.studies import EMBEDDED_ROWS
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 PROFILES = Path(__file__).parents[2] / "conf" / "profile"
 NAMES = sorted(path.stem for path in PROFILES.glob("*.yaml"))

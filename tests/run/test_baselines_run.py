@@ -22,7 +22,7 @@ from .conftest import Command
 QUICK = (
     "model=mcvc", "model.n_restarts=2", "model.n_steps=60", "model.K=5", "annotations=two_coin", "hydra.run.dir=run",
 )  # fmt: skip
-_NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")
+_NAMES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
 SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in _NAMES]
 CALIBRATION = ["annotated/calibration_error", "final/calibration_error"]
 CLUSTERS = ["clusters/occupied", "clusters/used", "clusters/effective"]

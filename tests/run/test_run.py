@@ -49,8 +49,8 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert [line.split()[0] for line in done.stderr.splitlines()] == ["note:", "column", "label", "x"]
     run = tmp_path / "run"
     metrics = json.loads((run / "metrics.json").read_text())
-    splits = [f"{split}/{name}" for split in ("train", "annotated", "final")
-              for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")]  # fmt: skip
+    names = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
+    splits = [f"{split}/{name}" for split in ("train", "annotated", "final") for name in names]
     others = ["annotated/calibration_error", "final/calibration_error",
               "clusters/occupied", "clusters/used", "clusters/effective", "elbo/train",
               "workers/observed_sensitivity_mae", "workers/observed_specificity_mae",

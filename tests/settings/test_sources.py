@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.settings.cifar10 import PIXEL_COMPONENTS, CIFAR10Settings
+from semicrowd.settings.data import PIXEL_COMPONENTS, CIFAR10Settings
 from semicrowd.settings.groups import CHOSEN
 from semicrowd.settings.sources import FaceSettings, TasksSettings, source_settings
 

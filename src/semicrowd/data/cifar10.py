@@ -17,8 +17,7 @@ from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
-from semicrowd.settings.cifar10 import CIFAR10Settings
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0, CIFAR10Settings
 
 #: Colour, row, column.
 CIFAR10_SHAPE = (3, 32, 32)

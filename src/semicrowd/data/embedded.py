@@ -17,7 +17,7 @@ from rich.progress import Progress
 from semicrowd.data import embedding
 from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, WEIGHTS, Network, efficientnet_lite0
 from semicrowd.errors import UserError
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 #: Pictures after which what has been made is on disk for good.
 _KEPT = 64

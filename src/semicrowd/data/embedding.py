@@ -13,7 +13,7 @@ from jaxtyping import Float, UInt8
 
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 if TYPE_CHECKING:
     import torch

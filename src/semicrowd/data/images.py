@@ -13,8 +13,7 @@ from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_i
 from semicrowd.data.pixels import SMALL, read_pixels
 from semicrowd.data.visual_words import LONGEST, count_words, sift, usual_words
 from semicrowd.errors import UserError
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
-from semicrowd.settings.images import ImagesSettings
+from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
 EMBEDDED = "images_embedding"

@@ -11,7 +11,7 @@ from semicrowd.data.formats import SILENCE, read_wifi
 from semicrowd.data.homes import read_home
 from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
-from semicrowd.settings.sequences import SequenceSettings
+from semicrowd.settings.data import SequenceSettings
 
 #: Rooms of the generated walks.
 _ROOMS = 6
@@ -28,7 +28,7 @@ _SIGNALS = 12
 
 
 def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
-    """Load one of :data:`semicrowd.settings.sequences.SEQUENCES`; what is not below ``root`` is fetched.
+    """Load one of :data:`semicrowd.settings.data.SEQUENCES`; what is not below ``root`` is fetched.
 
     Of a WiFi scan it counts which access points were heard (0 or 1), not how strongly. A person's scans, and the
     slices of a home's days, are one sequence.

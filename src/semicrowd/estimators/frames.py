@@ -83,6 +83,20 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Items:
     return Items(found if names is not None else found.to_numpy(), names_of_rows(X), columns)
 
 
+def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
+    """Ids of new items: what the index of a data frame calls its rows, or the column that gave the ids in the fit.
+
+    Raises
+    ------
+    UserError
+        If an id in that column is empty or occurs twice.
+    """
+    columns = getattr(estimator, "columns_", None)
+    if (names := names_of_rows(X)) is not None or columns is None or columns.ids is None:
+        return names
+    return ids_of(X, columns.ids, IN_PYTHON) if isinstance(X, pd.DataFrame) and columns.ids in X else None
+
+
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
     """What the index of a data frame calls its rows; None where they are counted from 0, or have one name twice."""
     index = getattr(X, "index", None)

@@ -41,6 +41,10 @@ class Gain(NamedTuple):
         """Whether the gain exceeds its standard error."""
         return self.nats > self.error
 
+    def scores(self, name: str) -> dict[str, float]:
+        """The two values under the names that metrics.json gives them."""
+        return {f"answers/{name}": self.nats, f"answers/{name}_error": self.error}
+
 
 def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] | None:
     """Split answers into training answers and a held-out tenth, by whole tasks, or by pairs.

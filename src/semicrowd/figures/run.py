@@ -9,12 +9,10 @@ from matplotlib.figure import Figure
 from semicrowd.data import Dataset
 from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation
-from semicrowd.figures.likeliest import likeliest_images
+from semicrowd.figures.images import image_samples, likeliest_images, training_samples
 from semicrowd.figures.plane import sampled_points, scatter
-from semicrowd.figures.samples import image_samples
 from semicrowd.figures.style import save
 from semicrowd.figures.training import curves, restarts
-from semicrowd.figures.training_samples import training_samples
 from semicrowd.figures.workers import workers
 from semicrowd.fitting.snapshots import Snapshots
 from semicrowd.metrics import cluster_counts

@@ -2,7 +2,12 @@
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    homogeneity_completeness_v_measure,
+    normalized_mutual_info_score,
+)
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 #: Share of the items, or proportion, from which on a cluster counts as in use.
@@ -24,8 +29,11 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
     dict
         ``acc``: see :func:`accuracy`. ``nmi``: mutual information over the arithmetic mean of the entropies. ``ami``,
         ``ami_max``: adjusted for chance, with the arithmetic mean and with the maximum of the entropies. ``ari``:
-        adjusted Rand index. ``f1``, ``bri``: see :func:`pairwise_f1` and :func:`balanced_rand_index`.
+        adjusted Rand index. ``f1``, ``bri``: see :func:`pairwise_f1` and :func:`balanced_rand_index`. ``purity``: share
+        of items of the most frequent class of their cluster. ``homogeneity``, ``completeness``: shares of the entropy
+        of classes that the clusters explain, and of clusters that the classes explain.
     """
+    homogeneity, completeness, _ = homogeneity_completeness_v_measure(labels, clusters)
     return {
         "acc": accuracy(labels, clusters),
         "nmi": float(normalized_mutual_info_score(labels, clusters)),
@@ -34,6 +42,9 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
         "ari": float(adjusted_rand_score(labels, clusters)),
         "f1": pairwise_f1(labels, clusters),
         "bri": balanced_rand_index(labels, clusters),
+        "purity": float(contingency_matrix(labels, clusters).max(axis=0).sum() / len(labels)),
+        "homogeneity": float(homogeneity),
+        "completeness": float(completeness),
     }
 
 

@@ -19,9 +19,8 @@ from semicrowd.inference.message_passing import LocalPosterior, infer_local, ini
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
-from semicrowd.models.generative import GenerativeModel, StepBound
+from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
 from semicrowd.models.global_posterior import ANNOTATORS, FAMILIES, GlobalPosterior
-from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
 from semicrowd.nets import NetBuilder

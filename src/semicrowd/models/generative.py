@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.inference.mixture import Mixture
-from semicrowd.models.posterior import Posterior
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import Views
 from semicrowd.nets import Decoder
@@ -24,12 +23,25 @@ from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import GenerativeSettings, NetSettings
 
+
+@dataclass(frozen=True)
+class Posterior:
+    """q(z) and the latent means of N items under R restarts.
+
+    Attributes
+    ----------
+    probabilities : [R, N, K]
+    latent_mean : [R, N, d]
+    """
+
+    probabilities: Tensor
+    latent_mean: Tensor
+
+
 #: Draws of every x in the ELBO of a whole data set of few items.
 ELBO_SAMPLES = 10
-#: The same of many items, whose sum is exact enough with one.
-ELBO_SAMPLES_OF_MANY = 1
-#: Items from which on they are many.
-MANY = 10_000
+#: Items from which on an item has fewer draws, in inverse proportion: the error of the mean over items is the same.
+FEW = 1_000
 
 
 class StepBound(NamedTuple):
@@ -147,7 +159,7 @@ class GenerativeModel(nn.Module, ABC):
 
     def elbo_samples(self, num_items: int) -> int:
         """Draws of each x in the ELBO of so many items."""
-        return ELBO_SAMPLES if num_items < MANY else ELBO_SAMPLES_OF_MANY
+        return max(1, round(ELBO_SAMPLES * min(1.0, FEW / num_items)))
 
     @abstractmethod
     def build(self, generators: Sequence[torch.Generator]) -> None:

@@ -18,8 +18,7 @@ from semicrowd.inference.confusions import place
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
-from semicrowd.models.generative import GenerativeModel, StepBound
-from semicrowd.models.posterior import Posterior
+from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
 from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views

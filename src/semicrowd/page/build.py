@@ -1,5 +1,6 @@
 """Make ``report.html``."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,23 @@ from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
 from semicrowd.page.clusters import MOST, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided
-from semicrowd.page.figures import pictures
 from semicrowd.page.items import Items
 from semicrowd.page.number import number_of_clusters
 
 FILE = "report.html"
 #: Width of the picture of an annotator's rates, in units of the picture.
 _WIDTH = 200.0
+#: File name → caption, of the figures that are embedded; other figures are only in the run's folder.
+_CAPTIONS = {
+    "clusters": "The items, coloured by cluster",
+    "latent": "The items in the plane that sets the clusters apart most, coloured by cluster",
+    "likeliest": "The images that each cluster is surest of",
+    "samples": "What each cluster generates",
+    "curves": "The course of the fit",
+    "restarts": "Restarts compared",
+}
+#: Figures with larger files, in bytes, are left out, because the page would open slowly.
+_LARGEST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,17 @@ class Page:
     given: Mapping[str, Any]
     command: str = ""
     started: str = ""
+
+
+def pictures(folder: Path) -> list[dict[str, str]]:
+    """Name, caption and ``data:`` URL of the figures in a folder that the page shows; empty without the folder."""
+    shown = []
+    for name, caption in _CAPTIONS.items():
+        path = folder / f"{name}.png"
+        if path.is_file() and path.stat().st_size <= _LARGEST:
+            coded = base64.b64encode(path.read_bytes()).decode()
+            shown.append({"name": name, "caption": caption, "address": f"data:image/png;base64,{coded}"})
+    return shown
 
 
 def write_page(page: Page, run_dir: Path) -> Path:

@@ -11,7 +11,7 @@ from semicrowd.data.cifar10 import EMBEDDED, keep_embedding
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 
 @without_traceback

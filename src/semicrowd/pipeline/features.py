@@ -11,7 +11,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
-from semicrowd.settings.cifar10 import PIXEL_COMPONENTS
+from semicrowd.settings.data import PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20

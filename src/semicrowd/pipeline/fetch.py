@@ -16,7 +16,7 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 STATUS = DATA / "status.json"
 #: Data sets of the pipeline, by the fetcher's names, and what fetches each.

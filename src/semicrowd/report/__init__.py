@@ -1,1 +1,1 @@
-"""The papers' tables and figures beside what this project computes."""
+"""The report: the papers' tables and figures, and this project's numbers for them."""

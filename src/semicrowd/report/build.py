@@ -1,4 +1,4 @@
-"""Makes the report: every paper's tables and figures, those that nobody has done yet too, and studies of our own."""
+"""Make the report: the tables and figures of all papers, including those without results, and our own studies."""
 
 import argparse
 import sys
@@ -18,9 +18,9 @@ REPORTS = Path("reports")
 
 
 def find_papers() -> list[Paper]:
-    """The papers that have a folder in ``papers/``: its package says ``TITLE``, ``EXHIBITS`` and ``VERIFIED``.
+    """The papers that have a folder in ``papers/``; the folder defines ``TITLE``, ``EXHIBITS`` and ``VERIFIED``.
 
-    Those with the most tables and figures come first, then by name.
+    They are sorted by their number of tables and figures, largest first, then by name.
     """
     found = []
     for folder in iter_modules(papers.__path__):
@@ -30,7 +30,7 @@ def find_papers() -> list[Paper]:
 
 
 def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[Exhibit, Result]]:
-    """Write the page and its figures into ``folder``; the folder of the figures is there even where there are none."""
+    """Write the page and its figures into ``folder``; the pipeline needs the folder of figures even if it is empty."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     results = {paper: paper.build(collected, folder) for paper in find_papers()}
     site.write(results, (*generality(folder), embedded(collected)), collected, folder)

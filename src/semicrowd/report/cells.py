@@ -35,7 +35,7 @@ class Summary:
     ----------
     mean, sd : in the unit of the metric; ``sd`` is the sample standard deviation, None for a single run
     seeds : seeds of the runs, in their order
-    drawn : numbers behind the mean where a run gives several of them; None: one each
+    drawn : how many numbers are averaged, if a run gives several; None: one for each run
     """
 
     mean: float
@@ -45,7 +45,7 @@ class Summary:
 
     @property
     def num_runs(self) -> int:
-        """n, the number of runs, or of what they have drawn, behind the mean."""
+        """n: how many numbers are averaged."""
         return len(self.seeds) if self.drawn is None else self.drawn
 
 
@@ -77,8 +77,8 @@ class Cell:
     cell, quantity : which row or panel, and what is measured
     paper : the printed number; None for a number of ours that the paper does not give
     ours : None while there is no finished run
-    remark : why ours is missing ("not yet done", "data not available here: …", "failed: …"), or that the answers behind
-        it are *simulated*; empty otherwise
+    remark : why our number is missing ("not yet done", "data not available here: …", "failed: …"), or that its answers
+        are *simulated*; empty otherwise
     deviations : how our protocol differs from the paper's
     """
 
@@ -98,7 +98,7 @@ class Cell:
 
 
 def format_number(value: float, quantity: str) -> str:
-    """A number with as many digits as its kind deserves."""
+    """Format a number with the digits that suit its quantity."""
     if quantity in ("clusters", "count"):
         return f"{value:.1f}".removesuffix(".0")
     text = f"{value:.1f} s" if quantity == "seconds_per_epoch" else f"{value:.3f}"

@@ -18,25 +18,25 @@ RUNS = Path("reports/runs.json")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What a file of a run says, nothing where there is none."""
+    """The content of a JSON file; empty if the file does not exist."""
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    # LibYAML's loader: a thousand configurations in a second.
+    # LibYAML's loader reads a thousand configurations in a second; the default loader is much slower.
     content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     assert isinstance(content, dict)
     return content
 
 
 def _read_columns(path: Path) -> dict[str, list[float]]:
-    if not path.is_file():  # of a method without restarts
+    if not path.is_file():  # the method has no restarts
         return {}
     return read_table(path).dropna(axis="columns", how="all").astype(float).to_dict("list")
 
 
 def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
-    """Read one run directory; whatever state it is in, there is an answer."""
+    """Read a run directory; it need not exist or be complete."""
     directory = experiment.run_dir(job, results)
     status = read_json(directory / "status.json")
     config = directory / "config.yaml"
@@ -58,7 +58,7 @@ def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
 
 
 def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOLDER) -> Collected:
-    """Read the runs that the selected profile asks for, no others that may lie in ``results``, and recorded ones."""
+    """Read the runs of the selected profile, but no other runs in ``results``, and all recorded runs."""
     plan = load_plan(params)
     return Collected(
         profile=plan.profile,
@@ -72,7 +72,7 @@ def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOL
 
 
 def save(collected: Collected, path: Path = RUNS) -> None:
-    """Write ``collected`` as JSON, whole or not at all."""
+    """Write ``collected`` as JSON, atomically."""
     runs, recorded = (
         {name: [run.to_json() for run in of] for name, of in kind.items()}
         for kind in (collected.runs, collected.recorded)

@@ -18,7 +18,7 @@ class Image:
     Attributes
     ----------
     path : of its file, relative to the report's folder
-    caption : what it shows; also its text for those who cannot see it
+    caption : what it shows; also the alternative text of the image
     """
 
     path: Path
@@ -54,7 +54,7 @@ class Result:
 
     @property
     def simulated(self) -> bool:
-        """Whether a cell rests on simulated answers where the paper's are real."""
+        """Whether a cell uses simulated answers instead of the paper's real answers."""
         return any("simulated" in cell.remark for cell in self.cells if cell.ours is not None)
 
 

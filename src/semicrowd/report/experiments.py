@@ -12,27 +12,27 @@ from semicrowd.report.cells import PAIRED, Cell, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
 
-#: Reads one number off a finished run; None where the run has none of the kind.
+#: Reads a number from a finished run; None if the run does not have it.
 Measure = Callable[[Run], float | None]
 
 
 def metric(name: str) -> Measure:
-    """The entry ``name`` of ``metrics.json``, which leaves out what is not defined."""
+    """The entry ``name`` of ``metrics.json``; None if the metric is not defined for the run."""
     return lambda run: run.metrics.get(name)
 
 
 def seconds_per_epoch(run: Run) -> float:
-    """Wall time of the fit, warm start included, over its epochs."""
+    """Wall-clock time of the fit, including its start, divided by the number of epochs."""
     return run.metrics["seconds/fit"] / run.metrics["epochs"]
 
 
 def worst_start(column: str) -> Measure:
-    """A column of ``restarts.csv`` in the row of the lowest ELBO; a start that diverged has none."""
+    """A column of ``restarts.csv`` in the row with the lowest ELBO; restarts that diverged have no ELBO."""
     return lambda run: run.restarts[column][int(np.nanargmin(run.restarts["elbo"]))]
 
 
 def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, bool]]:
-    """Finished runs by seed and point, and whether each is recorded, as where the profile has none."""
+    """Finished runs by seed and point, and whether each is recorded; runs of the profile replace recorded runs."""
     sources = ((collected.recorded.get(experiment, []), True), (collected.finished(experiment), False))
     return {
         json.dumps([run.seed, run.point], sort_keys=True): (run, kept)
@@ -43,7 +43,7 @@ def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, boo
 def paired(
     collected: Collected, label: str, first: str, second: str, measures: dict[str, Measure]
 ) -> tuple[Cell, ...]:
-    """Differences of two experiments, the first less the second, over the seeds that both have; none without one."""
+    """Differences between two experiments, first minus second, over their common seeds; empty without common seeds."""
     of_first, of_second = (_by_place(collected, name) for name in (first, second))
     both = [(of_first[place], of_second[place]) for place in of_first if place in of_second]
     cells = []
@@ -59,7 +59,7 @@ def paired(
 
 
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and true classes of a run's training items; ``kind`` is the name of its data in the configuration."""
+    """Features and true classes of a run's training items; ``kind`` is the name of the data set."""
     options = {key: value for key, value in run.config["data"].items() if key != "name"}
     data = load_dataset(kind, DATA, run.seed, **options)
     assert data.labels is not None
@@ -67,7 +67,7 @@ def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def missing_remark(unfinished: Sequence[Run]) -> str:
-    """Why there is no number: the first reason that a run gives, and its seed."""
+    """Why there is no number: the reason of the first run that gives one, with its seed."""
     for run in unfinished:
         if run.status == "unavailable":
             return f"data not available here: {run.message}"
@@ -77,12 +77,12 @@ def missing_remark(unfinished: Sequence[Run]) -> str:
 
 
 def not_in_profile(experiment: str) -> str:
-    """The remark in the place of an experiment that is neither in the profile nor recorded."""
+    """The remark for an experiment that is neither in the profile nor recorded."""
     return f"not in this profile: make record EXPERIMENT={experiment}"
 
 
 def remarks_on(collected: Collected, experiment: str) -> list[str]:
-    """The remark next to an experiment's numbers, or in their place."""
+    """The remarks on an experiment's numbers, or on why they are missing."""
     if experiment not in collected.runs:
         return [not_in_profile(experiment)]
     runs, unfinished = collected.finished(experiment), collected.unfinished(experiment)
@@ -95,7 +95,7 @@ def remarks_on(collected: Collected, experiment: str) -> list[str]:
 
 
 def why_replaced(runs: Sequence[Run]) -> list[str]:
-    """Why the answers of runs are not the real ones that they should be."""
+    """The reasons why runs used simulated answers instead of real ones."""
     return [run.answers["because"] for run in runs if "because" in run.answers]
 
 
@@ -113,9 +113,10 @@ class Row(NamedTuple):
 
     Attributes
     ----------
-    experiment, label : its name in params.yaml or recorded/experiments.yaml, and in the table
+    experiment : its name in params.yaml or recorded/experiments.yaml
+    label : its name in the table
     paper : the paper's row that it is compared with; empty if there is none
-    with_answers : whether the run has answers
+    with_answers : whether the runs have answers
     epochs : whether the method is trained in epochs, which can be timed
     """
 
@@ -130,13 +131,14 @@ def cells_of_rows(
     collected: Collected, exhibit: Exhibit, rows: Iterable[Row], measures: dict[str, Measure],
     asked: dict[str, Measure] | None = None, less: Iterable[tuple[str, str, str]] = (), compared: Sequence[str] = (),
 ) -> list[Cell]:
-    """Cells of several experiments, and below them differences of two on the seeds that both have.
+    """Cells of several experiments, and below them paired differences between two experiments.
 
     Parameters
     ----------
-    measures, asked : of all rows, and of those with answers besides
-    less : name, experiment and the one that is taken from it
-    compared : quantities of the differences; all where there are none
+    measures : quantities of all rows
+    asked : additional quantities of the rows with answers
+    less : label, first and second experiment of each difference, first minus second
+    compared : quantities of the differences; if empty, those of ``measures``
     """
     cells: list[Cell] = []
     for row in rows:
@@ -153,17 +155,17 @@ def cells_of_experiment(
     collected: Collected, experiment: str, exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
     with_answers: bool, label: str = "",
 ) -> tuple[Cell, ...]:
-    """One cell for each quantity: the mean over the experiment's finished runs beside the paper's number.
+    """One cell for each quantity: the mean over the experiment's finished runs, and the paper's number.
 
     Parameters
     ----------
-    cell : the paper's name of the row whose numbers ours are compared with; none if the paper lacks the name
-    measures : quantity → how it is read off a run. Quantities that the paper does not print get a cell without its
-        number. Where nothing has run, there are the quantities that the paper prints, or the first
-    label : name of the row here, where it is not the paper's
+    cell : the paper's row with which ours is compared; if the paper has no such row, our numbers have no counterpart
+    measures : quantity → how it is read from a run. Without finished runs, only the quantities that the paper prints
+        get a cell; if it prints none, the first quantity does
+    label : our name of the row; empty: the paper's name
 
-    Cells of recorded runs (``make record``) follow, marked as such; they are the only ones if the profile does not run
-    the experiment.
+    Cells of recorded runs (``make record``) follow and are marked as recorded. If the profile does not run the
+    experiment, they are the only ones.
     """
     recorded = collected.recorded.get(experiment, [])
     found: tuple[Cell, ...] = ()
@@ -186,7 +188,7 @@ def _cells(
     runs: Sequence[Run], remarks: Sequence[str], exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
     with_answers: bool, label: str,
 ) -> tuple[Cell, ...]:
-    """One for each quantity, of finished runs."""
+    """One cell for each quantity, from finished runs."""
     protocol = protocol_of(runs, exhibit, with_answers=with_answers)
     printed = {value.quantity: value for value in exhibit.values if value.cell == cell}
     shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}

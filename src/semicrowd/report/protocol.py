@@ -1,4 +1,4 @@
-"""A paper's protocol as settings, so that a run's deviations are read off its own configuration."""
+"""A paper's protocol as settings, with which a run's configuration is compared to find its deviations."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from semicrowd.settings.fields import dotted
 
-#: The paper's value of a setting that it does not tell: no run can be held to it, and the report says what ours has.
+#: The paper's value of a setting that the paper does not give; the report then shows the value of our run.
 NOT_SAID = "not said"
 
 
@@ -17,14 +17,14 @@ class Setting:
     Attributes
     ----------
     key : where a run's resolved configuration has it, as ``model.K``
-    label : what it is
+    label : name of the setting in the report
     paper : the paper's value; :data:`NOT_SAID` where it gives none
     with_answers : True for a setting that matters only to a run with answers
-    said : how to print the paper's value, where the value itself is an option's name
-    model : the only model that has it; empty for a setting of all
-    same : other values that come to the same as the paper's, as its number where ``paper`` is a rule
-    data : the only data sets (``data.which``) that it is for, where the paper has a value for each; empty for all
-    idle : another setting and its value under which this one does nothing, so that no run of it deviates
+    said : text for the paper's value, if the value itself is the name of an option
+    model : the only model that has the setting; empty for a setting of all models
+    same : other values that are equivalent to the paper's, such as the resulting number if ``paper`` is a rule
+    data : data sets (``data.which``) that have this value, if the paper has a value for each; empty: all data sets
+    idle : another setting and its value with which this setting has no effect; runs with that value do not deviate
     """
 
     key: str
@@ -44,10 +44,10 @@ class Protocol:
 
     Attributes
     ----------
-    runs : how many runs stand behind a number; None of what is beyond the paper
-    settings : of the models named in ``models``. Another method is held to the notes alone: the paper does not say how
-        it ran
-    notes : differences that no setting tells
+    runs : number of runs that the paper averages; None for results that are not in the paper
+    settings : settings of the models named in ``models``. For other methods the paper gives no settings, so that only
+        the notes apply
+    notes : differences that do not show in a setting
     """
 
     runs: int | None = 1
@@ -56,18 +56,18 @@ class Protocol:
     notes: tuple[str, ...] = ()
 
     def deviations(self, config: Mapping[str, Any], *, with_answers: bool, runs: int) -> list[str]:
-        """How ours differs: one phrase each.
+        """Differences of our runs from the protocol, one phrase each.
 
         Parameters
         ----------
         config : resolved configuration of a run
         with_answers : whether the run had answers
-        runs : how many runs stand behind our number
+        runs : number of runs that our number averages
 
         Raises
         ------
         KeyError
-            If the configuration lacks a setting: a renamed one must not pass for an equal one.
+            If the configuration lacks a setting; otherwise a renamed setting would count as equal.
         """
         found = []
         if self.runs is not None and runs != self.runs:

@@ -28,12 +28,12 @@ from semicrowd.report.collect import read_json, read_run
 from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
 from semicrowd.run.files.provenance import revision
 
-#: Where the runs write, a folder for each commit: what another commit's code has finished is not taken for today's.
+#: Folder of the runs. Each commit has a folder in it, so that runs of other code are not mistaken for its own.
 RUNS = Path("runs/recorded")
 
 
 def arguments_of(experiment: Experiment, job: Job) -> list[str]:
-    """What anybody gives ``src/train.py`` to have this run again, but for its folder."""
+    """The arguments of ``src/train.py`` that repeat this run, without its folder."""
     answers = {name: value for name, value in job.point.items() if not is_setting(name)}
     settings = {name: value for name, value in job.point.items() if is_setting(name)}
     drawn = experiment.answers.overrides(answers) if experiment.answers else []
@@ -41,14 +41,14 @@ def arguments_of(experiment: Experiment, job: Job) -> list[str]:
 
 
 def run_again(given: list[str], directory: Path) -> int:
-    """Run ``src/train.py``, on from where it was stopped; its exit code."""
+    """Run ``src/train.py``, continuing a run that was stopped, and return its exit code."""
     how = ["resume=true", "figures=false", "logger=none", f"hydra.run.dir={directory}"]
     print("$ python src/train.py", *given, flush=True)
     return subprocess.run([sys.executable, "src/train.py", *given, *how], check=False).returncode
 
 
 def _model() -> str:
-    """Maker, family and model of the processor: libraries of linear algebra choose their code by it, and so round."""
+    """Maker, family and model of the processor; linear-algebra libraries choose their code, and so rounding, by it."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     known = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
@@ -57,21 +57,21 @@ def _model() -> str:
 
 
 def processor() -> str:
-    """What the same bytes can be expected of: kind and model of processor, vector instructions, bfloat16."""
+    """Processor, vector instructions, bfloat16 and GPU; equal bytes can only be expected where these are equal."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     reduced = "bfloat16" if native_bfloat16() else "no bfloat16"
     return f"{platform.machine()} ({_model()}), {torch.backends.cpu.get_cpu_capability()}, {reduced}, {device}"
 
 
 def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -> RecordedRun:
-    """What a finished run has left in its directory.
+    """The record of a finished run, read from its directory.
 
     Raises
     ------
     UserError
-        For a run of other code than this commit's: it was changed in the middle.
+        If the run was made with other code than that of this commit.
     """
-    # It has drawn its answers itself: those of the pipeline are others'.
+    # The run drew its answers itself; the answer files of the pipeline belong to other runs.
     run, directory = read_run(replace(experiment, answers=None), job, results), experiment.run_dir(job, results)
     known: dict[str, Any] = read_json(directory / "provenance.json")
     if known["git_dirty"] or known["git_commit"] != commit:
@@ -89,8 +89,8 @@ def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
     parser = argparse.ArgumentParser(
         prog="make record",
-        description=f"Run an experiment and keep its numbers in {FOLDER}. A run that was stopped goes on; "
-        "finished ones of the same commit are not run again.",
+        description=f"Run an experiment and keep its numbers in {FOLDER}. Stopped runs are continued; "
+        "finished runs of the same commit are not repeated.",
     )
     parser.add_argument("experiment")
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the experiment")
@@ -114,7 +114,7 @@ def main(given: list[str] | None = None) -> int:
         directory = experiment.run_dir(job, results)
         if read_status(directory).get("status") != "finished":
             failed += run_again(arguments_of(experiment, job), directory) != 0
-        # A run that failed, because it diverged for instance, is a result too; one that was stopped is none.
+        # A failed run, for example one that diverged, is recorded as a result; a stopped run is not.
         if read_status(directory).get("status") in ("finished", "failed"):
             found.append(recorded_run(experiment, job, results, str(now["commit"])))
             path = write_recorded(experiment.name, found[-1:])

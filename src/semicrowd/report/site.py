@@ -1,4 +1,4 @@
-"""Renders the results as one page, twice: ``index.html`` to look at, ``REPORT.md`` to read as text."""
+"""Render the results as a page in two formats: ``index.html`` for a browser, ``REPORT.md`` as text."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from semicrowd.report.cells import PAIRED, Cell, format_difference, format_value
 from semicrowd.report.exhibits import NOT_YET_DONE, Exhibit, Paper, Result, Study
 from semicrowd.report.runs import Collected, Run
 
-#: Of all papers: what there is of each table and figure.
+#: Paper → table or figure → its reproduction.
 Results = Mapping[Paper, Mapping[Exhibit, Result]]
 
 _QUANTITIES = {
@@ -39,7 +39,7 @@ def _name(quantity: str) -> str:
 
 
 def _row(cell: Cell, notes: list[str]) -> dict[str, Any]:
-    """The texts of one table row; deviations become numbers into ``notes``, which grows."""
+    """The texts of one table row; deviations are given as numbers of ``notes``, to which new ones are appended."""
     for deviation in cell.deviations:
         if deviation not in notes:
             notes.append(deviation)
@@ -95,7 +95,7 @@ def _study(study: Study) -> dict[str, Any]:
 
 
 def _runs(collected: Collected) -> list[dict[str, Any]]:
-    """A row for each run; the runs of a sweep that agree in all but seed and folder share one."""
+    """A row for each run; runs of a sweep that differ only in seed and folder share a row."""
     rows = []
     for name, runs in collected.runs.items():
         alike: dict[tuple[str, ...], list[Run]] = {}
@@ -117,7 +117,7 @@ def _runs_row(key: tuple[str, ...], runs: list[Run]) -> dict[str, Any]:
 
 
 def answers_text(answers: dict[str, Any]) -> str:
-    """``57330 answers of 48 annotators (real)``, or none."""
+    """``57330 answers of 48 annotators (real)``; ``none`` for a run without answers."""
     if not answers.get("num_pairs"):
         return "none"
     kind = "simulated" if answers["simulated"] else "real"

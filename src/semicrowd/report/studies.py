@@ -1,5 +1,7 @@
-"""Measurements of the project's own: the generality suite (our defaults against baselines that are told the number of
-clusters), and the embedded track (features by a network that others trained, never in a table with raw pixels).
+"""Studies: the generality suite and the embedded track.
+
+The generality suite compares our defaults with baselines that are told the number of clusters. The embedded track uses
+features of a pretrained network; its numbers are never in a table together with those of raw pixels.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +22,7 @@ from semicrowd.report.exhibits import Image, Study, StudyTable
 from semicrowd.report.experiments import metric, remarks_on
 from semicrowd.report.runs import Collected
 
-#: Where the suite writes, in the folder of the report.
+#: Folder into which the suite writes, in the folder of the report.
 FOLDER = Path("generality")
 COMMAND = "make generality"
 NOT_MEASURED = f"not measured yet: {COMMAND}"
@@ -30,7 +32,7 @@ _HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "kinds",
 
 
 def generality(folder: Path) -> tuple[Study, ...]:
-    """On the development sets; on the locked ones once they have been looked at; embeddings always by themselves."""
+    """The studies of the development sets and, if they were used, of the locked sets; embeddings have their own."""
     found = [*_split(folder, "generality", "the development sets", DEVELOPMENT, "")]
     if (folder / FOLDER / "locked_results.csv").is_file():
         found += _split(folder, "generality-locked", "the locked sets", LOCKED, "locked_")
@@ -40,29 +42,31 @@ def generality(folder: Path) -> tuple[Study, ...]:
 def _split(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Iterator[Study]:
     raw, embedded = ({n: t for n, t in tables.items() if t.embedded == one} for one in (False, True))
     yield _study(folder, key, f"Generality: {title}", raw, prefix)
-    title = f"Generality, embedded track: {title} whose features a network trained on photographs has made"
+    title = f"Generality, embedded track: {title} with features of a network trained on photographs"
     yield _study(folder, f"{key}-embedded", title, embedded, prefix)
 
 
 def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Study:
     text = (
-        "Data sets under regimes of answers (pipeline/generality/), NMI of all items, mean ± standard deviation "
-        f"over n seeds. {' and '.join(OURS)} run with default settings and get no number of clusters; every baseline "
-        f"({', '.join(BASELINES)}) is an oracle in one thing: it is told the true number K. {EXPLAINED} The best "
-        "baseline of a cell is chosen with hindsight. The difference is paired by seed, ± its standard error; it is "
-        f"close enough from −{NEAR:g} on with answers; without, or with answers by chance, from −{NEAR_ALONE:g} on, "
-        "against the better of k-means and GMM."
+        "NMI of all items, mean ± standard deviation over n seeds, for data sets under several regimes of answers "
+        f"(pipeline/generality/). {' and '.join(OURS)} run with default settings and are not told the number of "
+        f"clusters. Every baseline ({', '.join(BASELINES)}) has one advantage: it is told the true number K. "
+        f"{EXPLAINED} The best baseline of a row is the one with the highest NMI, which is only known from the labels. "
+        "The difference is ours minus the best baseline, paired by seed, ± its standard error. With answers, a "
+        f"difference of at least −{NEAR:g} counts as close enough. Without answers, or with answers given by chance, "
+        f"ours is compared with the better of k-means and GMM, and at least −{NEAR_ALONE:g} counts as close enough."
     )  # fmt: skip
     path = folder / FOLDER / f"{prefix}results.csv"
     measured = cell_table(pd.read_csv(path)) if path.is_file() else pd.DataFrame(columns=["data", "regime", "method"])
     measured = measured[measured["data"].isin(list(tables))]
     found = {(row["data"], row["regime"], row["method"]): row for row in measured.to_dict("records")}
-    # In the order of the plan, which has more cells than have been measured.
+    # The plan has more cells than have been measured.
     plan = cells(list(tables), list(REGIMES), OURS, [0], locked=bool(prefix))
     named = [(cell.data, cell.regime, cell.method) for cell in plan]
     rows = [_row(name, found) for name in named]
     missing = tuple(name not in found for name in named)
-    image = Image(FOLDER / f"{prefix}difference.png", "NMI of ours less that of the best baseline, which is told K.")
+    caption = "NMI of our method minus that of the best baseline, which is told K."
+    image = Image(FOLDER / f"{prefix}difference.png", caption)
     done = not any(missing) and all(found[name]["n"] >= len(_SEEDS) for name in named)
     locked = ' ARGS="--locked"' if prefix else ""
     return Study(
@@ -106,7 +110,7 @@ def _difference(row: Mapping[str, Any]) -> str:
     return signed(difference) if np.isnan(error) else with_error(difference, error)
 
 
-#: Row → the experiment.
+#: Row of the embedded track → experiment.
 EMBEDDED_ROWS = {
     "co-training, with answers": "cifar_embedded_cotrain_tasks",
     "co-training, without": "cifar_embedded_cotrain_none",
@@ -123,15 +127,15 @@ _EMBEDDED_MEASURES = {
     "clusters": ("clusters/used", "clusters"),
 }
 _EMBEDDED_TEXT = (
-    "CIFAR-10's images as 1280 features by EfficientNet-Lite0, a network that was trained with a million labelled "
-    "photographs: it knows most of these kinds of things. The images, the answers and their errors are those of the "
-    "rows on raw pixels (SCDC paper, Fig. 4b), the numbers are not to be compared with those. Co-training is not told "
-    "how many kinds there are."
+    "CIFAR-10 with 1280 features of EfficientNet-Lite0 for each image. This network was trained on a million labelled "
+    "photographs, which show most of the classes of CIFAR-10. The images, the answers and their errors are those of "
+    "the rows on raw pixels (SCDC paper, Fig. 4b), but the numbers must not be compared with those rows. \"With\" and "
+    "\"without\" refer to answers. Co-training is not told the number of classes; methods marked \"told ten\" are."
 )
 
 
 def embedded(collected: Collected) -> Study:
-    """What the runs of the profile say."""
+    """The study of the embedded track, from the runs of the profile."""
     rows = tuple(_embedded_row(collected, label, experiment) for label, experiment in EMBEDDED_ROWS.items())
     missing = tuple(not collected.finished(experiment) for experiment in EMBEDDED_ROWS.values())
     return Study(

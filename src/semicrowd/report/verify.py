@@ -1,4 +1,4 @@
-"""``make verify``: run some of the recorded runs again, one of each paper, and compare."""
+"""``make verify``: repeat one recorded run of each paper and compare the numbers."""
 
 import argparse
 import math
@@ -17,11 +17,11 @@ from semicrowd.report.collect import read_json
 from semicrowd.report.record import processor, run_again
 from semicrowd.report.runs import FOLDER, RecordedRun, read_recorded
 
-#: Another kind of processor rounds differently, and a fit can end elsewhere: so far scores may then be apart.
+#: Largest accepted difference of a score on another kind of processor, where rounding can lead to another result.
 TOLERANCE = 0.03
-#: Metrics that say how long it took.
+#: Beginnings of the names of metrics that are times.
 _TIMES = ("seconds/",)
-#: Scores between 0 and 1, which the tolerance is meant for.
+#: Endings of the names of scores between 0 and 1, to which the tolerance applies.
 _SCORES = ("/acc", "/nmi", "/bri", "/f1")
 
 
@@ -31,10 +31,10 @@ def cheapest(runs: Iterable[RecordedRun]) -> RecordedRun:
 
 
 def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_machine: bool) -> list[str]:
-    """What is not as it was recorded: a line each.
+    """Differences from the recorded metrics, one line each.
 
-    On the same kind of processor, with the same packages, every metric but the times has to be the same number;
-    elsewhere scores may differ by :data:`TOLERANCE`, and nothing is said of the others.
+    On the same kind of processor, with the same packages, every metric except times must be the same number. Otherwise
+    scores may differ by :data:`TOLERANCE`, and other metrics are not compared.
     """
     lines = []
     for name, value in before.items():
@@ -47,7 +47,7 @@ def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_m
 
 
 def elsewhere(one: RecordedRun, now: Mapping[str, Any]) -> list[str]:
-    """What rounds differently than where it was recorded, processor and packages: a line each."""
+    """Differences in processor and packages from the recorded run, which can change the rounding; one line each."""
     lines = [] if one.processor == processor() else [f"recorded on {one.processor}, now on {processor()}"]
     versions: Mapping[str, str] = now.get("versions", {})
     return lines + [
@@ -58,11 +58,11 @@ def elsewhere(one: RecordedRun, now: Mapping[str, Any]) -> list[str]:
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.report.verify``; exit code 1 where a number is another one."""
+    """``python -m semicrowd.report.verify``; exit code 1 if a number differs from the recorded one."""
     parser = argparse.ArgumentParser(
         prog="make verify",
-        description="Run recorded runs again, the cheapest of each experiment: on the kind of processor and with the "
-        f"packages that it was recorded with every number has to be the same, elsewhere scores within {TOLERANCE}.",
+        description="Repeat the cheapest recorded run of each experiment. With the recorded kind of processor and the "
+        f"recorded packages every number must be the same; otherwise scores may differ by up to {TOLERANCE}.",
     )
     parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)

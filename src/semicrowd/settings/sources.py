@@ -11,12 +11,9 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.answers import ANONYMISE, AnswerSettings, FileSettings
-from semicrowd.settings.cifar10 import CIFAR10Settings
-from semicrowd.settings.data import DataSettings, OwnDataSettings
+from semicrowd.settings.data import CIFAR10Settings, DataSettings, ImagesSettings, OwnDataSettings, SequenceSettings
 from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
-from semicrowd.settings.images import ImagesSettings
 from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
-from semicrowd.settings.sequences import SequenceSettings
 
 #: Number of tasks in the real answers about MNIST.
 CROWD_TASKS = 91

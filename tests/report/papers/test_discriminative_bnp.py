@@ -92,7 +92,7 @@ def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
     cell = next(c for c in build("table-1", tmp_path, **runs).cells if c.cell == "MNIST, DDPM-L")
     assert set(cell.deviations) == {
         "runs (here: chains): 4 (paper: 10)", "prior variance of the hyperplanes: 2 (paper: 1)",
-        "what hyperplanes see: standard (paper: the counts as they are)",
+        "scaling of the features that hyperplanes use: standard (paper: none)",
         "splits and merges proposed before a sweep: 20 (paper: 0)", *NOT_SAID,
     }  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_deviations_are_read_off_the_run(tmp_path: Path) -> None:
         ("table-2", "bnp_sequence_ihmm", {"runs (here: chains): 4 (paper: 10)", *NOT_SAID}),
         ("table-1", "bnp_mnist_dp_means", set()),
         ("table-1", "bnp_mnist_affinity_propagation",
-         {"clusters that it is to come near to: 17 (paper: not said; it has 18 on all three sets)"}),
+         {"number of clusters to approximate: 17 (paper: not said; it has 18 on all three sets)"}),
     ],
 )  # fmt: skip
 def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: set[str]) -> None:
@@ -117,7 +117,7 @@ def test_differences_of_what_the_laptop_runs(key: str, experiment: str, found: s
     config["model"]["K"] = 18
     changed = set(protocol.deviations(config, with_answers=False, runs=1)) - set(protocol.notes)
     told = {"bnp_mnist_affinity_propagation": set(),
-            "bnp_mnist_dp_means": {"clusters that it is to expect: 18 (paper: 17)"}}  # fmt: skip
+            "bnp_mnist_dp_means": {"expected number of clusters: 18 (paper: 17)"}}  # fmt: skip
     assert changed == told.get(experiment, found)
 
 
@@ -149,7 +149,9 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
     cell = found[f"{label} (recorded)"]
     assert cell.paper == exhibit("table-1", PAPER).value(paper, "nmi")
     assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name}; 10 chains, their last 3 partitions; NOT")
-    assert label.partition(", ")[2] not in result.text.partition("in the order of their mean NMI")[2]
+    _, found, ranking = result.text.partition("in the order of their mean NMI")
+    assert found
+    assert label.partition(", ")[2] not in ranking
     empty = exhibit("table-1", PAPER).build(collected(), tmp_path).cells
     assert [c.remark for c in empty if c.cell == label] == [not_in_profile(name)] * 3
 

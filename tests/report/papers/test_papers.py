@@ -60,8 +60,8 @@ def test_the_report_claims_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
     assert after in (tmp_path / "index.html").read_text()
     # What chose the settings is said where the numbers stand.
     text = (tmp_path / "REPORT.md").read_text()
-    assert "found by looking at the test accuracy of seed 0" in text
-    assert "on which the rule of protocol semicrowd was made, with their labels in sight" in text
+    assert "settings of protocol semicrowd were found by looking at the test accuracy of seed 0" in text
+    assert "on which the rule of protocol semicrowd was made, while looking at their labels" in text
 
 
 def test_every_result_says_why_ours_differ() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from semicrowd.data.embedding import MISSING, installed
 from semicrowd.data.npz import find, where_to_put
-from semicrowd.settings.embedding import EFFICIENTNET_LITE0
+from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 #: Items that are drawn of a larger table, for time.
 _DRAWN = 2000

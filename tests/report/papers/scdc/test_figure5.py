@@ -63,7 +63,7 @@ def test_deep_mcvc_stands_beside_the_others_on_face(tmp_path: Path) -> None:
     ours = {cell.cell: round(cell.ours.mean, 3) for cell in result.cells if cell.ours}
     assert ours == {
         "deep MCVC, 2000 answers each": 0.64, "MCVC, 2000 answers each": 0.565,
-        "deep MCVC less MCVC, 2000 answers each": 0.075,
+        "deep MCVC minus MCVC, 2000 answers each": 0.075,
     }  # fmt: skip
     printed = {cell.cell: (cell.paper.value, cell.remark) for cell in result.cells if cell.paper}
     assert {name: value for name, (value, _) in printed.items()} == {

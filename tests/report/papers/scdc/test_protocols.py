@@ -69,4 +69,4 @@ def test_the_papers_protocol_deviates_in_the_linear_skip_and_the_number_of_start
     protocol = exhibit("table-1").protocol
     found = protocol.deviations(config, with_answers=True, runs=5)
     said = {deviation.split(":")[0] for deviation in found} - {note.split(":")[0] for note in protocol.notes}
-    assert said == {"initialisations a run, the best counts", "linear skip in the networks"}
+    assert said == {"initialisations of each run, of which the best is used", "linear skip in the networks"}

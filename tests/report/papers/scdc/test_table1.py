@@ -71,7 +71,7 @@ def test_ranks_are_averaged_over_the_runs_that_have_one_and_the_others_are_named
     one, other = finished("mnist_flipped", 0, workers__sensitivity_rank=0.4), finished("mnist_flipped", 3)
     del other.metrics["workers/sensitivity_rank"]
     found = cells(build(tmp_path, one, other))
-    label = "BayesSCDC, with, half of the annotators turned round"
+    label = "BayesSCDC, with, answers of half of the annotators inverted"
     rank = found[label, "sensitivity rank"]
     assert rank.ours is not None
     assert (rank.ours.mean, rank.ours.seeds, rank.remark) == (0.4, (0,), "seed 3: not defined")

@@ -47,7 +47,7 @@ def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     assert (one.ours.mean, one.ours.sd) == pytest.approx((values.mean(), values.std()))
     assert one.ours.num_runs == 4
     assert one.deviations == ("4 trials (paper: 100)",)
-    paired = cells["wine, SLPD less CKM, 50% of the labels"]
+    paired = cells["wine, SLPD minus CKM, 50% of the labels"]
     half = rows[rows["share"] == 0.5].pivot(index=["trial", "fold"], columns="method", values="bri")
     difference = half["slpd"] - half["ckm"]
     t = difference.mean() / ((1 / 12 + 1 / 2) * difference.var()) ** 0.5  # a third is tested, two are trained on
@@ -82,7 +82,7 @@ def test_leukaemia_has_the_other_reading_beside_it_and_its_own_ratio(
     without = rows[rows["share"] == 0].pivot(index=["trial", "fold"], columns="method", values="bri")
     difference = (without["slpd"] - without["ckm"]).to_numpy()
     remark = f"corrected p = {corrected_p(difference, 1.0):.2g}"  # two parts: as many tested as not
-    assert cells["leukaemia, SLPD less CKM, 0% of the labels"].remark == remark
+    assert cells["leukaemia, SLPD minus CKM, 0% of the labels"].remark == remark
 
 
 def test_texts_say_that_the_number_of_clusters_is_told_and_which_reading_is_taken(
@@ -92,7 +92,7 @@ def test_texts_say_that_the_number_of_clusters_is_told_and_which_reading_is_take
     monkeypatch.setattr(tables, "FOLDER", tmp_path)
     texts = [table.build(collected(), tmp_path).text for table in (TABLE_2, TABLE_3)]
     assert all("SLPD and CKM are told K, the number of classes" in text for text in texts)
-    assert ["another reading" in text for text in texts] == [False, True]
+    assert ["follow another reading" in text for text in texts] == [False, True]
 
 
 def test_of_a_stage_that_was_stopped_what_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_of_a_stage_that_was_stopped_what_is_there(monkeypatch: pytest.MonkeyPat
     cells = {cell.cell: cell for cell in TABLE_2.build(collected(), tmp_path).cells}
     assert cells["wine, ULPD"].ours is not None
     assert cells["wine, SLPD, 25% of the labels"].ours is None
-    assert "wine, SLPD less CKM, 0% of the labels" in cells
-    assert "wine, SLPD less CKM, 25% of the labels" not in cells
+    assert "wine, SLPD minus CKM, 0% of the labels" in cells
+    assert "wine, SLPD minus CKM, 25% of the labels" not in cells
 
 
 def test_sizes_are_those_of_the_loaded_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

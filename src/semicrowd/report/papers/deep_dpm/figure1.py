@@ -1,4 +1,4 @@
-"""Fig. 1: two synthetic sets, and what the flow makes of them."""
+"""Fig. 1: two synthetic sets, their images under the flow, and the clusters found."""
 
 from pathlib import Path
 
@@ -22,10 +22,11 @@ FOUND = 0.95
 #: Radius of the circles, in standard deviations of the Gaussians.
 _DEVIATIONS = 2.0
 TEXT = (
-    "Points of the plane, standardised; one setting for both sets, and no number of clusters. The paper gives no "
-    "numbers of its points, priors and training. The panels show the run of the first seed: the points behind the "
-    "flow, coloured by what they are, and the clusters found; circles around their Gaussians have a radius of two "
-    "standard deviations. DPM is the same, prior, start, moves and number of sweeps, with a flow that takes no step."
+    "Two-dimensional points, standardised. Both sets have the same settings, and the number of clusters is not given. "
+    "The paper does not give its points, priors and training. The panels show the run of the first seed: the points "
+    "after the flow, coloured by class, and the clusters found. Circles around the Gaussians have a radius of two "
+    "standard deviations. DPM is deep DPM with a flow that takes no step; it has the same prior, start, moves and "
+    "number of sweeps."
 )
 
 
@@ -44,12 +45,12 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
                 found = sum(run.metrics["train/acc"] >= FOUND for run in runs)
                 seeds = [run.seed for run in runs]
                 rows.append(
-                    Cell(f"{name}, {method}, seeds of {len(runs)} with ACC >= {FOUND}", "runs",
+                    Cell(f"{name}, {method}, number of seeds of {len(runs)} with ACC >= {FOUND}", "runs",
                          ours=summarise([float(found)], seeds[:1]),
                          deviations=protocol_of(runs, exhibit, with_answers=False))
                 )  # fmt: skip
         first, second = (pattern.format(kind) for pattern in EXPERIMENTS)
-        rows += paired(collected, f"{name}, deep DPM less DPM", first, second, _MEASURES)
+        rows += paired(collected, f"{name}, deep DPM minus DPM", first, second, _MEASURES)
         for run in collected.finished(f"deep_{kind}_deep_dpm")[:1]:
             images.append(draw_run(run, name, folder, Path(f"figures/deep-dpm-{kind}.png")))
     commands = collected.commands_of(*(pattern.format(kind) for kind in SETS for pattern in EXPERIMENTS))
@@ -57,7 +58,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 
 def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
-    """The flow's space over the epochs that were kept, and the clusters at the end."""
+    """The flow's space after each epoch that was saved, and the clusters at the end."""
     x, labels = data_of(run, "shapes")
     model = load(Path(run.directory) / MODEL)
     panels = [Panel(f"{name}: the points", model.scaler_.transform(x), labels)]

@@ -1,6 +1,6 @@
-"""What the paper prints, by table, and how it ran that; its data sets, and what stands in the place of some of them.
+"""The numbers that the paper prints, its protocols, its data sets, and those that replace some of them.
 
-What it calls V is the mutual information over the mean entropy, NMI.
+The paper's V is the mutual information divided by the mean entropy, which is NMI.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _TABLE_2: Mapping[str, tuple[tuple[float, float, float], ...]] = {
     "STL-10": ((0.2140, 0.2512, 0.4830), (0.2156, 0.3073, 0.4679), (0.2269, 0.3193, 0.4917)),
     "REU-10K": ((0.0581, 0.0933, 0.3147), (0.1406, 0.2365, 0.3662), (0.1827, 0.2756, 0.3918)),
 }
-#: Steps of the autoencoder, in thousands → the same of DPM and DDPM.
+#: Steps of the autoencoder, in thousands → ARI, F and V of DPM and DDPM.
 _TABLE_3: Mapping[int, tuple[tuple[float, float, float], ...]] = {
     250: ((0.2352, 0.3309, 0.3754), (0.2618, 0.3549, 0.3928)),
     500: ((0.3001, 0.3844, 0.4306), (0.3316, 0.4071, 0.4481)),
@@ -49,13 +49,13 @@ TABLE_3_PRINTED = _printed(
 )
 
 
-#: Our DPM is deep DPM with a flow that takes no step and stays the identity: nothing about it is a difference then.
+#: Our DPM is deep DPM with a flow that takes no step and stays the identity; settings of the flow then have no effect.
 _NO_FLOW = ("model.n_steps", 0)
 _FLOW = (
     Setting("model.n_layers", "coupling layers of the flow", 6, model="deep_dpm", idle=_NO_FLOW),
     Setting("model.width", "units of each", 512, model="deep_dpm", idle=_NO_FLOW),
 )
-#: The paper's sampler moves one item at a time and no more; how its first partition comes about it does not tell.
+#: The paper's sampler only moves one item at a time. The paper does not give the first partition.
 _MOVES = (
     Setting("model.splits", "splits and merges proposed before a sweep of the first epochs", 0),
     Setting("model.unions", "Gaussians joined at the end where one is likelier", False, model="deep_dpm"),
@@ -65,7 +65,7 @@ FIGURE_1 = Protocol(
     1, (*_FLOW, *_MOVES), ("deep_dpm",),
     ("points, priors and training are not in the paper; a new cluster's density is eq. 19 as corrected", ),
 )  # fmt: skip
-#: Data set → α, α₀ and β₀ of the paper's Table 1. What stands in a set's place is held to that set's.
+#: Data set → α, α₀ and β₀ of the paper's Table 1. A replacement is compared with the set that it replaces.
 _TABLE_1 = {
     ("mnist",): (1e-3, 2000, 1000),
     ("har", "activities"): (1e-10, 6000, 1000),
@@ -74,12 +74,12 @@ _TABLE_1 = {
 }
 #: Columns of the features.
 _COLUMNS = 10
-#: Digits of the paper's fractions in a configuration.
+#: Digits to which a configuration rounds the paper's fractions.
 _DIGITS = 4
 
 
 def _prior_of(data: tuple[str, ...], alpha: float, shape: int, rate: int) -> tuple[Setting, ...]:
-    """A data set's prior as our options have it.
+    """A data set's prior in terms of our options.
 
     A cluster's precision is Gamma(α₀, β₀). Its variance is about β₀/α₀; and as each item of a cluster adds half the
     number of columns to α₀, the prior counts for 2α₀ over the number of columns.
@@ -98,7 +98,7 @@ _PRIOR = (
     Setting("model.eq19", "eq. 19", "printed"),
     *(setting for data, values in _TABLE_1.items() for setting in _prior_of(data, *values)),
 )
-#: Items of each data set as it is here: of MNIST the training images, where the paper has the test images too.
+#: Number of items of each data set here. For MNIST these are the training images; the paper also uses the test images.
 ITEMS = {
     "mnist": 60_000, "har": 10_299, "stl10": 13_000, "reuters10k": 10_000, "activities": 5418, "texts": 6915,
 }  # fmt: skip
@@ -114,7 +114,7 @@ _TRAINING = (
             ("model.learning_rate", "learning rate", 1e-6),
         )
     ),
-    # A configuration has either null, the rule, or its number, rounded one way or the other.
+    # A configuration has null, which stands for the rule, or the resulting number, rounded down or to the nearest.
     *(
         Setting("model.n_steps", "steps of the flow in an epoch", None, said="N / 5", model="deep_dpm",
                 same=(items // 5, round(items / 5)), data=(data,), idle=_NO_FLOW)
@@ -127,7 +127,7 @@ TABLE_2 = Protocol(
 )  # fmt: skip
 
 
-#: How our scores are read off a run: of every item's most probable cluster.
+#: How our scores are read from a run. They are those of every item's most probable cluster.
 MEASURES: dict[str, Measure] = {
     **{quantity: metric(f"train/{quantity}") for quantity in QUANTITIES}, "clusters": metric("clusters/occupied")
 }
@@ -141,10 +141,10 @@ class Row:
 
     Attributes
     ----------
-    name : the paper's, or what stands for one of its sets
-    experiment : of deep DPM; those of the other methods have an ending
-    which : its name in a sweep over data sets, and in the scores of the spaces
-    swept : whether the experiment is such a sweep
+    name : the paper's name, or that of a replacement for one of its sets
+    experiment : that of deep DPM; the names of other methods' experiments have an additional ending
+    which : the data set's name in a sweep over data sets and in the scores of both spaces
+    swept : whether the experiment is a sweep over data sets
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Figs. 2 to 4: the autoencoder's space and the flow's, from what the stage ``deep_spaces`` has written."""
+"""Figs. 2 to 4: the autoencoder's space and the flow's space, from the files of the task ``deep_spaces``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from semicrowd.figures.grid import draw_grid
+from semicrowd.figures.images import draw_grid
 from semicrowd.figures.style import look, new_figure, save, tidy
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER, NOISE, SPACES
 from semicrowd.report.cells import Cell, Summary, summarise
@@ -18,17 +18,17 @@ from semicrowd.report.experiments import cells_of_experiment
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, QUANTITIES, ROWS
 from semicrowd.report.runs import Collected
 
-#: Method of the stage → its name here.
+#: Method of the task ``deep_spaces`` → its name here.
 NAMES = {
     "kmeans": "k-means told the K that deep DPM has found", "kmeans, oracle": "k-means told the true K (oracle)",
     "bgmm": "variational Dirichlet process mixture (scikit-learn)", "gmeans": "G-means",
 }  # fmt: skip
-#: Whose first run Figs. 3 and 4 are of.
+#: Experiment whose first run Figs. 3 and 4 show.
 PICTURED = "deep_mnist"
 
 
 class Picture(NamedTuple):
-    """Of the first run: its arrays, None before the stage has run; its seed, if it is there; commands."""
+    """Arrays of the first run, None if ``deep_spaces`` has not run; its seed, if the run exists; commands."""
 
     arrays: dict[str, np.ndarray] | None
     seeds: list[int]
@@ -36,7 +36,7 @@ class Picture(NamedTuple):
 
 
 def read_picture(collected: Collected, name: str, folder: Path = FOLDER) -> Picture:
-    """What the stage has written of the first run under a name."""
+    """The file ``name`` that ``deep_spaces`` has written for the first run."""
     path = folder / PICTURED / f"{name}.npz"
     commands = (*collected.commands_of(PICTURED), f"python -m semicrowd.pipeline.deep_spaces {PICTURED}")
     seeds = [run.seed for run in collected.finished(PICTURED)[:1]]
@@ -47,7 +47,7 @@ def read_picture(collected: Collected, name: str, folder: Path = FOLDER) -> Pict
 
 
 def read_scores(experiment: str, which: str, folder: Path = FOLDER) -> pd.DataFrame:
-    """Scores on one data set; empty before the stage has run."""
+    """Scores on one data set; empty if ``deep_spaces`` has not run."""
     path = folder / experiment / "scores.csv"
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
@@ -56,7 +56,7 @@ def read_scores(experiment: str, which: str, folder: Path = FOLDER) -> pd.DataFr
 
 
 def cells(scores: pd.DataFrame, data: str, space: str, method: str) -> list[Cell]:
-    """A cell for each measure and for K, mean over the runs; none before the stage has run."""
+    """A cell for each measure and for K, mean over the runs; empty if ``deep_spaces`` has not run."""
     rows = scores[(scores["space"] == space) & (scores["method"] == method)]
     label = f"{data}, {NAMES[method]}, {space}'s space"
     return [Cell(label, quantity, ours=_summary(rows, quantity)) for quantity in (*QUANTITIES, "clusters") if len(rows)]
@@ -68,11 +68,12 @@ def _summary(rows: pd.DataFrame, quantity: str) -> Summary | None:
 
 IMAGE = Path("figures/deep-dpm-spaces.png")
 TEXT = (
-    "Means over the runs of Table 2. Above: DPM in the autoencoder's space and deep DPM, with as many sweeps. Below: "
-    "k-means in both spaces, told the K that deep DPM has found. The paper prints no numbers beside those of Table 2."
+    "Means over the runs of Table 2. The upper row shows DPM in the autoencoder's space, and deep DPM, with the same "
+    "number of sweeps. The lower row shows k-means in both spaces, told the K that deep DPM has found. The paper "
+    "prints no numbers except those of Table 2."
 )
 _SHOWN = {"ari": "ARI", "f1": "F", "nmi": "V"}
-#: Panel → data set → the autoencoder's and the flow's number of each measure.
+#: Panel → data set → for each measure, the numbers in the autoencoder's space and in the flow's.
 Bars = dict[str, dict[str, list[tuple[Summary, Summary]]]]
 
 
@@ -97,7 +98,8 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     images: tuple[Image, ...] = ()
     if any(bars.values()):
         save(draw(bars), folder / IMAGE)
-        images = (Image(IMAGE, "ARI, F and V with the autoencoder's features and with the flow's, mean and sd."),)
+        caption = "ARI, F and V with the autoencoder's features and with the flow's; mean and standard deviation."
+        images = (Image(IMAGE, caption),)
     experiments = [f"{row.experiment}{ending}" for row in ROWS for ending in ("_dpm", "")]
     return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*experiments))
 
@@ -133,14 +135,14 @@ def _panel(axes: Axes, title: str, pairs: Sequence[tuple[Summary, Summary]]) -> 
 
 TSNE_IMAGE = Path("figures/deep-dpm-tsne.png")
 _TSNE_TEXT = (
-    "5,000 images of the first run of Table 2, coloured by digit; each panel begins where the one before it has ended. "
-    "The paper prints no numbers; one of ours: the share of the variance that is within digits, in the space of "
-    "ten dimensions behind the panel."
+    "5,000 images of the first run of Table 2, coloured by digit. The t-SNE of each panel starts from that of the "
+    "panel before it. The paper prints no numbers. The table has a number of ours for each panel: the share of the "
+    "variance that is within digits, in the ten-dimensional space to which t-SNE is applied."
 )
 
 
 def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - none are printed
-    """The panels, once the stage ``deep_spaces`` has run."""
+    """The panels, if ``deep_spaces`` has run."""
     arrays, seeds, commands = read_picture(collected, "embedding")
     if arrays is None:
         return Result(text=_TSNE_TEXT, commands=commands)
@@ -173,14 +175,15 @@ def _name(epoch: int) -> str:
 
 DIGITS_IMAGE = Path("figures/deep-dpm-digits.png")
 _DIGITS_TEXT = (
-    "Of the first run of Table 2: for each digit that some Gaussian has most of, the largest such one, its centre "
-    f"and 24 points around it ({NOISE:g} of its standard deviations; the paper does not say how much noise), "
-    "through the inverse of the flow and the autoencoder's decoder. Labels name the rows, as in the paper."
+    "Images that are generated by the first run of Table 2. A Gaussian is named after the most frequent digit among "
+    "its items. Each row has the largest Gaussian of a digit: its centre and 24 points around it, mapped to images by "
+    f"the inverse of the flow and the autoencoder's decoder. The noise of the points is {NOISE:g} of the Gaussian's "
+    "standard deviations; the paper does not give its own. The names of the rows come from the labels, as in the paper."
 )
 
 
 def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - none are printed
-    """A row of images for each digit, once the stage ``deep_spaces`` has run."""
+    """A row of images for each digit, if ``deep_spaces`` has run."""
     arrays, seeds, commands = read_picture(collected, "digits")
     if arrays is None:
         return Result(text=_DIGITS_TEXT, commands=commands)
@@ -190,5 +193,5 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  #
     save(figure, folder / DIGITS_IMAGE)
     image = Image(DIGITS_IMAGE, f"Digits generated from the largest Gaussians of {', '.join(map(str, classes))}.")
     count = summarise([float(len(classes))] * len(seeds), seeds)
-    cell = Cell("digits that some Gaussian has most of", "clusters", ours=count)
+    cell = Cell("digits that are the most frequent digit of a Gaussian", "clusters", ours=count)
     return Result((cell,), _DIGITS_TEXT, (image,), commands)

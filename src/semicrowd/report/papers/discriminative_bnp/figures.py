@@ -1,4 +1,4 @@
-"""Figs. 2 to 4: two chains of Gaussians, the prior variance of the hyperplanes, F1 against the processor's time."""
+"""Figs. 2 to 4: two chains of Gaussians, the prior variance of the hyperplanes, F1 against CPU time."""
 
 from pathlib import Path
 
@@ -22,15 +22,15 @@ from semicrowd.report.runs import Collected, Run
 CHAINS = {"bnp_chains_dpm": "DPM", "bnp_chains_ddpm_l": "DDPM-L", "bnp_chains_ddpm_s": "DDPM-S"}
 CHAINS_IMAGE = Path("figures/bnp-chains.png")
 _CHAINS_TEXT = (
-    "300 points, two parallel chains of five round Gaussians each; a cluster's prior covariance is {scatter} of the "
-    "variance of all points along each axis, the same for all three methods. The paper gives no numbers of its points "
-    "and prior. It says that DPM would find the chains with the right covariance, and with as large a one as the "
-    "points' own ours does, too. The panels show the point estimates of the first run."
+    "300 points in two parallel chains of five round Gaussians each. The prior covariance of a cluster is {scatter} of "
+    "the variance of all points along each axis, for all three methods. The paper does not give its points and prior. "
+    "It says that DPM would find the chains with the right covariance; our DPM does so if the prior covariance is that "
+    "of all points. The panels show the point estimates of the first run."
 )
 
 
 def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """K, NMI and how many chains end with two clusters; the points and what was found."""
+    """K, NMI and how many Markov chains end with two clusters; images of the points and the clusters found."""
     rows: list[Cell] = []
     panels: list[Panel] = []
     scatter = "a share"
@@ -38,7 +38,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         rows += cells(collected, experiment, exhibit, method, quantities=("clusters", "nmi"))
         for run in collected.finished(experiment)[:1]:
             found = number_of_clusters(run)
-            share = f"{method}, chains that end with K = 2, of {len(found)}"
+            share = f"{method}, Markov chains that end with K = 2, of {len(found)}"
             rows.append(
                 Cell(share, "clusters", ours=summarise([float((found == 2).sum())], [run.seed]),
                      deviations=protocol_of([run], exhibit, with_answers=False))
@@ -71,15 +71,15 @@ QUANTITIES = {"nmi": "NMI", "clusters": "K"}
 WIDTH_IMAGE = Path("figures/bnp-prior-of-hyperplanes.png")
 _DIGITS = "optdigits, 1,000 images"
 _WIDTH_TEXT = (
-    "NUS-WIDE's animals cannot be had here (Table 1 says how to get them). In their place stand 1,000 images of "
-    "optdigits, whose 64 features are counts as they are. DPM is where w goes to 0. "
+    "NUS-WIDE's animals are not available here (Table 1 says how to get them). They are replaced by 1,000 images of "
+    "optdigits, whose 64 features are counts already. DPM is the limit of both methods as w goes to 0. "
     f"{NMI}"
 )
 Curve = dict[float, Summary]
 
 
 def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """The paper's two numbers, which stay empty; K and NMI against w here."""
+    """The paper's two numbers, for which we have none, and our K and NMI against w."""
     why = next((run.message for run in collected.unfinished("bnp_nus_ddpm_s")), "put its counts into a table")
     rows = [Cell(value.cell, value.quantity, value, remark=f"data not available here: {why}")
             for value in exhibit.values]  # fmt: skip
@@ -97,7 +97,7 @@ def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     images: tuple[Image, ...] = ()
     if curves:
         save(draw_widths(curves, reference), folder / WIDTH_IMAGE)
-        spread = "mean and one standard deviation over the partitions kept; dashed: DPM."
+        spread = "mean and one standard deviation over the kept partitions; dashed: DPM."
         images = (Image(WIDTH_IMAGE, f"{_DIGITS}: NMI and K against w, {spread}"),)
     commands = collected.commands_of(REFERENCE, *WIDTH_EXPERIMENTS)
     return Result(cells=tuple(rows), text=_WIDTH_TEXT, images=images, commands=commands)
@@ -126,13 +126,13 @@ TIMED = {"bnp_sequence_ihmm": "iHMM", "bnp_sequence_dih_s": "DIH-S", "bnp_sequen
 USER = "wifi_1"
 TIME_IMAGE = Path("figures/bnp-time.png")
 _TIME_TEXT = (
-    "The runs of Table 2 on UJIIndoorLoc's user 1, in the place of the paper's user A: mean F1 of the chains' "
-    "partitions against the mean time that the processor has spent on a chain. The paper prints no numbers."
+    "The runs of Table 2 on UJIIndoorLoc's user 1, who replaces the paper's user A: mean F1 of the chains' partitions "
+    "against the mean CPU time of a chain. The paper prints no numbers."
 )
 
 
 def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """Seconds a sweep of each method, F1 at its end, and the curves."""
+    """CPU time, number of sweeps and final F1 of each method, and the curves."""
     at = collected.at({tables.WHICH: USER})
     rows: list[Cell] = []
     curves: dict[str, pd.DataFrame] = {}
@@ -149,13 +149,13 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     images: tuple[Image, ...] = ()
     if curves:
         save(draw_times(curves), folder / TIME_IMAGE)
-        caption = "UJIIndoorLoc, user 1: F1 against the processor's time on a chain, means over chains."
+        caption = "UJIIndoorLoc, user 1: F1 against the CPU time of a chain, means over chains."
         images = (Image(TIME_IMAGE, caption),)
     return Result(cells=tuple(rows), text=_TIME_TEXT, images=images, commands=collected.commands_of(*TIMED))
 
 
 def curve_of(run: Run) -> pd.DataFrame:
-    """Mean over chains of ``seconds`` and ``f1``, by sweep, of the partitions that a run has kept."""
+    """Mean over chains of ``seconds`` and ``f1``, by sweep, for the partitions that a run has saved."""
     directory = Path(run.directory)
     samples, chains = read_partitions(directory), read_table(directory / "chains.csv")
     _, labels = data_of(run, "sequence")
@@ -172,6 +172,6 @@ def draw_times(curves: dict[str, pd.DataFrame]) -> Figure:
         colour, marker = look(rank)
         axes.plot(curve["seconds"], curve["f1"], color=colour, marker=marker, ms=4, lw=1.5, label=method)
     axes.set_ylim(0, np.ceil(10 * max(curve["f1"].max() for curve in curves.values())) / 10)
-    tidy(axes, "", "seconds of the processor on a chain", "F1 of pairs, mean over chains")
+    tidy(axes, "", "CPU time of a chain, seconds", "F1 of pairs, mean over chains")
     axes.legend(fontsize=9, frameon=False)
     return figure

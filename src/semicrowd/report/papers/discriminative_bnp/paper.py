@@ -1,7 +1,7 @@
-"""What the paper prints, by table, and how it ran that.
+"""The numbers that the paper prints, by table, and the protocols behind them.
 
-NMI and F1 are fractions; its standard deviations are over ten runs, of k-means and GMM over 10 to 25 clusters. The
-figures have no printed numbers but those of their captions.
+NMI and F1 are fractions. Standard deviations are over ten runs; for k-means and GMM they are over 10 to 25 clusters.
+Of the figures only the captions have numbers.
 """
 
 from dataclasses import replace
@@ -85,7 +85,7 @@ _DISCRIMINATIVE = ("ddpm_s", "ddpm_l", "dih_s", "dih_l")
 
 
 def _each(models: tuple[str, ...], *settings: Setting) -> tuple[Setting, ...]:
-    """Settings that some models alone have."""
+    """Settings that only these models have."""
     return tuple(replace(setting, model=model) for model in models for setting in settings)
 
 
@@ -98,34 +98,35 @@ _SAMPLED = (
         Setting("model.n_start", "clusters of the first partition (1: items are seated one by one)", NOT_SAID),
         Setting("model.alpha_prior", "Gamma prior of the concentration", [1.0, 1.0]),
     ),
-    # The paper's sampler moves one item at a time and no more.
+    # The paper's sampler only moves one item at a time.
     *_each(_MIXTURES, Setting("model.splits", "splits and merges proposed before a sweep", 0)),
 )
 _HYPERPLANES = _each(
     _DISCRIMINATIVE,
     Setting("model.n_warm", "first sweeps without hyperplanes", 10),
     Setting("model.w", "prior variance of the hyperplanes", 1.0),
-    Setting("model.bias", "hyperplanes that need not go through the origin", False),
-    Setting("model.scale", "what hyperplanes see", "none", said="the counts as they are"),
-    Setting("model.new", "hyperplane of a new cluster", "paper", said="of the prior"),
+    Setting("model.bias", "hyperplanes with a constant term", False),
+    Setting("model.scale", "scaling of the features that hyperplanes use", "none"),
+    Setting("model.new", "hyperplane of a new cluster", "paper", said="drawn from the prior"),
 )
 _COUNTS = _each(
     (*_MIXTURES, *_SEQUENTIAL),
     Setting("model.family", "clusters", "multinomial"),
     Setting("model.dirichlet", "parameter of the Dirichlet base", 0.01),
 )
-#: Of affinity propagation the paper names the program alone. It has 18 clusters on each of its three sets, which a
-#: method that was not told their number would hardly find three times.
+#: Of affinity propagation the paper only names the program. It finds 18 clusters on each of the three sets, which is
+#: unlikely for a method that is not told the number.
 _TOLD = (
-    Setting("model.K", "clusters that it is to come near to", 18, said="not said; it has 18 on all three sets",
+    Setting("model.K", "number of clusters to approximate", 18, said="not said; it has 18 on all three sets",
             model="affinity_propagation"),
-    Setting("model.K", "clusters that it is to expect", 17, model="dp_means"),
+    Setting("model.K", "expected number of clusters", 17, model="dp_means"),
 )  # fmt: skip
 _CORRECTED = "the posterior is sampled as corrected (docs/DEVIATIONS.md)"
-#: For the texts: two partitions have one mutual information, but several NMI.
+#: For the texts, because NMI has several definitions.
 NMI = (
     "The paper does not say what its NMI divides the mutual information by. Ours divides by the arithmetic mean of the "
-    "two entropies: that gives no less than their maximum would, and no more than their geometric mean or minimum."
+    "two entropies. Division by their maximum would give no larger values, and division by their geometric mean or "
+    "minimum no smaller ones."
 )
 
 TABLE_1 = Protocol(

@@ -1,6 +1,6 @@
-"""Tables 1 and 2, images and sequences: cells of methods that find their K.
+"""Tables 1 and 2, images and sequences: cells of methods, most of which estimate K.
 
-One run of a sampler has the paper's ten as chains, and their last partitions.
+One run of a sampler has ten chains, in place of the paper's ten runs, and saves their last partitions.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from semicrowd.report.experiments import Measure, cells_of_experiment, metric, p
 from semicrowd.report.papers.discriminative_bnp.paper import METHODS, NMI, OF_SEQUENCES
 from semicrowd.report.runs import Collected, Run
 
-#: Quantity → entry of metrics.json, of methods with one partition and of samplers.
+#: Quantity → entry of metrics.json: ONE for methods with a single partition, SAMPLED for samplers.
 ONE = {"clusters": "clusters/occupied", "nmi": "train/nmi", "f1": "train/f1"}
 SAMPLED = {"clusters": "samples/clusters", "nmi": "samples/nmi", "f1": "samples/f1"}
 
@@ -22,11 +22,11 @@ def cells(
     collected: Collected, experiment: str, exhibit: Exhibit, paper: str, label: str = "",
     quantities: Sequence[str] = tuple(ONE),
 ) -> list[Cell]:
-    """K, NMI and F1 of an experiment, beside the paper's row ``paper`` where it has one.
+    """K, NMI and F1 of an experiment, compared with the paper's row ``paper`` if there is one.
 
-    A sampler's mean and standard deviation are over the partitions that its chains have kept; what the chains say
-    against that is the cell's remark. What ``make record`` has kept of the experiment follows, and stands alone where
-    the profile does not run it.
+    A sampler's mean and standard deviation are over the kept partitions of its chains; the remark of the cell says
+    whether the chains have mixed. Recorded runs follow; they are the only ones if the profile does not run the
+    experiment.
     """
     kept = collected.recorded.get(experiment, [])
     profile, recorded = replace(collected, recorded={}), replace(collected, runs={})
@@ -42,7 +42,7 @@ def _cells(
     collected: Collected, runs: Sequence[Run], experiment: str, exhibit: Exhibit, paper: str, label: str,
     quantities: Sequence[str],
 ) -> list[Cell]:
-    """Of runs that are all of the profile or all recorded: what a cell says of its chains is of its own run."""
+    """Cells of runs of the profile, or of recorded runs; never of both, because the remark describes one run."""
     sampled = bool(runs) and "samples/nmi" in runs[0].metrics
     names = SAMPLED if sampled else ONE
     measures: dict[str, Measure] = {quantity: metric(names[quantity]) for quantity in quantities}
@@ -53,7 +53,7 @@ def _cells(
 
 
 def _of_points(cell: Cell, runs: Sequence[Run]) -> Cell:
-    """Over the numbers of clusters that a method was told, as the paper does."""
+    """Add the numbers of clusters that a method was told; means are over them, as in the paper."""
     told = sorted({run.point["model.K"] for run in runs if "model.K" in run.point})
     if cell.ours is None or not told:
         return cell
@@ -73,7 +73,7 @@ def _of_chains(cell: Cell, runs: Sequence[Run]) -> Cell:
 
 
 def mixing(metrics: dict[str, float]) -> str:
-    """What R-hat and the effective sample sizes say of the chains."""
+    """R-hat and effective sample sizes of the chains, and whether they indicate mixing."""
     def shown(name: str, digits: int) -> str:
         return f"{metrics[name]:.{digits}f}" if name in metrics else "∞"
 
@@ -86,9 +86,9 @@ def mixing(metrics: dict[str, float]) -> str:
 
 #: Data → the beginning of its experiments' names.
 DATA = {"NUS-WIDE animals": "bnp_nus", "Fifteen Scenes": "bnp_scenes", "MNIST": "bnp_mnist"}
-#: Ours alone, on what can be had.
+#: Methods that the paper does not have, run on the available data.
 _OURS = {"bgmm": "variational Dirichlet process mixture of Gaussians (scikit-learn)"}
-#: Fig. 3 varies w on these; the table has the paper's.
+#: Fig. 3 varies w on these images; the table has the paper's value.
 _DIGITS = "optdigits, 1,000 images"
 _AT = {"model.w": 1.0}
 EXPERIMENTS = (
@@ -96,36 +96,37 @@ EXPERIMENTS = (
     *(f"bnp_optdigits_{model}" for model in METHODS),
     *(f"bnp_{data}_{model}" for data in ("mnist", "optdigits") for model in _OURS),
 )
-#: What ``make record`` alone runs: experiment → its name in the table, and the paper's row beside it.
+#: Experiments that only ``make record`` runs: experiment → its name in the table, and the paper's row.
 RECORDED_ROWS = {
-    "bnp_mnist_ddpm_l_literal": ("MNIST, DDPM-L to the letter of the paper", "MNIST, DDPM-L"),
+    "bnp_mnist_ddpm_l_literal": ("MNIST, DDPM-L exactly as in the paper", "MNIST, DDPM-L"),
 }
-#: The same on five draws of the 1,000 images: method → its experiment, which ``make record`` alone runs.
+#: Methods on five draws of the 1,000 images: method → experiment, which only ``make record`` runs.
 DRAWS = {name: f"bnp_draws_{model}" for model, name in (
     ("kmeans", "k-means told 17"), ("dpm", "DPM"), ("ddpm_s", "DDPM-S"), ("ddpm_l", "DDPM-L")
 )}  # fmt: skip
 _IMAGES_TEXT = (
-    "K (all clusters that have an item), NMI and pairwise F1 of the training items. {nmi} The paper's K-means and GMM "
-    "are averages over 10 to 25 clusters; so are ours, over the numbers in the remark. AP is told to come near to 17 "
-    "clusters and DP-means to expect them, as the paper says of DP-means; of AP it says nothing, and has 18 clusters "
-    "on all three sets. DDPM-L has a second row, to the letter of the paper: a new cluster's hyperplane is drawn from "
-    "the prior, all hyperplanes go through the origin and see the grey values as they are, and no clusters are split "
-    "or merged. Two things are ours there: it begins with 20 random clusters (the paper does not say with what), "
-    "and hyperplanes see grey values from 0 to 1 where the paper's see counts. No profile runs it: recorded/runs has "
-    "its numbers, and the arguments that give them. A sampler's numbers are over the last partitions of all of its "
-    "chains, as in the paper; R-hat and effective sample size tell whether the chains agree. "
-    "The paper's MNIST has 1,000 images of 784 pixels; it does not say which, nor how pixels become counts. A seed "
-    "of their own draws them here, and a pixel's count is its grey value on a scale from 0 to {levels}, rounded: the "
-    "whole number at which DPM has most nearly as many clusters as the paper's. Other images give other scores: "
-    "the last rows have five draws of them (recorded), and differences on the same images. Chains that are NOT MIXED "
-    "say where each of them stayed, not what the posterior is: with 784 counts an image it has many modes. The 64 "
-    "counts of optdigits' images stand beside, in the place of the sets that cannot be had. The methods on MNIST in "
-    "the order of their mean NMI: {order}."
+    "K (the number of clusters that have an item), NMI and pairwise F1 of the training items. {nmi} The paper's "
+    "numbers of K-means and GMM are averages over 10 to 25 clusters; ours are averages over the numbers of clusters in "
+    "the remark. Affinity propagation (AP) is set to approximate 17 clusters, and DP-means to expect 17. The paper "
+    "says this of DP-means; for AP it says nothing, but prints 18 clusters on all three sets. A second row of DDPM-L "
+    "follows the paper exactly: the hyperplane of a new cluster is drawn from the prior, all hyperplanes go through "
+    "the origin and use the grey values without scaling, and clusters are not split or merged. In this row two things "
+    "are our choice: the first partition has 20 random clusters (the paper does not give one), and hyperplanes use "
+    "grey values from 0 to 1, whereas the paper's use counts. No profile runs this row; recorded/runs has its numbers "
+    "and the arguments that repeat them. A sampler's numbers are over the last partitions of all of its chains, as in "
+    "the paper; R-hat and effective sample size show whether the chains agree. The paper's MNIST has 1,000 images of "
+    "784 pixels, but the paper does not say which images, nor how pixels become counts. Here the images are drawn with "
+    "a seed of their own, and a pixel's count is its grey value on a scale from 0 to {levels}, rounded. This scale is "
+    "the whole number for which the number of clusters of DPM is closest to the paper's. Other images give other "
+    "scores: the last rows have five draws of the images (recorded), and differences between methods on the same "
+    "images. If chains are marked NOT MIXED, their numbers describe where each chain stayed, not the posterior: with "
+    "784 counts for each image, the posterior has many modes. The images of optdigits with 64 counts each replace the "
+    "data sets that are not available. The methods on MNIST in the order of their mean NMI: {order}."
 )
 
 
 def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - no figure
-    """The table's cells, a row for each set of images and method."""
+    """The table's cells: a row for each set of images and each method."""
     rows = [
         cell
         for data, prefix in DATA.items()
@@ -146,7 +147,7 @@ def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
         if cell.ours is not None and cell.quantity == "nmi" and cell.cell.startswith("MNIST")
     )
     order = " > ".join(f"{name} ({mean:.3f})" for mean, name in reversed(ranked)) or "nothing has run yet"
-    # Below the order, which is that of the methods as they are used here.
+    # Added after the ranking, which only has the methods with our settings.
     for experiment, (label, paper) in RECORDED_ROWS.items():
         rows += cells(collected, experiment, exhibit, paper, label)
     rows += _draws(collected, exhibit)
@@ -155,12 +156,12 @@ def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
 
 
 def _draws(collected: Collected, exhibit: Exhibit) -> list[Cell]:
-    """Each method over the draws of the images, and DDPM-L less the others on the same images."""
+    """Each method over the draws of the images, and DDPM-L minus the others on the same images."""
     rows = []
     for name, experiment in DRAWS.items():
         rows += cells(collected, experiment, exhibit, "", f"MNIST, five draws of the images, {name}")
     for name in list(DRAWS)[:-1]:
-        label = f"MNIST, the same draws, DDPM-L less {name}"
+        label = f"MNIST, the same draws, DDPM-L minus {name}"
         rows += paired(collected, label, DRAWS["DDPM-L"], DRAWS[name], {"nmi": _nmi})
     return rows
 
@@ -174,7 +175,7 @@ def _levels(collected: Collected) -> str:
     return f"{runs[0].config['model']['count_scale']:g}" if runs else "a few"
 
 
-#: What a point of the sweep is called.
+#: The setting that the sweep over sequences varies.
 WHICH = "data.which"
 #: Data set → its name here.
 SEQUENCES = {
@@ -184,23 +185,24 @@ SEQUENCES = {
 _MODELS = OF_SEQUENCES | {"hmm": "HMM, told K"}
 SEQUENCE_EXPERIMENTS = tuple(f"bnp_sequence_{model}" for model in _MODELS)
 RESTRICTED = (
-    "data not available here: the Mobile Data Challenge's scans are given to researchers on request (Idiap, "
-    "idiap.ch/en/scientific-research/data/mdc); a csv of a user's scans in the order of time, a row for each, with a "
-    "column for each access point and the columns label and sequence, runs as data=table data.path=FILE "
+    "data not available here: researchers can request the scans of the Mobile Data Challenge (Idiap, "
+    "idiap.ch/en/scientific-research/data/mdc). Write a csv with a row for each scan of a user in the order of time, a "
+    "column for each access point, and the columns label and sequence; then run data=table data.path=FILE "
     "model.family=multinomial"
 )
 _SEQUENCES_TEXT = (
-    "The paper's three users are of the Mobile Data Challenge, which is restricted. In their place stand real, public "
-    "sequences: WiFi scans of three users of UJIIndoorLoc in the order of time, 1 where an access point was heard "
-    "(classes: floors of buildings, each of which a user walks through once), and the sensors of two homes by five "
-    "minutes (in how many of them each was on; classes: activities, which come again and again). Their numbers are not "
-    "to be compared with the paper's, only their order. HMM is told the number of classes. "
+    "The paper's three users are from the Mobile Data Challenge, whose data are restricted. They are replaced by real, "
+    "public sequences. UJIIndoorLoc has WiFi scans of three users in the order of time, with 1 for each access point "
+    "that was heard; its classes are floors of buildings, and a user walks through each floor once. The two ADL homes "
+    "have, for each period of five minutes, the number of minutes in which each sensor was on; their classes are "
+    "activities, which recur. The numbers cannot be compared with the paper's, but the order of the methods can. HMM "
+    "is told the number of classes. "
     f"{NMI}"
 )
 
 
 def table_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - no figure
-    """The paper's cells, which stay empty, and ours."""
+    """The paper's cells, for which we have no numbers, and our own rows."""
     rows = [Cell(value.cell, value.quantity, value, remark=RESTRICTED) for value in exhibit.values]
     for which, data in SEQUENCES.items():
         at = collected.at({WHICH: which})

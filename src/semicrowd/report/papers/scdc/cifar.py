@@ -1,4 +1,4 @@
-"""CIFAR-10 in the SCDC paper: what SCDC is surest of (Fig. 4b), and deep MCVC (Fig. 5, which has Face, too)."""
+"""CIFAR-10 in the SCDC paper: SCDC's images of highest probability (Fig. 4b), and deep MCVC (Fig. 5, also Face)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from semicrowd.data.cifar10 import CIFAR10_IMAGES, CIFAR10_SHAPE
 from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.figures.likeliest import likeliest_images
+from semicrowd.figures.images import likeliest_images
 from semicrowd.figures.style import save
 from semicrowd.pipeline.run_files import read_num_items
 from semicrowd.report.cells import Cell, PaperValue, summarise
@@ -16,9 +16,9 @@ from semicrowd.report.papers.scdc.face import SOME, cells, image
 from semicrowd.report.papers.scdc.paper import FIGURE_4B
 from semicrowd.report.runs import Collected, Run
 
-#: The paper's row → the experiment, as the figure has them, from top to bottom.
+#: The paper's row → the experiment, in the order of the figure.
 ROWS = {"SCDC, without": "cifar_scdc_none", "SCDC, with": "cifar_scdc_tasks"}
-#: Others on the same pixels and the same answers.
+#: Other methods on the same pixels and answers.
 OTHERS = {
     "co-training, with": "cifar_cotrain_tasks",
     "co-training, without": "cifar_cotrain_none",
@@ -26,12 +26,12 @@ OTHERS = {
     "constrained k-means, with": "cifar_pixels_constrained_kmeans",
     "answers and logistic regression, with": "cifar_pixels_crowd_logistic",
 }
-#: What is compared on the same seeds, and what is less what.
+#: Label, first and second experiment of each paired difference, first minus second.
 DIFFERENCES = (
-    ("SCDC, with less without answers", "cifar_scdc_tasks", "cifar_scdc_none"),
-    ("SCDC less co-training, with", "cifar_scdc_tasks", "cifar_cotrain_tasks"),
-    ("SCDC less co-training, without", "cifar_scdc_none", "cifar_cotrain_none"),
-    ("SCDC less deep MCVC, with", "cifar_scdc_tasks", "cifar_pixels_deep_mcvc"),
+    ("SCDC: with answers minus without", "cifar_scdc_tasks", "cifar_scdc_none"),
+    ("SCDC minus co-training, with answers", "cifar_scdc_tasks", "cifar_cotrain_tasks"),
+    ("SCDC minus co-training, without answers", "cifar_scdc_none", "cifar_cotrain_none"),
+    ("SCDC minus deep MCVC, with answers", "cifar_scdc_tasks", "cifar_pixels_deep_mcvc"),
 )
 EXPERIMENTS = (*ROWS.values(), *OTHERS.values())
 MEASURES = {
@@ -41,21 +41,23 @@ MEASURES = {
 
 
 def figure_4b(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """The four numbers, those of other methods beside them, and ten test images of each cluster."""
+    """The paper's four numbers and ours, numbers of other methods, and ten test images of each cluster."""
     rows = (Row(experiment, label, label if label in ROWS else "", not label.endswith("without"))
             for label, experiment in {**ROWS, **OTHERS}.items())  # fmt: skip
     cells = cells_of_rows(collected, exhibit, rows, MEASURES, less=DIFFERENCES, compared=("accuracy", "nmi"))
     return Result(
         cells=tuple(cells),
         text=(
-            "Test images, each from its pixels alone, and all training images, the annotated ones with their answers. "
-            "The answers of the paper's crowd were never published: ours are simulated tasks of 36 images, whose "
-            "annotators take a kind for another as often as people did who were asked about CIFAR-10's test images "
-            "(CIFAR-10H, Peterson et al. 2019). The networks have the paper's layers, residual blocks and nine "
-            "convolutions, with an eighth to a sixteenth of their channels, for a few epochs; q(z | o) learns what "
-            "co-training has found from patches of these images, no others, and from the answers. So the clusters "
-            "are co-training's, which has rows of its own, and the generative model is fitted to them. The other "
-            "methods have the same pixels and answers and are told ten kinds. Nothing was pretrained on anything."
+            "Scores of the test images, each clustered from its pixels alone, and NMI of all training images, where "
+            "annotated images also use their answers. \"With\" and \"without\" refer to answers. The answers of the "
+            "paper's crowd were never published. Ours are simulated tasks of 36 images; their annotators confuse "
+            "classes as often as the people did who were asked about CIFAR-10's test images (CIFAR-10H, Peterson et "
+            "al. 2019). The networks have the paper's layers, residual blocks and nine convolutions, with an eighth to "
+            "a sixteenth of the channels, and are trained for a few epochs. q(z | o) learns to predict the clusters "
+            "that co-training has found from the answers and from patches of these images and no others. The clusters "
+            "are therefore those of co-training, which has rows of its own, and the generative model is fitted to "
+            "them. The other methods have the same pixels and answers and are told that there are ten classes. No "
+            "network was pretrained."
         ),
         images=tuple(_images(collected, folder)),
         commands=collected.commands_of(*EXPERIMENTS),
@@ -63,7 +65,7 @@ def figure_4b(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 
 def _images(collected: Collected, folder: Path) -> Iterator[Image]:
-    """Of each row whose first finished run has kept its likeliest images."""
+    """An image for each row whose first finished run has saved its likeliest images."""
     for label, experiment in ROWS.items():
         for run in collected.finished(experiment)[:1]:
             found = Likeliest.read(Path(run.directory))
@@ -72,7 +74,7 @@ def _images(collected: Collected, folder: Path) -> Iterator[Image]:
             path = Path(f"figures/cifar10-{label.rpartition(' ')[2]}-answers.png")
             title = f"CIFAR-10, {label} answers, seed {run.seed}: test images of highest probability"
             save(likeliest_images(found, CIFAR10_SHAPE, title), folder / path)
-            yield Image(path, f"{title}, a row for each cluster of 0.5 % of the images or more, the largest first.")
+            yield Image(path, f"{title}, a row for each cluster with at least 0.5 % of the images, largest first.")
 
 
 ON_FACE = ("scdc", "bayes", "deep_mcvc", "mcvc")
@@ -83,7 +85,7 @@ DEEP_MCVC = "cifar_deep_mcvc"
 DEEP_MCVC_RUNS = 5
 BEST = "deep MCVC on CIFAR-10, best of 5 runs"
 OF_SCDC = "SCDC on CIFAR-10"
-#: Row → metric, of our own numbers beside the best.
+#: Row → metric, for our additional numbers.
 _MEANS = {
     "deep MCVC on CIFAR-10, mean of the runs": "final/nmi",
     "deep MCVC on CIFAR-10, the images with answers alone": "annotated/nmi",
@@ -92,7 +94,7 @@ _MEANS = {
 
 
 def figure_5(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """Those of Fig. 3b's runs that the figure shows, and the two numbers on CIFAR-10 that the paper prints."""
+    """The runs of Fig. 3b that the figure shows, and the two numbers on CIFAR-10 that the paper prints."""
     on_face = cells(collected, exhibit, SOME, ON_FACE, _ON_FACE_LESS)
     scdc = cells_of_experiment(
         collected, ROWS["SCDC, with"], replace(exhibit, protocol=FIGURE_4B), OF_SCDC, {"nmi": metric("test/nmi")},
@@ -101,12 +103,13 @@ def figure_5(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     return Result(
         cells=(*on_face, *deep_mcvc_cells(collected, exhibit.value(BEST, "nmi")), *scdc),
         text=(
-            "The runs of Fig. 3b with deep MCVC, whose views are networks of two hidden layers of 40 ReLU units. The "
-            "paper finds it better than MCVC with many answers and below SCDC. It prints no numbers on Face. On "
-            "CIFAR-10 it prints the best of five runs: chosen by label, an oracle. Beside it stands our best NMI over "
-            "all training images of a run, each from its features, which is all that deep MCVC uses once it is fitted "
-            "to the images with answers. The paper does not say over which images its number is. SCDC on CIFAR-10 is "
-            "that of Fig. 4b, with answers, on test images."
+            "The runs of Fig. 3b and runs of deep MCVC, whose views are networks with two hidden layers of 40 ReLU "
+            "units. The paper finds deep MCVC better than MCVC with many answers, and worse than SCDC. It prints no "
+            "numbers on Face. On CIFAR-10 it prints the best of five runs, selected by label, which is an oracle. It "
+            "is compared with our best NMI over all training images of a run. Each image is clustered from its "
+            "features, because deep MCVC uses only features after it is fitted to the images with answers. The paper "
+            "does not say over which images its number is computed. SCDC on CIFAR-10 is the row with answers of "
+            "Fig. 4b, on test images."
         ),
         images=image(collected, exhibit, SOME, ON_FACE, "Face, pairs over 100 images, deep MCVC", FACE_IMAGE, folder),
         commands=collected.commands_of(*(f"{SOME}_{model}" for model in ON_FACE), DEEP_MCVC),
@@ -114,7 +117,7 @@ def figure_5(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 
 def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
-    """The best run beside the paper's, and means of all; where nothing has run, why not."""
+    """The best run and the paper's number, and means of all runs; without finished runs, why there are none."""
     runs, remarks = collected.finished(DEEP_MCVC), remarks_on(collected, DEEP_MCVC)
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
@@ -134,7 +137,7 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
 
 
 def _protocol(runs: list[Run]) -> tuple[str, ...]:
-    """How the runs differ from the paper's."""
+    """Differences of our runs from the paper's."""
     config, num_images = runs[0].config, read_num_items(Path(runs[0].directory))
     pca = config["data"]["pca"]
     return (

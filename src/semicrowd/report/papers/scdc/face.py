@@ -25,13 +25,13 @@ from semicrowd.report.experiments import (
 )
 from semicrowd.report.runs import Collected, Run
 
-#: What a sweep on Face varies: answers of each annotator.
+#: The setting that a sweep on Face varies: the number of answers of each annotator.
 NUMBER = "pairs_per_annotator"
 #: Model → its name in the report, in the order of the legend.
 MODELS = {
     "scdc": "SCDC",
     "bayes": "BayesSCDC",
-    "cotrain": "co-training, not told four",
+    "cotrain": "co-training, not told K",
     "scdc_paper": "SCDC, protocol paper",
     "bayes_paper": "BayesSCDC, protocol paper",
     "scdc_held": "SCDC, seeds first seen on 25 November 2026",
@@ -46,32 +46,32 @@ MODELS = {
     "crowd_only": "answers alone",
     "crowd_logistic": "answers, then logistic regression",
 }
-#: By the paper's protocol: the first of :data:`OPTIONAL`.
+#: Models with the paper's protocol: the first of :data:`OPTIONAL`.
 PAPER_PROTOCOL = ("scdc_paper", "bayes_paper")
-#: What a profile may leave out, and `make record` runs: not there, each has one row, which says how to have it.
+#: Models that a profile may omit; each then has a single row, which says how `make record` runs it.
 OPTIONAL = (*PAPER_PROTOCOL, "scdc_held", "bayes_held")
-#: Experiment → name, of what has no answers.
+#: Experiment → name, for methods without answers.
 ALONE = {"face_kmeans": "k-means", "face_gmm": "Gaussian mixture"}
-#: Every item with all that is known of it: its features, and its answers where it has some.
+#: Scores of all items; each is clustered from its features and, if it has any, its answers.
 MEASURES = {"nmi": metric("final/nmi")}
-#: Why a method may be worse than k-means, which has no answers: possible causes, not findings.
+#: Why a method may be worse than k-means without answers; these are possible causes that have not been tested.
 _WHY = {
-    "scdc_paper": "with as many pairs of one pose as of two, 'all in one cluster' is a fixed point of a cold start",
-    "bayes_paper": "with as many pairs of one pose as of two, 'all in one cluster' is a fixed point of a cold start",
-    "crowd_only": "it sees the answers alone: an image with a handful of them, some wrong, or with none, is placed "
-                  "at random or where the most are",
-    "crowd_logistic": "its classes are those of the answers alone, which a few for each image do not show",
+    "scdc_paper": "if half of the pairs show the same pose, 'all in one cluster' is a fixed point of a cold start",
+    "bayes_paper": "if half of the pairs show the same pose, 'all in one cluster' is a fixed point of a cold start",
+    "crowd_only": "it sees the answers alone: an image with few answers, some of them wrong, or with none is placed at "
+                  "random or in the largest cluster",
+    "crowd_logistic": "its classes come from the answers alone, and a few answers for each image do not determine them",
     "cspa": "it sees the answers alone: an annotator's answers join some images, and the cut of the rest is arbitrary",
-    "semicrowd": "its metric is learnt from the pairs on which the answers agree",
-    "mpckmeans": "it takes every vote for true, and wrong ones bend the metric and the centres of all images",
-    "constrained_kmeans": "it takes every vote for true, and wrong ones move the centres of all images",
-    "itml": "it takes every vote for true, and wrong ones bend the metric",
+    "semicrowd": "its metric is learnt only from the pairs on which the answers agree",
+    "mpckmeans": "it takes majority votes as true, and wrong votes distort the metric and the centres of all images",
+    "constrained_kmeans": "it takes majority votes as true, and wrong votes move the centres of all images",
+    "itml": "it takes majority votes as true, and wrong votes distort the metric",
 }  # fmt: skip
 Curves = dict[str, dict[int, Summary]]
 
 
 def numbers(collected: Collected, answers: str) -> list[int]:
-    """Numbers of answers that the profile asks for, rising."""
+    """Numbers of answers that the profile runs, in increasing order."""
     names = [f"{answers}_{model}" for model in MODELS]
     return sorted({run.point[NUMBER] for name in names for run in collected.runs.get(name, [])})
 
@@ -80,7 +80,7 @@ def cells(
     collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str],
     differences: Sequence[tuple[str, str]] = (),
 ) -> list[Cell]:
-    """A row for each model and number of answers, for what has no answers, and for differences of two models."""
+    """Rows of each model and number of answers, of the methods without answers, and of differences of two models."""
     alike = [Row(name, f"{label}, no answers", with_answers=False) for name, label in ALONE.items()]
     found = cells_of_rows(collected, exhibit, alike, MEASURES)
     rows = _rows(collected, exhibit, answers, models)
@@ -91,7 +91,7 @@ def cells(
     for first, second in differences:
         for number in numbers(collected, answers):
             found += paired(
-                collected.at({NUMBER: number}), f"{MODELS[first]} less {MODELS[second]}, {number} answers each",
+                collected.at({NUMBER: number}), f"{MODELS[first]} minus {MODELS[second]}, {number} answers each",
                 f"{answers}_{first}", f"{answers}_{second}", MEASURES,
             )  # fmt: skip
     return found
@@ -100,7 +100,7 @@ def cells(
 def _rows(
     collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]
 ) -> dict[str, dict[int, tuple[Cell, ...]]]:
-    """Model → number of answers → cells, of the profile and recorded."""
+    """Model → number of answers → cells, of the profile's runs and of recorded ones."""
     rows: dict[str, dict[int, tuple[Cell, ...]]] = {model: {} for model in models}
     for number in numbers(collected, answers):
         at = collected.at({NUMBER: number})
@@ -121,7 +121,7 @@ def _explained(cell: Cell, model: str, alone: Summary | None) -> Cell:
 
 
 def curves(collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str]) -> Curves:
-    """Model → number of answers → NMI, as far as there are finished runs."""
+    """Model → number of answers → NMI, where there are finished runs."""
     rows = _rows(collected, exhibit, answers, models)
     found = {
         model: {n: ours for n, at in row.items() if (ours := next((cell.ours for cell in at if cell.ours), None))}
@@ -133,7 +133,7 @@ def curves(collected: Collected, exhibit: Exhibit, answers: str, models: Sequenc
 def image(
     collected: Collected, exhibit: Exhibit, answers: str, models: Sequence[str], title: str, path: Path, folder: Path
 ) -> tuple[Image, ...]:
-    """The curves, drawn into ``folder``; none before there is a run."""
+    """The curves, drawn into ``folder``; no image without finished runs."""
     found = curves(collected, exhibit, answers, models)
     if not found:
         return ()
@@ -145,8 +145,8 @@ def image(
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
     of_runs = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
     caption = (
-        f"{title}: NMI of all 624 images against the answers of each of five annotators; lines are means, bands one "
-        f"standard deviation to each side over {of_runs} runs."
+        f"{title}: NMI of all 624 images against the number of answers of each of five annotators. Lines are means and "
+        f"bands are mean ± one standard deviation, over {of_runs} runs."
         + (f" Not there: {', '.join(missing)}." if missing else "")
     )
     return (Image(path, caption),)
@@ -178,23 +178,24 @@ SOME = "face_100"
 TITLES = {ALL: "Face, pairs over all images", SOME: "Face, pairs over 100 images"}
 #: Models of the paper, whose weights Fig. 3c shows.
 OURS = ("scdc", "bayes")
-#: What the models add to their start, to the paper's best baseline and to its own protocol, and each to the other.
+#: Pairs of models, first minus second: compared with their start, the best baseline, the paper's protocol, each other.
 _DIFFERENCES = (
     ("scdc", "cotrain"), ("scdc", "mcvc"), ("scdc", "scdc_paper"), ("bayes", "bayes_paper"), ("bayes", "scdc")
 )  # fmt: skip
 WEIGHTS_IMAGE = Path("figures/face-weights.png")
 _TEXT = (
-    "NMI of the clusters with the four poses over all 624 images, each with all that is known of it: its features, and "
-    "its answers where it has some (assignments.csv of a run). Five annotators, sensitivity = specificity = .95, .9, "
-    ".85, .8, .75; for each seed and number of answers all methods get the same answers and the same 20 principal "
+    "NMI of the clusters with the four poses, over all 624 images. Each image is clustered from its features and, if "
+    "it has any, its answers (assignments.csv of a run). The five annotators have sensitivity = specificity = .95, .9, "
+    ".85, .8 and .75. For each seed and number of answers, all methods get the same answers and the same 20 principal "
     "components. No run sees a label, but the start of SCDC and BayesSCDC was designed while looking at the NMI of "
-    "seeds 0 to 9, which are the ones shown. Seeds 10 to 19 tested an earlier start (docs/BENCHMARKS.md). Seeds 25 to "
-    "29 were looked at once, on 25 November 2026, and showed that the start of that day failed with 400 answers each "
-    "about all images; after this was mended, seeds 30 to 34 were looked at once. The bounds of seeds 20 to 24, which "
-    "know no label, chose one weight of the earlier start (docs/DEVIATIONS.md). Most of the curves is the work of that "
-    "start: several classifiers and the answers teach each other, and held-out answers choose. Co-training has rows of "
-    "its own: it is that start without the models, and is not told that there are four poses. The paper prints no "
-    "numbers of its curves. A row below k-means names a possible cause."
+    "seeds 0 to 9, among them those shown. Seeds 10 to 19 tested an earlier start (docs/BENCHMARKS.md). Seeds 25 to "
+    "29 were looked at once, on 25 November 2026, and showed that the start of that day failed with 400 answers of "
+    "each annotator about all images. After this was fixed, seeds 30 to 34 were looked at once. One weight of the "
+    "earlier start was chosen by the bound on seeds 20 to 24, which uses no label (docs/DEVIATIONS.md). Most of the "
+    "NMI in the curves is due to the start: classifiers and answers improve the clusters in turns, and held-out "
+    "answers select the result. The rows of co-training are this start without the generative models; co-training is "
+    "not told that K is four. The paper prints no numbers for its curves. If a row is below k-means, its remark names "
+    "a possible cause."
 )
 
 
@@ -210,12 +211,12 @@ def figure_3ab(answers: str, exhibit: Exhibit, collected: Collected, folder: Pat
 
 
 def shown(answers: str) -> list[str]:
-    """Models of Fig. 3a or 3b. Deep MCVC is of Fig. 5, which has the setting of 3b."""
+    """Models of Fig. 3a or 3b. Deep MCVC is only run in the setting of Fig. 3b, for Fig. 5."""
     return [model for model in MODELS if not (model == "deep_mcvc" and answers == ALL)]
 
 
 def figure_3c(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
-    """Fig. 3c: what the annotators' answers weigh, estimated and true, with the most answers over all images."""
+    """Fig. 3c: estimated and true weights of the annotators, for pairs over all images and the most answers."""
     most = numbers(collected, ALL)[-1:]
     at = collected.at({NUMBER: most[0]}) if most else collected
     found = {model: _weights_of(at.finished(f"{ALL}_{model}")) for model in (*OURS, *PAPER_PROTOCOL)}
@@ -234,7 +235,7 @@ def figure_3c(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         cells=tuple(rows),
         text=(
             "The weight of an annotator's answers in eq. 2 is log α/(1 − α) + log β/(1 − β). The estimates are those "
-            "of workers.csv; the true weight stands in the name of the row. The paper prints no numbers."
+            "of workers.csv; the name of each row gives the true weight. The paper prints no numbers."
         ),
         images=images,
         commands=collected.commands_of(*(f"{ALL}_{model}" for model in (*OURS, *PAPER_PROTOCOL))),
@@ -261,7 +262,7 @@ def _weight_cells(
     at: Collected, exhibit: Exhibit, model: str, estimates: dict[int, np.ndarray], true: np.ndarray
 ) -> list[Cell]:
     name = f"{ALL}_{model}"
-    # What make record keeps of a run has no estimates of single annotators.
+    # Recorded runs do not contain the estimates of single annotators.
     remark = "; ".join(remarks_on(at, name)) if name in at.runs else "not in this profile: make reproduce PROFILE=paper"
     if not estimates:
         return [Cell(MODELS[model], "weight", remark=remark)]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from semicrowd.figures.images import in_use, training_samples
 from semicrowd.figures.style import ACCENT, MAIN, new_figure, save, tidy
-from semicrowd.figures.training_samples import in_use, training_samples
 from semicrowd.fitting.snapshots import read_snapshots
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
@@ -29,20 +29,20 @@ def _row_of_paper(model: str, answers: str, protocol: str) -> Row:
     return Row(experiment, f"{name}; protocol {protocol}", name, answers == "crowd")
 
 
-#: The paper's cells, each by the paper's protocol and by ours.
+#: The paper's cells, each with the paper's protocol and with ours.
 PAPER_ROWS = tuple(_row_of_paper(*r) for r in product(("scdc", "bayes"), ("none", "crowd"), ("paper", "semicrowd")))
 #: The paper's models with one thing changed.
 VARIANT_ROWS = (
     Row("mnist_scdc_mlp_crowd", "SCDC, with, the paper's layers in place of convolutions"),
     Row("mnist_bayes_none_plain", "BayesSCDC, without, no views", with_answers=False),
     Row("mnist_conv_crowd", "BayesSCDC, with, convolutional networks"),
-    Row("mnist_flipped", "BayesSCDC, with, half of the annotators turned round"),
+    Row("mnist_flipped", "BayesSCDC, with, answers of half of the annotators inverted"),
     Row("mnist_simulated_tasks", "BayesSCDC, simulated tasks, sensitivity .7, specificity .85"),
 )
-#: Ours alone.
+#: Rows that the paper does not have.
 OTHER_ROWS = (Row("mnist_cotrain_crowd", "co-training, with (no generative model)", epochs=False), *VARIANT_ROWS)
-#: What ``make record`` alone runs: the paper's protocol in whole, the same with the released code's step; and what the
-#: same pixels and answers give without the paper's models.
+#: Experiments that only ``make record`` runs: the paper's protocol at full length, with the paper's step size and with
+#: that of the released code; and other methods on the same pixels and answers.
 RECORDED_ROWS = (
     Row("mnist_whole_bayes_none", "BayesSCDC, without; protocol paper, 200 epochs", "BayesSCDC, without", False),
     Row("mnist_whole_bayes_crowd", "BayesSCDC, with; protocol paper, 200 epochs", "BayesSCDC, with", True),
@@ -66,34 +66,34 @@ RECORDED_ROWS = (
     Row("mnist_mcvc", "MCVC, with, told ten", epochs=False),
     Row("mnist_deep_mcvc", "deep MCVC, with, told ten", epochs=False),
 )  # fmt: skip
-#: What is compared on the same seeds, and what is less what.
+#: Label, first and second experiment of each paired difference, first minus second.
 DIFFERENCES = (
-    ("SCDC, with less without answers", "mnist_scdc_crowd", "mnist_scdc_none"),
-    ("BayesSCDC, with less without answers", "mnist_bayes_crowd", "mnist_bayes_none"),
-    ("BayesSCDC, without; with views less without", "mnist_bayes_none", "mnist_bayes_none_plain"),
-    ("SCDC less co-training, with", "mnist_scdc_crowd", "mnist_cotrain_crowd"),
-    ("SCDC, convolutions less the paper's layers, with", "mnist_scdc_crowd", "mnist_scdc_mlp_crowd"),
-    ("SCDC less MCVC, with", "mnist_scdc_crowd", "mnist_mcvc"),
-    ("BayesSCDC, with; protocol semicrowd less protocol paper, 200 epochs", "mnist_bayes_crowd",
+    ("SCDC: with answers minus without", "mnist_scdc_crowd", "mnist_scdc_none"),
+    ("BayesSCDC: with answers minus without", "mnist_bayes_crowd", "mnist_bayes_none"),
+    ("BayesSCDC, without answers: with views minus without", "mnist_bayes_none", "mnist_bayes_none_plain"),
+    ("SCDC minus co-training, with answers", "mnist_scdc_crowd", "mnist_cotrain_crowd"),
+    ("SCDC, with answers: convolutions minus the paper's layers", "mnist_scdc_crowd", "mnist_scdc_mlp_crowd"),
+    ("SCDC minus MCVC, with answers", "mnist_scdc_crowd", "mnist_mcvc"),
+    ("BayesSCDC, with; protocol semicrowd minus protocol paper, 200 epochs", "mnist_bayes_crowd",
      "mnist_whole_bayes_crowd"),
-    ("BayesSCDC, with; protocol semicrowd less the released code's step", "mnist_bayes_crowd",
+    ("BayesSCDC, with; protocol semicrowd minus the released code's step", "mnist_bayes_crowd",
      "mnist_released_bayes_crowd"),
-    ("BayesSCDC, with; the released code's step less protocol paper, 200 epochs", "mnist_released_bayes_crowd",
+    ("BayesSCDC, with; the released code's step minus protocol paper, 200 epochs", "mnist_released_bayes_crowd",
      "mnist_whole_bayes_crowd"),
-    ("BayesSCDC, with; between, whole tasks, less the released code's step, 200 epochs", "mnist_between_bayes_crowd",
+    ("BayesSCDC, with; between, whole tasks, minus the released code's step, 200 epochs", "mnist_between_bayes_crowd",
      "mnist_released_bayes_crowd"),
-    ("BayesSCDC, with; between, merges, less the released code's step, 200 epochs", "mnist_between_bayes_crowd_merges",
-     "mnist_released_bayes_crowd"),
-    ("BayesSCDC, with; between, the released prior, less the released code's step, 200 epochs",
+    ("BayesSCDC, with; between, merges, minus the released code's step, 200 epochs",
+     "mnist_between_bayes_crowd_merges", "mnist_released_bayes_crowd"),
+    ("BayesSCDC, with; between, the released prior, minus the released code's step, 200 epochs",
      "mnist_between_bayes_crowd_prior", "mnist_released_bayes_crowd"),
-    ("BayesSCDC, without; the released code's step less protocol paper, 200 epochs", "mnist_released_bayes_none",
+    ("BayesSCDC, without; the released code's step minus protocol paper, 200 epochs", "mnist_released_bayes_none",
      "mnist_whole_bayes_none"),
-    ("BayesSCDC, without; protocol semicrowd less the released code's step", "mnist_bayes_none",
+    ("BayesSCDC, without; protocol semicrowd minus the released code's step", "mnist_bayes_none",
      "mnist_released_bayes_none"),
 )  # fmt: skip
-#: Those of a profile, in their order.
+#: Experiments of a profile, in the order of their rows.
 EXPERIMENTS = tuple(row.experiment for row in (*PAPER_ROWS, *OTHER_ROWS))
-#: The first three have a number in the paper; its "NMI" is AMI with the 'max' average.
+#: The paper prints the first three; its "NMI" is AMI with the 'max' average.
 MEASURES: dict[str, Measure] = {
     "accuracy": metric("test/acc"), "nmi": metric("test/ami_max"), "seconds_per_epoch": seconds_per_epoch,
     "nmi, arithmetic": metric("test/nmi"), "ami, arithmetic": metric("test/ami"), "clusters": metric("clusters/used"),
@@ -113,28 +113,31 @@ def table_1(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     return Result(
         cells=(*cells, *task_cells(collected, exhibit)),
         text=(
-            "Test images, each from its pixels alone. No run is told a label, but labels did more than score: the "
-            "settings of protocol semicrowd were found by looking at the test accuracy of seed 0 (without answers of "
-            "seeds 0, 1 and 2), so that its numbers on these seeds are too good by what that choice gives; profile "
-            "laptop runs seed 0 alone. Communities and views were decided with seeds 0 to 4 in sight, with answers and "
-            "without: seeds 5 to 9 are the first that had no part in them. Seed 5 decided that views learn to agree, "
-            "in SCDC with convolutions; its first seed without a part is 6 (docs/BENCHMARKS.md has runs of 10 to 14). "
-            "Protocol paper trains as the paper says: random start, its step sizes, answers sampled pair by pair; the "
-            "columns n and protocol say how far the runs, starts and epochs of this profile fall short of it. Protocol "
-            "semicrowd fits the same models from a start that groups a VAE's latent means, and takes whole tasks of "
-            "answers; SCDC has convolutional networks, whose q(z | o) the start teaches and training leaves as it is, "
-            "and a row with the paper's layers. SCDC, BayesSCDC without answers or with few, and convolutional "
-            "networks use views in protocol semicrowd: the knowledge that an image moved a little still shows the same "
-            "thing. BayesSCDC without answers and without views has a row of its own. Co-training is the classifiers "
-            "and the answers alone, from the pixels and their patches: what it reaches is not the generative model's. "
-            "Rows called recorded take longer than a profile allows: recorded/runs has their numbers, and the "
-            "arguments that give them. The paper's NMI is adjusted mutual information with the 'max' average, so it "
-            "stands beside ours of that kind; NMI proper follows. Errors are mean absolute errors of the annotators' "
-            "estimated sensitivity and specificity, rank correlations are Spearman's over the annotators who err; "
-            "where a quality is called observed, the share of right ones in the answers that there are is compared "
-            "with what the labels say of it, else what is to be expected of further answers with the true rate. "
-            "Seconds an epoch hold "
-            "the start too and were measured on other machines: the difference is given as a ratio. " + TASKS_TEXT
+            "Scores of the test images, each clustered from its pixels alone. In the names of rows, \"with\" and "
+            "\"without\" refer to answers, and \"told ten\" means that the number of clusters is given. No run uses a "
+            "label, but labels were used to choose settings. The settings of protocol semicrowd were found by looking "
+            "at the test accuracy of seed 0 (without answers: of seeds 0, 1 and 2), so that its numbers on these seeds "
+            "are too optimistic; profile laptop runs seed 0 alone. Communities and views were chosen while looking at "
+            "seeds 0 to 4, with and without answers; seeds 5 to 9 are the first that were not used for these choices. "
+            "For SCDC with convolutional networks, seed 5 was used to choose the agreement of views, so that its first "
+            "unused seed is 6 (docs/BENCHMARKS.md has runs of seeds 10 to 14). "
+            "Protocol paper trains as the paper says: it starts at random, uses the paper's step sizes and samples "
+            "answers pair by pair. The columns n and protocol show where this profile has fewer runs, starts or epochs "
+            "than the paper. Protocol semicrowd fits the same models, but starts from clusters of a VAE's latent means "
+            "and samples whole tasks of answers. Its SCDC has convolutional networks, whose q(z | o) is trained by the "
+            "start and then held fixed; another row has the paper's layers. In protocol semicrowd, SCDC, convolutional "
+            "networks, and BayesSCDC without answers or with few use views: the knowledge that a slightly transformed "
+            "image still shows the same digit. BayesSCDC without answers and without views has a row of its own. Rows "
+            "named \"between\" are protocol paper with only the changes that their names list. Co-training consists of "
+            "classifiers and answers, with the pixels and their patches as features; its scores do not come from a "
+            "generative model. Rows marked \"recorded\" take longer than a profile allows; recorded/runs has their "
+            "numbers and the arguments that repeat them. The paper's NMI is adjusted mutual information with the 'max' "
+            "average, so it is compared with ours of that kind; \"NMI, arithmetic\" is the usual NMI. Errors are mean "
+            "absolute errors of the estimated sensitivity and specificity, and rank correlations are Spearman's, over "
+            "the annotators who make errors. For observed rates, the estimated share of correct answers among the "
+            "given answers is compared with this share according to the labels; for other rates, the expected rate of "
+            "further answers is compared with the true rate. Seconds an epoch include the start and were measured on "
+            "another machine than the paper's, so the difference is given as a ratio. " + TASKS_TEXT
         ),
         images=task_images(collected, exhibit, folder),
         commands=collected.commands_of(*EXPERIMENTS, *TASKS.values()),
@@ -146,16 +149,16 @@ TASKS = {
     0: "mnist_bayes_none", 5: "mnist_tasks_5", 10: "mnist_tasks_10", 20: "mnist_tasks_20", 45: "mnist_tasks_45",
     91: "mnist_bayes_crowd",
 }  # fmt: skip
-#: What profile laptop leaves to ``make record``.
+#: Experiments that are not in profile laptop, but can be run by ``make record``.
 OPTIONAL = (*(row.experiment for row in VARIANT_ROWS), *(TASKS[tasks] for tasks in (5, 10, 20, 45)))
 TASK_MEASURES = {name: MEASURES[name] for name in ("accuracy", "nmi, arithmetic", "clusters")}
 TASKS_IMAGE = Path("figures/mnist-tasks.png")
 TASKS_TEXT = (
-    "The last rows and the figure take 5, 10, 20 and 45 of the crowd's 91 tasks, drawn by the seed; 0 tasks is "
-    "BayesSCDC without answers, 91 is BayesSCDC with all, all by protocol semicrowd; up to 31 tasks (20,000 answers) "
-    "with views."
+    "The last rows and the figure have 5, 10, 20 and 45 of the crowd's 91 tasks, drawn with the run's seed. 0 tasks is "
+    "BayesSCDC without answers, 91 tasks is BayesSCDC with all answers. All of these runs use protocol semicrowd, and "
+    "those with up to 31 tasks (20,000 answers) use views."
 )
-#: Where the paper has a number: tasks → row of its table.
+#: Number of tasks → row of the paper's table, where it has one.
 _PAPER = {0: "BayesSCDC, without", 91: "BayesSCDC, with"}
 
 
@@ -166,7 +169,7 @@ def task_cells(collected: Collected, exhibit: Exhibit) -> list[Cell]:
 
 
 def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[Image, ...]:
-    """The curve, drawn into ``folder``; none before two of its points are there."""
+    """The curve, drawn into ``folder``; no image if fewer than two of its points have runs."""
     of_tasks = {tasks: _accuracy(collected.finished_or_recorded(experiment)) for tasks, experiment in TASKS.items()}
     found = {tasks: summary for tasks, summary in of_tasks.items() if summary is not None}
     if len(found) < 2:
@@ -228,12 +231,13 @@ def figure_4a(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     return Result(
         cells=tuple(cell for cells, _ in found for cell in cells),
         text=(
-            "One sample of every cluster after some epochs: a column is a cluster, a row an epoch, and an image is as "
-            "bright as its cluster's proportion is large beside the largest of that epoch. Protocol paper starts at "
-            "random, as the paper's figure does; protocol semicrowd starts from a partition of a VAE's latent means "
-            "that the answers have joined, so that few clusters are left from the start. The cells count the clusters "
-            "with a proportion of 0.5 % or more. The paper prints no numbers for this figure. The settings of protocol "
-            "semicrowd are those of Table 1, which see."
+            "A sample of each cluster after several epochs: each column is a cluster, each row an epoch. A sample is "
+            "brighter if the proportion of its cluster is larger, relative to the largest proportion of that epoch. "
+            "Protocol paper starts at random, as in the paper's figure. Protocol semicrowd starts from clusters of a "
+            "VAE's latent means, some of which were joined by the answers, so that there are few clusters from the "
+            "beginning. The cells count the clusters with a proportion of 0.5 % or more. The paper prints no numbers "
+            "for this figure. The settings of protocol semicrowd are those of Table 1, where the text says how they "
+            "were chosen."
         ),
         images=tuple(image for _, images in found for image in images),
         commands=collected.commands_of(*SNAPSHOTS.values()),
@@ -243,7 +247,7 @@ def figure_4a(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 def _of_experiment(
     exhibit: Exhibit, collected: Collected, protocol: str, experiment: str, folder: Path
 ) -> tuple[list[Cell], list[Image]]:
-    """Cells and image of one protocol: of its first finished run, or why there are none."""
+    """Cells and image of a protocol's first finished run; without one, a cell that says why it is missing."""
     runs, remarks = collected.finished(experiment)[:1], remarks_on(collected, experiment)
     snapshots = read_snapshots(Path(runs[0].directory)) if runs else None
     if snapshots is None:

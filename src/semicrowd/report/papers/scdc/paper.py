@@ -1,4 +1,4 @@
-"""What the SCDC paper prints, by table and figure, and how it ran what they show.
+"""The numbers that the SCDC paper prints, by table and figure, and the protocols behind them.
 
 Accuracies and NMI are fractions (the paper partly prints per cent), times are seconds an epoch. A figure whose curves
 have no printed numbers has none here.
@@ -47,7 +47,7 @@ FIGURE_5_PRINTED = (
 
 _MODELS = ("scdc", "bayes")
 
-#: What the paper's experiments are told by: setting, its name in a table and what else :class:`Setting` has of it.
+#: Settings that describe the paper's experiments: key, name in the report, and other arguments of :class:`Setting`.
 _NAMED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("epochs", "epochs", {}),
     ("batch_size", "batch", {}),
@@ -72,10 +72,10 @@ _NAMED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("model.amortisation", "weight of the recognition network's own objective", {"model": "bayes"}),
     ("model.initial_quality", "first sensitivities and specificities",
      {"with_answers": True, "said": "each from Beta(1, 1)", "model": "scdc"}),
-    ("start.hold", "q(z | o) after the start (true: it stays as it is)", {"model": "scdc"}),
-    ("start.agree_epochs", "epochs in which views of an image learn to agree", {"model": "scdc"}),
-    ("model.drop_mass", "mass of q(z | o) without an x of its own", {"model": "scdc"}),
-    ("model.max_clusters", "clusters with an x of their own, at most", {"model": "scdc"}),
+    ("start.hold", "q(z | o) held fixed after the start", {"model": "scdc"}),
+    ("start.agree_epochs", "epochs that train the agreement of views", {"model": "scdc"}),
+    ("model.drop_mass", "probability mass of unlikely clusters that share one x", {"model": "scdc"}),
+    ("model.max_clusters", "maximal number of clusters with an x of their own", {"model": "scdc"}),
 )  # fmt: skip
 
 
@@ -118,12 +118,12 @@ FACE = Protocol(
     _MODELS,
     (
         "the 624 images that the archive holds (paper: 640)",
-        "half of each annotator's pairs are truly of one pose (paper: equal numbers of must-links and cannot-links)",
+        "half of each annotator's pairs truly show the same pose (paper: equal numbers of must-links and cannot-links)",
     ),
 )
 _MNIST = (
     *_settings("mnist"),
-    Setting("restarts", "initialisations a run, the best counts", 10),
+    Setting("restarts", "initialisations of each run, of which the best is used", 10),
 )
 #: Five runs, each the best of ten initialisations.
 TABLE_1 = Protocol(

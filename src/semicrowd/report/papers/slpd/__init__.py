@@ -10,7 +10,7 @@ TITLE = "Li, Ying & Campbell 2009: A variational approach to semi-supervised clu
 VERIFIED = "crowd_iris_slpd"
 EXHIBITS = (
     Exhibit("figure-1", "Fig. 1", "graphical model of SLPD", computed=False),
-    # Sizes of what goes in: beside ours, but no result.
+    # These are the sizes of the data, which are compared with ours; they are no result.
     Exhibit(
         "table-1", "Table 1", "sizes of the six data sets", computed=False, values=tables.TABLE_1_PRINTED,
         fill=tables.sizes,
@@ -18,21 +18,21 @@ EXHIBITS = (
     Exhibit(
         "table-2", "Table 2", "four UCI sets: balanced Rand index of k-means, constrained k-means, LPD, SLPD",
         values=tables.TABLE_2_PRINTED, fill=partial(tables.rand_index, names=("letter", "wine", "iris", "pen")),
-        gap="The paper says neither how features are scaled nor how methods start: on iris and wine ours are near its "
-            "numbers, on pen and letter both SLPD and CKM are above theirs, since k-means of the blocks, from which "
-            "SLPD starts, finds more here.",
+        gap="The paper says neither how features are scaled nor how the methods start: our numbers are near the "
+            "paper's on iris and wine, and above them for both SLPD and CKM on pen and letter, because the k-means of "
+            "blocks from which SLPD starts has better clusters here.",
     ),
     Exhibit(
         "table-3", "Table 3", "two microarray sets: balanced Rand index of the same four",
         values=tables.TABLE_3_PRINTED, fill=partial(tables.rand_index, names=("leukaemia", "lung")),
-        gap="The paper does not say in how many clusters the samples are put nor over which of them it scores, and "
-            "under other readings the numbers are others; on lung with labels both methods are above theirs.",
+        gap="The paper says neither into how many clusters the samples are divided nor which samples are scored, and "
+            "other readings give other numbers; on lung with labels both methods are above the paper's numbers.",
     ),
     Exhibit(
         "figure-2", "Fig. 2", "wine: held-out log-likelihood against the number of clusters; a dendrogram",
         values=figure2.PEAKS, fill=figure2.build,
-        gap="With all labels the peak is the paper's; without, the curve is flat from three clusters on, so that the "
-            "split of the wines decides where its peak is.",
+        gap="With all labels our peak is at the paper's number of clusters; without labels the curve is flat from "
+            "three clusters on, so that its peak depends on how the wines are split into training and test sets.",
     ),
     Exhibit(
         "crowd", "Beyond the paper", "must-links of noisy annotators: SLPD beside BayesSCDC",

@@ -16,21 +16,22 @@ from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.runs import Collected
 
 IMAGE = Path("figures/slpd-wine.png")
-#: Where the paper sees the peaks.
+#: Numbers of clusters at which the paper has its peaks.
 PEAKS = tuple(
     PaperValue(f"peak of the mean curve, labels of {labelled}", "clusters", peak)
     for labelled, peak in (("none", 4), ("one class", 3), ("all", 3))
 )
 TEXT = (
-    "Mean ln p of one of 28 held-out wines, by draws of the proportions (section 6.2). Ours are the peaks of the mean "
-    "curve, n the runs behind it; the next rows give the curve, mean and standard deviation over runs in nats, and "
-    "the last how often each run's own curve peaks where. Dendrogram: average linkage of 1 − correlation between "
-    "standardised wines, its last 12 joins."
+    "The curve is the mean ln p of a held-out wine, over 28 of them, estimated with draws of the proportions (section "
+    "6.2). The first row for each number of labels gives the peak of the mean curve over n runs. The next rows give "
+    "the curve, as mean and standard deviation over runs in nats. The last row says how many runs have the peak of "
+    "their own curve at which K. The dendrogram shows the last 12 joins of average linkage, with the distance 1 − "
+    "correlation between standardised wines."
 )
 
 
 def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - no run of train.py
-    """Peaks and curves; nothing without them."""
+    """Peaks and curves; without the file of the curves, empty cells."""
     if not PATH.is_file():
         return Result(tuple(Cell(v.cell, v.quantity, v, remark="not run in this profile") for v in exhibit.values))
     rows = pd.read_csv(PATH)
@@ -49,7 +50,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         cells.append(Cell(f"labels of {labelled}, peaks of single runs", "runs", remark=counts))
     draw(rows, folder / IMAGE)
     worst = rows["error"].max()
-    caption = f"Wine: held-out log-likelihood against K (standard error of the draws at most {worst:.2f}); dendrogram."
+    caption = f"Wine: held-out log-likelihood against K (standard error of draws at most {worst:.2f}), and dendrogram."
     return Result(
         tuple(cells), TEXT, (Image(IMAGE, caption),), ("python -m semicrowd.pipeline.slpd.curve",)
     )  # fmt: skip
@@ -69,5 +70,5 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
     features = scale(load_dataset("benchmark", DATA, which="wine").features.astype(np.float64))
     dendrogram(linkage(features, "average", "correlation"), p=12, truncate_mode="lastp", ax=tree, no_labels=False,
                color_threshold=0, above_threshold_color=COLOURS[0])  # fmt: skip
-    tidy(tree, "", "wines of a branch", "1 − correlation")
+    tidy(tree, "", "number of wines of a branch", "1 − correlation")
     save(figure, path)

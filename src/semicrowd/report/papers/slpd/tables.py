@@ -1,6 +1,6 @@
 """Tables 1 to 3 of the SLPD paper: sizes; balanced Rand index on test folds of k-means, CKM, LPD and SLPD.
 
-And a table of ours: SLPD fed with the majority of noisy annotators, beside BayesSCDC on the same answers.
+A table of our own compares SLPD, with the majority votes of noisy annotators, and BayesSCDC on the same answers.
 """
 
 import json
@@ -19,9 +19,9 @@ from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
 from semicrowd.report.runs import Collected
 
-#: Columns of both tables: method here, share of the training labels that is known.
+#: Columns of Tables 2 and 3: our name of the method, and the share of training labels that is known.
 COLUMNS = (("ckm", 0.0), ("ckm", 0.25), ("ckm", 0.5), ("slpd", 0.0), ("slpd", 0.25), ("slpd", 0.5))
-#: Names of the columns as the paper has them.
+#: The paper's names of columns without labels.
 NAMES = {("ckm", 0.0): "UKM", ("slpd", 0.0): "ULPD"}
 QUANTITY = "BRI"
 
@@ -63,12 +63,12 @@ def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
     """Two-sided p of the corrected resampled t test of Nadeau & Bengio (2003); nan where nothing varies.
 
     Each value is the difference on one split into training and test items. Splits share items, so their values vary
-    less than those of fresh data would, and the variance of their mean does not shrink as 1/n. The test therefore
-    takes it for (1/n + n_test/n_train) s², with n − 1 degrees of freedom. A usual t test, the case
-    ``test_to_train`` = 0, becomes as small as one likes when the same items are split often enough.
+    less than those of new data would, and the variance of their mean does not decrease as 1/n. The test therefore
+    assumes the variance (1/n + n_test/n_train) s², with n − 1 degrees of freedom. The p of a usual t test, the case
+    ``test_to_train`` = 0, becomes arbitrarily small if the same items are split often enough.
 
-    A value must be of a single split: means over the folds of a cross-validation, whose test parts are all items
-    together, hardly vary from one shuffle to the next, whatever other items would have given.
+    Each value must be from a single split. The test parts of a cross-validation together contain all items, so that
+    means over its folds hardly vary between shuffles and do not show how results vary with other items.
     """
     n = len(differences)
     variance = float(np.var(differences, ddof=1)) if n > 1 else 0.0
@@ -78,34 +78,36 @@ def corrected_p(differences: np.ndarray, test_to_train: float) -> float:
     return float(2 * stats.t.sf(abs(t), n - 1))
 
 
-#: Ours alone: other choices where the paper leaves one open.
+#: Rows that the paper does not have: other choices where the paper leaves one open.
 OTHERS = (
     CHOSEN, f"slpd, {ALONE}", f"ckm, {ALONE}", "slpd, one start", "ckm, one start", "ckm, standardised", "ckm, range",
     "ckm, as they are",
 )  # fmt: skip
 TEXT = (
-    "Balanced Rand index of the items of a test fold, each from its features alone; n counts trials, and the standard "
-    "deviation is that of the single folds, as large as the paper's. Every method has the same folds, items and labels "
-    "of a trial. SLPD and CKM are told K, the number of classes, which nobody who clusters new data knows; the "
-    "paper does not say whether its own were. The rows \"K by held-out likelihood\" (iris and wine) are SLPD without "
-    "it: it takes the K of 2 to 6 under which a third of the training items, held out, is likeliest (three starts). "
-    "The paper does not say how features are scaled, how methods start, and how often: here 10 starts each "
-    "(SLPD on the microarrays 4), the best by the method's own objective; features standardised on the training items, "
-    "in the microarrays each sample instead. SLPD starts from CKM's clusters; the last rows of a set have other "
-    "choices. Differences between SLPD and CKM are paired by fold; their mean and standard deviation are over trials. "
-    "The trials split one data set again and again, so a usual t test finds p far too small; p is of the corrected "
-    "resampled t test (Nadeau & Bengio 2003), n the folds of all trials, n_test/n_train one half, of leukaemia one. "
-    "Letter, pen and leukaemia are drawn anew from larger sets in every trial and share fewer items than it supposes: "
-    "their p are too large rather than too small."
+    "Balanced Rand index of the items of a test fold, each clustered from its features alone. The column n counts "
+    "trials. The standard deviation is over single folds, because that of the paper has this size. In each trial, all "
+    "methods have the same folds, items and labels. SLPD and CKM are told K, the number of classes, which is not known "
+    "when new data are clustered; the paper does not say whether its methods were. The rows \"K by held-out "
+    "likelihood\" (iris and wine) are SLPD without this knowledge: a third of the training items is held out, and the "
+    "K from 2 to 6 with the highest likelihood of these items is used (three starts). The paper does not say how "
+    "features are scaled, how the methods start, and how many starts they have. Here each method has 10 starts (SLPD "
+    "on the microarrays: 4), of which the best by the method's own objective is used. Features are standardised on the "
+    "training items; in the microarrays each sample is standardised instead. SLPD starts from CKM's clusters. The last "
+    "rows of each data set have other choices. Differences between SLPD and CKM are paired by fold; their mean and "
+    "standard deviation are over trials. All trials split the same data set, so that a usual t test gives a p that is "
+    "far too small. Our p is that of the corrected resampled t test (Nadeau & Bengio 2003), where n is the number of "
+    "folds of all trials, and n_test/n_train is one half (leukaemia: one). Letter, pen and leukaemia are drawn from "
+    "larger sets in every trial, so that their trials share fewer items than the test assumes: their p are too large "
+    "rather than too small."
 )
-#: What Table 3 says besides: the paper can be read in several ways, and the numbers depend on which is meant.
+#: Additional text of Table 3, because the paper can be read in several ways, on which the numbers depend.
 LEUKAEMIA = (
-    " Leukaemia: the paper trains on three classes and scores the other three, and does not say in how many clusters. "
-    "Clusters that are fitted to three classes say nothing of the other three (BRI .50 for all methods), so all 90 "
-    "samples are clustered in six, with labels of three classes, and those of the other three are scored. Under "
-    "another reading the tested classes are clustered alone, in three clusters, and the labels have no part: rows "
-    "\"tested classes alone\". Its values are others, and depend much on which three classes are tested; none of the "
-    "readings is known to be the paper's."
+    " On leukaemia the paper trains on three classes and scores the other three, but does not give the number of "
+    "clusters. Clusters that are fitted to three classes do not separate the other three (BRI .50 for all methods). "
+    "Therefore all 90 samples are clustered into six clusters, with labels of three classes, and the samples of the "
+    "other three classes are scored. The rows \"tested classes alone\" follow another reading: only the tested classes "
+    "are clustered, into three clusters, and the labels are not used. Their values differ, and depend strongly on "
+    "which three classes are tested. It is not known which reading is the paper's."
 )
 
 
@@ -131,7 +133,7 @@ def sizes(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         ours = summarise([found[of]], [0]) if found else None
         cells.append(Cell(value.cell, value.quantity, value, ours, "" if found else _why_missing(name)))
-    return Result(tuple(cells), "Sizes of the data that the tables below are made of; nothing is computed.")
+    return Result(tuple(cells), "Sizes of the data sets of the tables below; nothing is computed.")
 
 
 def _cells(exhibit: Exhibit, name: str, rows: pd.DataFrame) -> list[Cell]:
@@ -142,7 +144,7 @@ def _cells(exhibit: Exhibit, name: str, rows: pd.DataFrame) -> list[Cell]:
         for column in COLUMNS
         for label in [cell_name(name, *column)]
     ]
-    for share in (one for one in SHARES if ("slpd", one) in found):  # of a stage that was stopped perhaps not all
+    for share in (one for one in SHARES if ("slpd", one) in found):  # a stage that was stopped may lack some shares
         cells.append(_paired(name, share, found["slpd", share], found["ckm", share]))
     for method in OTHERS:
         for share in SHARES:
@@ -172,21 +174,22 @@ def _summary(part: pd.DataFrame | None) -> Summary | None:
 
 
 def _counts(part: pd.DataFrame, method: str) -> str:
-    """How many folds took which number of clusters, where it was not told."""
+    """Number of folds for each selected number of clusters; empty for methods that were told it."""
     if method != CHOSEN:
         return ""
     return ", ".join(f"K = {count}: {folds}" for count, folds in part["clusters"].value_counts().sort_index().items())
 
 
 def _paired(name: str, share: float, slpd: pd.DataFrame, ckm: pd.DataFrame) -> Cell:
-    """Mean over trials of SLPD's index less CKM's on the same folds."""
+    """Mean over trials of SLPD's index minus CKM's on the same folds."""
     of_fold = [part.set_index(["trial", "fold"])["bri"] for part in (slpd, ckm)]
     difference = (of_fold[0] - of_fold[1]).dropna()
     p = corrected_p(difference.to_numpy(), 1 / (SETS[name].folds - 1))
     of_trial = difference.groupby("trial").mean()
     summary = summarise(of_trial.to_list(), [int(trial) for trial in of_trial.index])
     remark = f"corrected p = {p:.2g}" if np.isfinite(p) else ""
-    return Cell(f"{name}, SLPD less CKM, {share:.0%} of the labels", f"{QUANTITY}{PAIRED}", ours=summary, remark=remark)
+    label = f"{name}, SLPD minus CKM, {share:.0%} of the labels"
+    return Cell(label, f"{QUANTITY}{PAIRED}", ours=summary, remark=remark)
 
 
 CROWD_DATA = ("iris", "wine", "pen")
@@ -198,10 +201,10 @@ _CROWD_MEASURES: dict[str, Measure] = {
     "BRI": metric("final/bri"), "nmi": metric("final/nmi"), "accuracy": metric("final/acc"),
 }  # fmt: skip
 _CROWD_TEXT = (
-    "Five annotators with sensitivity and specificity .95 to .75 answer 200 pairs each (annotations=quota), the same "
-    "for every method of a seed. All items are scored, answers included. SLPD and CKM take the groups that the "
-    "majority joins on balance as blocks, and believe them; BayesSCDC weighs every annotator. All are told the number "
-    "of classes but BayesSCDC."
+    "Five annotators with sensitivity and specificity from .95 to .75 answer 200 pairs each (annotations=quota). All "
+    "methods have the same answers for a seed. All items are scored, and annotated items also use their answers. SLPD "
+    "and CKM join items into blocks by majority votes and treat the blocks as certain, whereas BayesSCDC estimates how "
+    "reliable each annotator is. All methods except BayesSCDC are told the number of classes."
 )
 
 
@@ -209,7 +212,7 @@ def crowd(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
     """A row for each data set, method and score."""
     rows = [Row(f"crowd_{data}_{method}", f"{data}, {label}", with_answers=method != "slpd_alone")
             for data, (method, label) in product(CROWD_DATA, CROWD_METHODS.items())]  # fmt: skip
-    less = [(f"{data}, {CROWD_METHODS[a]} less {CROWD_METHODS[b]}", f"crowd_{data}_{a}", f"crowd_{data}_{b}")
+    less = [(f"{data}, {CROWD_METHODS[a]} minus {CROWD_METHODS[b]}", f"crowd_{data}_{a}", f"crowd_{data}_{b}")
             for data, (a, b) in product(CROWD_DATA, (("bayes", "slpd"), ("slpd", "slpd_alone")))]  # fmt: skip
     cells = cells_of_rows(collected, exhibit, rows, _CROWD_MEASURES, less=less)
     return Result(tuple(cells), _CROWD_TEXT, commands=collected.commands_of(*(row.experiment for row in rows)))

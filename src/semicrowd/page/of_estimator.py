@@ -1,0 +1,96 @@
+"""``report.html`` of an estimator that was fitted in Python."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.errors import UserError
+from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.frames import ids_of_rows, items_to_predict
+from semicrowd.estimators.inputs import checked_answers, checked_features
+from semicrowd.evaluation.held_out import Gain
+from semicrowd.evaluation.scores import score
+from semicrowd.evaluation.trust import doubts
+from semicrowd.files import write_text
+from semicrowd.page.build import FILE, Page, render
+
+
+def write_report(
+    estimator: CrowdClusterer, X: Any, pairs: Any = None, path: Path | str = FILE, *, labels: Any = None
+) -> Path:
+    """Write the page of a fitted estimator: clusters, annotators, and what would help most.
+
+    It is the ``report.html`` of a run on the command line, without the run's figures. Clusters have the numbers that
+    they have in ``estimator.labels_``.
+
+    Parameters
+    ----------
+    estimator : any method of this package, after ``fit``
+    X, pairs : the items and answers of the fit, in any form that ``fit`` takes; an estimator does not keep them
+    path : file to write, replaced if it exists
+    labels : [N] true classes, for the scores on the page; None: no scores
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If items, answers or labels are not those of the fit, or the file cannot be written.
+    """
+    check_is_fitted(estimator)
+    items = items_to_predict(estimator, X)
+    features = checked_features(estimator, items.X, fit=False)
+    _check_number("X", len(features), estimator)
+    ids = ids_of_rows(estimator, X)
+    answers = checked_answers(pairs, len(features), ids, skip_unknown=isinstance(X, pd.DataFrame))
+    _check_annotators(estimator, answers)
+    if labels is not None:
+        _check_number("labels", len(labels), estimator)
+        labels = np.unique(labels, return_inverse=True)[1]
+    missing = "X: gaps" if np.isnan(features).any() else ""
+    data = Dataset(
+        type(X).__name__, features.astype(np.float32), labels, ids=ids, missing=missing,
+        columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
+    )  # fmt: skip
+    result = score(estimator.result_, data, answers)
+    verdict = result.found.verdict
+    gain = {} if verdict is None else Gain(verdict.gain, verdict.gain_error).scores("cross_validated_gain")
+    settings, given = _settings(estimator)
+    page = Page(type(estimator).__name__, data, answers, result, {**result.scores, **gain},
+                doubts(result.found, answers), settings, given)  # fmt: skip
+    write_text(Path(path), render(page))
+    return Path(path)
+
+
+def _check_number(name: str, number: int, estimator: CrowdClusterer) -> None:
+    if number != len(estimator.labels_):
+        raise UserError(f"{name}: {number} items; expected the {len(estimator.labels_)} of the fit")
+
+
+def _check_annotators(estimator: CrowdClusterer, answers: PairAnnotations | None) -> None:
+    if estimator.workers_ is None:
+        return
+    fitted = list(estimator.workers_["annotator"].astype(str))
+    there = [] if answers is None else list(answers.worker_names)
+    if fitted != there:
+        raise UserError(f"pairs: answers of {len(there)} annotators; expected the answers of the fit, which are of "
+                        f"{len(fitted)}: {', '.join(fitted[:3])}{', …' if len(fitted) > 3 else ''}")  # fmt: skip
+
+
+def _settings(estimator: CrowdClusterer) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of the settings that the page mentions, nested as those of a run, and those that the user has given."""
+    recipe, told = getattr(estimator, "recipe_", None), getattr(estimator, "n_clusters", None)
+    most = told if recipe is None else recipe.model.K
+    model = {"name": type(estimator).__name__, **({} if most is None else {"K": most})}
+    settings: dict[str, Any] = {"seed": estimator.seed_, "data": {}, "model": model}
+    if recipe is not None:
+        settings["start"] = {"kind": recipe.start.kind}
+    return settings, {} if told is None else {"model.K": told}
