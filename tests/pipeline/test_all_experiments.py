@@ -123,6 +123,17 @@ def test_a_process_that_dies_is_a_failure_and_the_next_task_has_another(folder: 
     worker.end()
 
 
+def test_a_process_that_dies_between_two_tasks_is_replaced(folder: Path) -> None:
+    worker = Worker({**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}"})
+    fine = own_task(folder, "fine", "return 0")
+    assert worker.run(fine)[0] == 0
+    assert worker._process is not None
+    worker._process.kill()
+    worker._process.wait()
+    assert worker.run(fine)[0] == 0
+    worker.end()
+
+
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
 def test_every_experiment_is_a_task_behind_what_it_reads(profile: str) -> None:
     plan = load_plan(profile_path(profile, ROOT / "conf" / "profile"))

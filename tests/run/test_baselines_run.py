@@ -105,7 +105,7 @@ def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_p
     assert [(job["arguments"], job["status"], job["error"]) for job in jobs] == [
         ("model=kmeans", "finished", ""), ("model=mcvc", "failed", message),
     ]  # fmt: skip
-    assert "note: restarts=3: model=kmeans is fitted once" in done.stderr
+    assert "note: restarts=3: has no effect with model=kmeans\n" in done.stderr
     run = tmp_path / "sweep" / "model-kmeans"
     assert list(metrics_of(run)) == [*SCORES[: len(_NAMES)], *SCORES[2 * len(_NAMES) :], *CLUSTERS, *ENDS]
     assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
@@ -129,7 +129,7 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     assert {path.name for path in (run / "figures").iterdir()} == {"clusters.png", "workers.png"}
     new = predict("run", "items.csv")
     assert new.returncode == 2
-    assert "a run of SignedSpectral, which says nothing of new items" in new.stderr
+    assert "a run of SignedSpectral, which cannot assign new items" in new.stderr
 
 
 @pytest.mark.parametrize(

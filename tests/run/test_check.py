@@ -124,7 +124,7 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     done = check(*paths)
     assert (done.returncode, done.stderr) == (0, "")
     for said in ("12 items, 3 features", "2 categories", "name the items", "by 1 people",
-                 "other 6 items were never asked about", "ann", "15 answers in total",
+                 "the other 6 items are clustered by their features alone", "ann", "15 answers in total",
                  "a fit by model=cotrain"):  # fmt: skip
         assert said in done.stdout
     (tmp_path / "answers.csv").write_text("i,j,worker,label\nu1,u99,ann,1\n")

@@ -175,6 +175,6 @@ def test_what_is_given_comes_through_as_it_is(values: dict[str, object]) -> None
 def test_a_setting_of_another_model_is_told_whose_it_is(train: Command) -> None:
     done = train("data=table", "data.path=items.csv", "model.K=4")
     assert done.returncode == 2
-    said = "the model that is chosen where none is named has no setting K and finds the number of clusters by itself"
+    said = "the default model has no setting K and finds the number of clusters by itself"
     assert done.stderr.startswith(f"error: model.K=4: {said}; model=")
     assert " scdc" in done.stderr

@@ -66,7 +66,7 @@ def test_new_items(
     Path("stranger.csv").write_text("i,j,worker,label\n0,1,eve,1\n")
     Path("empty").mkdir()
     for arguments, said in (
-        (["run", "wide.npy"], "5 features an item, the run was trained with 2"),
+        (["run", "wide.npy"], "5 features per item, but the run was trained with 2"),
         (["run", "nowhere.npy"], "nowhere.npy"),
         (["run", "new.npy", "--annotations", "stranger.csv"], "stranger.csv: annotator eve is not among the 2"),
         (["empty", "new.npy"], "not the directory of a finished run"),

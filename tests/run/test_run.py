@@ -195,7 +195,7 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(
         assert (process.returncode, status, said) == (-9, "running", [])
     else:
         assert (process.returncode, status) == (130, "interrupted")
-        assert said == ["interrupted; the same command with resume=true goes on"]
+        assert said == ["interrupted; the same command with resume=true continues the run"]
     assert len(rows(run / "curves.csv")) < 5
 
     done = train(*LONG, "hydra.run.dir=stopped", "resume=true")

@@ -90,8 +90,8 @@ def test_what_does_not_go_together_is_refused_before_there_are_data(arguments: s
 def test_a_method_fitted_once_says_what_it_has_no_use_for() -> None:
     notes = given_in_vain(composed(["model=kmeans", "restarts=3", "protocol=paper"]))
     assert notes == [
-        "protocol=paper: model=kmeans is fitted once, by its own settings",
-        "restarts=3: model=kmeans is fitted once, by its own settings",
+        "protocol=paper: has no effect with model=kmeans",
+        "restarts=3: has no effect with model=kmeans",
     ]
     assert given_in_vain(composed(["restarts=3"])) == given_in_vain(composed(["model=kmeans"])) == []
 

@@ -146,7 +146,7 @@ def test_where_it_cannot_be_used_one_line_says_why(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "hydra/launcher=slurm: no sbatch, srun, sacct here; expected a machine of a SLURM cluster" in done.stderr
     done = train("seed=0", "hydra/launcher=slurm")
-    assert done.stderr == "error: hydra/launcher=slurm: is for the jobs of a sweep; expected -m, for a single one too\n"
+    assert done.stderr == "error: hydra/launcher=slurm: only for sweeps; expected -m, even for a single job\n"
     done = train("-m", "seed=0-1", "hydra/launcher=slurm", "hydra.launcher.time=soon")
     assert done.stderr == "error: hydra.launcher.time=soon: expected a whole number >= 1\n"
     done = train("-m", "seed=0-1", "hydra/launcher=slurm", "hydra.launcher.tiem=3")

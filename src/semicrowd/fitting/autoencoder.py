@@ -18,11 +18,11 @@ from semicrowd.random import torch_stream
 BATCH = 128
 #: Share of the inputs that are set to 0 while a layer is pretrained (dropout rate).
 DROPPED = 0.2
-#: First learning rate of Adam; it falls to 0 along a cosine within each phase.
+#: Initial learning rate of Adam; in each phase it falls to 0 along a cosine.
 LEARNING_RATE = 1e-3
 #: Share of the items that are held out to measure the error.
 HELD_OUT = 0.1
-#: Held-out items, at most.
+#: Maximal number of held-out items.
 MOST_HELD_OUT = 2000
 
 
@@ -32,8 +32,8 @@ class Snapshot:
 
     Attributes
     ----------
-    steps : of the whole network so far
-    error, held_out_error : mean squared error of a value, over the last 100 steps, and of items not trained on
+    steps : number of training steps of the whole network so far
+    error, held_out_error : mean squared error per value, over the last 100 steps and of the held-out items
     """
 
     steps: int
@@ -48,8 +48,8 @@ def train(
 
     Parameters
     ----------
-    pretraining : steps of each layer by itself
-    steps : of the whole network, without noise
+    pretraining : number of steps of each layer by itself
+    steps : number of steps of the whole network, without noise
     """
     generator = torch_stream(seed, "autoencoder/steps")
     order = torch.randperm(len(features), generator=generator)
@@ -61,7 +61,7 @@ def train(
 
 
 def _pretrain(net: Autoencoder, items: Tensor, steps: int, generator: torch.Generator) -> None:
-    """Each layer with its opposite reconstructs what the layers before it make of the items, from part of it."""
+    """Train each encoder layer and its decoder layer to reconstruct the layer's input after dropout."""
     layers = net.layers()
     for number, (inward, outward) in enumerate(layers):
         parameters = [*inward.parameters(), *outward.parameters()]
@@ -94,7 +94,7 @@ def _finetune(
 def _steps(
     parameters: Sequence[Tensor], items: Tensor, steps: int, generator: torch.Generator
 ) -> Iterator[tuple[torch.optim.Optimizer, Tensor]]:
-    """An optimizer for ``steps`` steps, with the items of each."""
+    """Yield an optimizer and a minibatch for each of ``steps`` steps."""
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for _ in range(steps):
@@ -109,6 +109,6 @@ def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
 
 
 def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:
-    """``values`` with a share of them set to zero and the others made larger, their mean kept."""
+    """Dropout: some of the values are set to 0, the others are scaled so that the expected value is the same."""
     kept = torch.rand(values.shape, generator=generator) >= DROPPED
     return values * kept / (1 - DROPPED)

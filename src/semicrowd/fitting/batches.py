@@ -1,4 +1,4 @@
-"""Training minibatches: order and answers drawn depend on (seed, epoch) alone, so a resumed run sees the same."""
+"""Training minibatches. They depend on (seed, epoch) alone, so that a resumed run has the same ones."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,18 +38,18 @@ class Batch:
 
 
 class TrainingBatches:
-    """An epoch's batches: unannotated items in random order without replacement, a relational sample beside each.
+    """The batches of an epoch: each has unannotated items, without replacement, and a sample of the answers.
 
-    The unannotated items estimate their own sum, N_u / |B|, and the relational samples that of the annotated items
-    (docs/DEVIATIONS.md, row 7): together an unbiased estimate of the whole. Under several processes each takes its
-    share of the order and draws relational samples of its own.
+    Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The sampled answers estimate
+    the sum over the annotated items (docs/DEVIATIONS.md, row 7). The total estimate is unbiased. Each of several
+    processes has its own part of the unannotated items, and samples its own answers.
 
     Parameters
     ----------
     data : the items and answers
     settings : how the answers are sampled
-    epoch : tells the current epoch when an iteration starts
-    rank, world_size : this process and their number
+    epoch : function that returns the current epoch when an iteration over the batches starts
+    rank, world_size : index of this process, and number of processes
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class TrainingBatches:
         self.steps_without_items = 1
         if data.annotations is not None:
             annotated[data.annotations.annotated] = True
-            # The paper's |S| = N_a |B| / N feeds answers and items proportionally (App. B, pinwheel).
+            # With the paper's |S| = N_a |B| / N, answers and items are used in proportion (App. B, pinwheel).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
             self.steps_without_items = max(data.num_items // (data.batch_size * world_size), 1)

@@ -1,4 +1,4 @@
-"""Moves of BayesSCDC's clusters: the posteriors of united and of divided clusters are exact (SCDC paper, App. A)."""
+"""Moves of BayesSCDC's clusters. Merged and split clusters get their exact posteriors (SCDC paper, App. A)."""
 
 import torch
 from jaxtyping import Float
@@ -10,30 +10,30 @@ from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 
-#: Coordinate updates of q(Θ) before the ELBOs are compared.
+#: Number of coordinate updates of q(Θ) before the ELBOs are compared.
 REFITS = 3
-#: Unannotated items that these updates and ELBOs use, at most.
+#: Maximal number of unannotated items that these updates and ELBOs use.
 MOST_ITEMS = 5000
 
 
 class BayesClimber(Climber):
-    """Moves set q(Θ); a refit is coordinate ascent of it."""
+    """Moves change q(Θ); a refit is coordinate ascent in q(Θ)."""
 
     def __init__(self, model: BayesSCDC, data: TrainingData) -> None:
         self.model: BayesSCDC = model
         self.data = data
-        self._found: list[Tensor] = []  # ln q(z) of every part, by the last refit
+        self._found: list[Tensor] = []  # ln q(z) of every part of the data, from the last refit
 
     def tensors(self) -> list[Tensor]:
         """Natural parameters of q(Θ)."""
         return list(self.model.globals.eta.values())
 
     def bound(self) -> Float[Tensor, "R"]:
-        """The ELBO, of a subset of many items."""
+        """The ELBO, of at most :data:`MOST_ITEMS` unannotated items."""
         return self.model.elbo(self.data, MOST_ITEMS)["total"]
 
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """The ELBO after :data:`REFITS` updates of q(Θ), with the q(z) that these ended with."""
+        """The ELBO after :data:`REFITS` updates of q(Θ), with the q(z) of the last update."""
         self._found = refit(self.model, self.data, REFITS, MOST_ITEMS)
         return self.model.elbo(self.data, MOST_ITEMS, self._found)["total"]
 
@@ -46,13 +46,13 @@ class BayesClimber(Climber):
         return self.model.globals.eta["components"].detach()[restart]
 
     def items(self) -> Items:
-        """Of the items that refits look at; views are not among them."""
+        """The posterior of the items that refits use, without views, and the answers about them."""
         model, data = self.model, self.data
         shares, statistics, means = [], [], []
         i = j = worker = label = torch.zeros(0, dtype=torch.long, device=data.device)
         for part, start in zip(data.parts(model.num_restarts, MOST_ITEMS), self._found, strict=True):
             local, _ = model.infer(part, REFIT_SWEEPS, start)
-            n = len(part.features)  # views follow
+            n = len(part.features)  # the posteriors of views follow
             t_x = local.t_x[:, :n].double()
             shares.append(local.probabilities[:, :n].double())
             statistics.append(part.weight * torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1))
@@ -69,11 +69,11 @@ class BayesClimber(Climber):
         )  # fmt: skip
 
     def unite(self, restart: int, keep: int, gone: int) -> None:
-        """``keep`` gets the exact posterior of the union, ``gone`` the prior."""
+        """Set ``keep`` to the exact posterior of the union, and ``gone`` to the prior."""
         self.model.globals.unite(restart, keep, gone)
 
     def divide(self, restart: int, cut: Cut, free: int) -> None:
-        """Both halves get their exact posteriors."""
+        """Set both halves to their exact posteriors."""
         self.model.globals.divide(restart, cut.cluster, free, cut.kept, cut.gone)
 
 
@@ -81,8 +81,8 @@ class BayesClimber(Climber):
 def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int | None = None) -> list[Tensor]:
     """Coordinate ascent of q(Θ) on the whole training set (eqs. 26–29 at ρ = 1) with the networks fixed.
 
-    ``max_items``: see :meth:`TrainingData.parts`. Each iteration starts at the q(z) of the last one; returns ln q(z)
-    of every part that was visited.
+    ``max_items``: see :meth:`TrainingData.parts`. Each iteration starts from the q(z) of the previous one. Returns ln
+    q(z) of every part of the data that was used.
     """
     log_z: list[Tensor] = []
     for _ in range(iterations):

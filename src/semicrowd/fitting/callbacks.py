@@ -1,4 +1,4 @@
-"""Callbacks between epochs, run by one process for all: merges and splits of clusters, refits of the annotators."""
+"""Callbacks between epochs: merges and splits of clusters, refits of the annotators. One process runs them for all."""
 
 from abc import abstractmethod
 
@@ -19,7 +19,7 @@ from semicrowd.models.training_data import TrainingData
 
 
 class Move(Callback):
-    """A change of the model after some of the epochs."""
+    """A callback that changes the model after some of the epochs."""
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Hook of Lightning: an epoch is done."""
@@ -37,7 +37,7 @@ class Move(Callback):
 
     @abstractmethod
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:
-        """Change it."""
+        """Change the model."""
 
 
 class Merges(Move):
@@ -49,7 +49,7 @@ class Merges(Move):
         return bool(every) and done % every == 0
 
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:  # noqa: ARG002
-        """One round."""
+        """Merges, then splits if the settings have them, then merges again if a split was accepted."""
         climber = climber_of(module.model, module.data)
         merge_moves(climber)
         if module.settings.splits and split_moves(climber).any():
@@ -57,20 +57,20 @@ class Merges(Move):
 
 
 class AnnotatorRefits(Move):
-    """The annotators from all answers."""
+    """Refits of the annotators to all answers."""
 
     def is_due(self, module: ClusteringModule, done: int, epochs: int) -> bool:
-        """After the last epoch."""
+        """After the last epoch, if there are answers."""
         return done == epochs and module.data.annotations is not None
 
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:  # noqa: ARG002
-        """``final_refits`` times: the annotators, then their priors."""
+        """Refit the annotators, then their priors, ``final_refits`` times."""
         for _ in range(module.settings.final_refits):
             module.model.refit_annotators(module.data)
 
 
 def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
-    """The moves of this model."""
+    """The :class:`Climber` of this model."""
     if isinstance(model, BayesSCDC):
         return BayesClimber(model, data)
     assert isinstance(model, SCDC)
@@ -78,5 +78,5 @@ def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
 
 
 def moves() -> list[Callback]:
-    """All of them, in their order after an epoch."""
+    """All moves, in the order in which they run after an epoch."""
     return [Merges(), AnnotatorRefits()]

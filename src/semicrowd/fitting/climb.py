@@ -1,8 +1,8 @@
-"""Moves of clusters, accepted one after the other by the ELBO after a refit of the mixture.
+"""Moves of clusters: each is accepted if it increases the ELBO after a refit of the mixture.
 
-A move is proposed for every restart at once: it sets some of the model's parameters, the mixture is refitted with the
-networks fixed, and the move is kept where the ELBO beats that of a refitted model without it. Restarts are chosen by
-the same ELBO, views and answers in it.
+A move is proposed for every restart at once. It sets some of the model's parameters; then the mixture is refitted with
+the networks fixed. In restarts with a higher ELBO than that of the refitted model without the move, it is accepted.
+This ELBO includes views and answers; the best restart is chosen by the same ELBO.
 """
 
 from abc import ABC, abstractmethod
@@ -17,14 +17,14 @@ from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
 
-#: A round of a restart ends after so many moves in a row that are rejected.
+#: A restart's moves end after this number of rejected moves in a row.
 REJECTIONS = 4
 #: Clusters with fewer items are not in use.
 MIN_COUNT = 2.0
 
-#: Sets the parameters of one restart to what is proposed.
+#: Sets the parameters of one restart to their proposed values.
 Move = Callable[[], None]
-#: The moves of every restart from the present model, the most promising first.
+#: Returns the possible moves of every restart of the current model, the most promising first.
 Proposals = Callable[["Climber"], list[Iterator[Move]]]
 
 
@@ -36,7 +36,7 @@ class Climber(ABC):
 
     @cached_property
     def prior(self) -> Float[Tensor, "F"]:
-        """Of a component: natural parameter, on the data's device."""
+        """Natural parameter of the prior of a component, on the data's device."""
         return self.model.mixture_prior().components[0, 0].to(self.data.device)
 
     @abstractmethod
@@ -45,11 +45,11 @@ class Climber(ABC):
 
     @abstractmethod
     def bound(self) -> Float[Tensor, "R"]:
-        """The ELBO of the model as it is."""
+        """The ELBO of the current model."""
 
     @abstractmethod
     def refitted_bound(self) -> Float[Tensor, "R"]:
-        """Refit the mixture, the networks fixed; the ELBO after it."""
+        """Refit the mixture with the networks fixed; returns the ELBO after the refit."""
 
     @abstractmethod
     def counts(self, restart: int) -> Float[Tensor, "K"]:
@@ -61,23 +61,23 @@ class Climber(ABC):
 
     @abstractmethod
     def items(self) -> Items:
-        """The present local posterior."""
+        """The current posterior of items, and the answers about them."""
 
     @abstractmethod
     def unite(self, restart: int, keep: int, gone: int) -> None:
-        """Give the items of ``gone`` to ``keep``."""
+        """Move the items of cluster ``gone`` to cluster ``keep``."""
 
     @abstractmethod
     def divide(self, restart: int, cut: Cut, free: int) -> None:
-        """Give the items that a cut takes out of its cluster to ``free``, which has none."""
+        """Move the items of the cut from their cluster to cluster ``free``, which has no items."""
 
 
 @torch.no_grad()
 def climb(climber: Climber, propose: Proposals) -> Tensor:
-    """Try moves in each restart until :data:`REJECTIONS` in a row fail; returns how many each accepted, [R].
+    """Try moves in each restart until :data:`REJECTIONS` in a row are rejected; returns how many it accepted, [R].
 
-    A restart that accepts no move gets back its parameters from before the refits. So does one whose ELBO the moves do
-    not raise above its value then, which may happen since a refit raises only a part of the ELBO, or a surrogate.
+    A restart that accepts no move gets back its parameters from before the first refit. So does a restart whose ELBO is
+    not higher than before the first refit. This can happen, as a refit maximises a part of the ELBO, or a surrogate.
     """
     accepted = torch.zeros(climber.model.num_restarts, dtype=torch.long)
     rejected = accepted.clone()
@@ -113,6 +113,6 @@ def _state(climber: Climber) -> list[Tensor]:
 
 
 def _restore(climber: Climber, state: list[Tensor], restarts: Tensor) -> None:
-    """Set the marked restarts, [R] bool, back to ``state``."""
+    """Restore ``state`` in the marked restarts, [R] bool."""
     for tensor, earlier in zip(climber.tensors(), state, strict=True):
         tensor[restarts.to(tensor.device)] = earlier[restarts.to(tensor.device)]

@@ -38,24 +38,24 @@ def fit_generative(
 
     Parameters
     ----------
-    name : of the model
+    name : name of the model
     features : [N, D] float32
     recipe : all settings of the fit
     original : the features before their preparation; a start may prepare them differently
-    previous : [N] clusters of an earlier fit, −1 of items that it did not have
+    previous : [N] clusters of an earlier fit; −1 for items that it did not have
 
     Returns
     -------
-    model : on the CPU
-    result : None on all processes but the first
+    model : the fitted model, on the CPU
+    result : None in all processes except the first
 
     Raises
     ------
     UserError
-        For settings that do not fit the data or the machine, a checkpoint that is damaged, and training that diverges
-        in every restart.
+        For settings that do not fit the data or the machine, for a damaged checkpoint, and if training diverges in
+        every restart.
     """
-    # Imported here: Lightning takes as long as all else together, and a model that is loaded does without.
+    # Imported here, because Lightning takes long to import and is not needed for a model that is loaded.
     from semicrowd.fitting.module import ClusteringModule
     from semicrowd.fitting.training import check_trainer, train
 
@@ -90,12 +90,12 @@ def fit_generative(
 def annotator_model(
     settings: BayesSettings | SCDCSettings, answers: PairAnnotations | None
 ) -> BayesSettings | SCDCSettings:
-    """The settings with SCDC's ``answers=auto`` settled: confusions need tasks.
+    """The settings, with SCDC's ``answers=auto`` replaced: by confusions if answers come in tasks, else by two_coin.
 
     Raises
     ------
     UserError
-        Where confusions are asked for and there are no tasks.
+        If confusions are set but the answers do not come in tasks.
     """
     if answers is None or not isinstance(settings, SCDCSettings) or settings.answers == "two_coin":
         return settings
@@ -123,16 +123,16 @@ def _check_views(recipe: Recipe, features: np.ndarray) -> None:
 
 @torch.no_grad()
 def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
-    """The fixed model on every item; the restart of highest ELBO counts.
+    """The result of a trained model for all items: that of the restart with the highest ELBO.
 
     Raises
     ------
     UserError
-        Where training has diverged in every restart.
+        If training has diverged in every restart.
     """
     elbo = model.elbo(data)["total"].double().cpu().numpy()
     if not np.isfinite(elbo).any():
-        raise UserError("training diverged: the ELBO is not a number in any restart; try a lower model.learning_rate")
+        raise UserError("training diverged: the ELBO is not finite in any restart; try a lower model.learning_rate")
     best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
     posterior = model.posterior(data.features)
     features = assignment(posterior.probabilities[best])

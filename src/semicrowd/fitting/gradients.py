@@ -1,6 +1,6 @@
-"""Gradients of models with a leading restart axis: their norms, clipping, and whether all is finite; by restart.
+"""Gradients of models with a leading restart axis: norms, clipping and checks for finite values, by restart.
 
-Restarts are independent fits: nothing here lets one of them change the step of another.
+Restarts are independent fits, so none of these functions lets a restart change the step of another.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 @torch.no_grad()
 def norm_by_restart(gradients: Sequence[Tensor]) -> Float[Tensor, "R"]:
-    """Euclidean norm of each restart's gradients, [R, ...] each; NaN or infinite where one of them is."""
+    """Euclidean norm of each restart's gradients, [R, ...] each; not finite if one of them is not."""
     return torch.stack([_norm(gradient) for gradient in gradients]).square().sum(0).sqrt()
 
 
@@ -20,8 +20,8 @@ def norm_by_restart(gradients: Sequence[Tensor]) -> Float[Tensor, "R"]:
 def clip_by_restart(gradients: Sequence[Tensor], norm: Float[Tensor, "R"], most: float) -> None:
     """Scale each restart's gradients down to the norm ``most`` where theirs is larger.
 
-    Of each restart this is what ``torch.nn.utils.clip_grad_norm_`` does; one norm over all would tie them together,
-    and a call for each takes ten times as long.
+    For each restart this is what ``torch.nn.utils.clip_grad_norm_`` does. A norm over all restarts would make them
+    dependent, and a call of that function for each restart takes ten times as long.
     """
     factor = (most / (norm + 1e-6)).clamp(max=1)
     for gradient in gradients:
@@ -30,7 +30,7 @@ def clip_by_restart(gradients: Sequence[Tensor], norm: Float[Tensor, "R"], most:
 
 @torch.no_grad()
 def leave_out(gradients: Sequence[Tensor], restarts: Bool[Tensor, "R"]) -> None:
-    """Set the gradients of some restarts to 0."""
+    """Set the gradients of the marked restarts to 0."""
     for gradient in gradients:
         gradient[restarts] = 0
 

@@ -1,4 +1,4 @@
-"""The driver of EM, of Gibbs sweeps and of one-shot methods: iteration after iteration in this process."""
+"""The driver of EM, of Gibbs sampling and of one-shot methods: all iterations run in this process."""
 
 import time
 from functools import partial
@@ -11,17 +11,17 @@ from semicrowd.fitting.monitor import Monitor, interrupted_by_sigterm
 from semicrowd.fitting.result import Result
 from semicrowd.fitting.threads import threads_of_a_fit
 
-#: Seconds between two checkpoints: an iteration of some methods takes a millisecond.
+#: Minimal number of seconds between two checkpoints, as iterations of some methods take a millisecond.
 EVERY = 5.0
 
 
 def iterate(method: Method, monitor: Monitor | None = None) -> Result:
-    """Fit a method: its start, or the state of the checkpoint, then the iterations that are left.
+    """Fit a method: make its start, or restore the checkpoint, and then run the remaining iterations.
 
     Raises
     ------
     KeyboardInterrupt
-        After Ctrl-C or SIGTERM; the checkpoint has an iteration of the last seconds.
+        After Ctrl-C or SIGTERM; the last checkpoint is kept.
     UserError
         For a checkpoint that is damaged or of another method.
     """
@@ -50,19 +50,19 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
 
 
 def _save(method: Method, monitor: Monitor, done: int) -> None:
-    import torch  # takes seconds, and estimators are defined without
+    import torch  # its import takes seconds, and is not needed to define estimators
 
     content = {"done": done, "state": method.state(), "monitor": monitor.state()}
     monitor.save(partial(torch.save, content))
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """Content of a file of tensors and plain values; nothing else is unpickled.
+    """Content of a checkpoint of this driver; only tensors and plain values are unpickled.
 
     Raises
     ------
     UserError
-        For a file that is not whole, or not a checkpoint of this driver.
+        For a file that is damaged, or not a checkpoint of this driver.
     """
     content = read_tensors(path)
     if not {"done", "state", "monitor"} <= content.keys():
@@ -71,12 +71,12 @@ def read_state(path: Path) -> dict[str, Any]:
 
 
 def read_tensors(path: Path) -> dict[str, Any]:
-    """A dictionary of tensors and plain values that ``torch.save`` wrote; nothing else is unpickled.
+    """A dictionary that ``torch.save`` wrote; only tensors and plain values are unpickled.
 
     Raises
     ------
     UserError
-        For a file that is missing, damaged or something else.
+        For a file that is missing, damaged or not such a dictionary.
     """
     import torch
 
@@ -84,7 +84,7 @@ def read_tensors(path: Path) -> dict[str, Any]:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"{path}: no checkpoint here") from error
-    except Exception as error:  # torch raises whatever the damaged bytes lead to
+    except Exception as error:  # damaged bytes can lead to any error in torch
         raise UserError(f"{path}: corrupt checkpoint; delete it and start again without resume=true") from error
     if not isinstance(content, dict):
         raise UserError(f"{path}: not a checkpoint of a run; delete it and start again without resume=true")

@@ -28,7 +28,7 @@ def _moves(climber: Climber, restart: int) -> Iterator[Move]:
 
 
 def candidates(climber: Climber, restart: int) -> list[tuple[int, int]]:
-    """Pairs of clusters in use; first that whose union loses the least evidence of the conjugate mixture."""
+    """Pairs of clusters in use, sorted by the evidence of the conjugate mixture that their union loses, least first."""
     used = torch.nonzero(climber.counts(restart) > MIN_COUNT)[:, 0]
     gains = union_gains(climber.components(restart)[used], climber.prior)
     a, b = torch.triu_indices(len(used), len(used), offset=1)

@@ -19,23 +19,23 @@ class Method(ABC):
 
     Attributes
     ----------
-    iterations : how many there are
+    iterations : number of iterations
     """
 
     iterations: int = 1
 
     def start(self, progress: ProgressCallback) -> None:  # noqa: B027 - most methods have nothing to do
-        """Initialise, once, before the first iteration."""
+        """Initialise the method once, before the first iteration."""
 
     @abstractmethod
     def step(self, iteration: int) -> Mapping[str, float]:
-        """Run an iteration, counted from 0; return its metrics for the curves, empty if it is no point of them."""
+        """Run an iteration, counted from 0; returns its metrics, empty if it does not add a point to the curves."""
 
     def state(self) -> dict[str, Any]:
         """Tensors and plain values that later iterations depend on."""
         return {}
 
-    def load_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - a method of one shot has none
+    def load_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - a one-shot method has no state
         """Restore what :meth:`state` returned; ``UserError`` for the state of another method."""
 
     @abstractmethod

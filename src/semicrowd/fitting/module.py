@@ -1,4 +1,4 @@
-"""SCDC and BayesSCDC under Lightning: steps on networks and natural gradients by manual optimization."""
+"""SCDC and BayesSCDC in Lightning: manual optimization with gradient steps and natural-gradient steps."""
 
 import math
 from collections.abc import Callable
@@ -25,14 +25,14 @@ from semicrowd.starts.start import start
 
 
 class ClusteringModule(pl.LightningModule):
-    """A model, its training data and its recipe; what happens between epochs is in the callbacks.
+    """A model, its training data and its recipe. Callbacks change the model between epochs.
 
     Parameters
     ----------
     model : to be fitted
     data : the items and answers, on the CPU
     recipe : all settings of the fit
-    begin : whether the fit begins with its start (it goes on from a checkpoint otherwise)
+    begin : True: the fit begins with its start; False: it continues from a checkpoint
     """
 
     def __init__(self, model: GenerativeModel, data: TrainingData, recipe: Recipe, begin: bool = True) -> None:
@@ -49,20 +49,20 @@ class ClusteringModule(pl.LightningModule):
 
     @property
     def settings(self) -> GenerativeSettings:
-        """Of the model."""
+        """Settings of the model."""
         return self.model.settings
 
     def train_dataloader(self) -> TrainingBatches:
-        """This process's batches of an epoch; the rank is known during a fit only."""
+        """The batches of this process, whose rank is only known during a fit."""
         world_size = self._trainer.world_size if self._trainer is not None else 1
         return TrainingBatches(self.data, self.settings, lambda: self.current_epoch, self.global_rank, world_size)
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
-        """The model's."""
+        """The optimizers of the model."""
         return self.model.optimizers(self.data.num_items, hold=self.recipe.start.hold)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """The verdicts of the start, as plain values: a resumed fit has no start."""
+        """Save the verdicts as plain values, because a resumed fit does not repeat the start."""
         checkpoint["verdicts"] = [vars(one) | {"table": one.table.to_dict("list")} for one in self.verdicts]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ class ClusteringModule(pl.LightningModule):
     # ---------------------------------------------------------------- hooks of Lightning, in the order of a fit
 
     def on_fit_start(self) -> None:
-        """Data on the device: they are indexed, not loaded. The start, by the first process for all."""
+        """Move all data to the device, where batches index them; then the first process makes the start for all."""
         self.data = self.data.to(self.device)
         for optimizer in self.trainer.optimizers:
             for group in optimizer.param_groups:
@@ -84,7 +84,7 @@ class ClusteringModule(pl.LightningModule):
             share(self.model)
 
     def on_train_epoch_start(self) -> None:
-        """Step sizes fall along a cosine to ``final_rate`` of their first value; a function of the epoch alone."""
+        """Set step sizes, which fall along a cosine to ``final_rate`` times their first value; they only depend on the epoch."""
         final = self.settings.final_rate
         progress = self.current_epoch / max((self.trainer.max_epochs or 1) - 1, 1)
         factor = final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(progress, 1)))
@@ -93,20 +93,19 @@ class ClusteringModule(pl.LightningModule):
                 group["lr"] = group["base_lr"] * factor
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:  # noqa: ARG002
-        """Indices and weights on the model's device."""
+        """Move indices and weights to the model's device."""
         return batch.to(device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
-        """One step of Algorithm 1 on a minibatch; several processes step by the mean of their gradients.
+        """One step of Algorithm 1 on a minibatch; several processes use the mean of their gradients.
 
-        The natural-gradient step is not clipped: it is a mean of where q(Θ) is and where it should be, so its length is
-        bounded by the step size; scaling it down would be another step size. A restart whose gradient is not finite
-        takes no step.
+        The natural-gradient step is not clipped. Its result is a weighted mean of the current and the target q(Θ), so
+        the step size already limits its length. A restart whose gradient is not finite takes no step.
 
         Raises
         ------
         UserError
-            Where that is so of every restart.
+            If no restart has a finite gradient.
         """
         optimizers: Any = self.optimizers()
         nets, *natural = optimizers if isinstance(optimizers, list) else [optimizers]
@@ -118,11 +117,11 @@ class ClusteringModule(pl.LightningModule):
         features, views = self.data.features[batch.items], self.data.views
         try:
             step = self.model.bound(features, batch.weight, noise, self.data.num_items, batch.relational, views)
-        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # a covariance that is none any more
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # a covariance is not positive definite
             raise self._diverged() from error
-        # Not the loss's own backward(): under manual optimization that would leave each process its own gradients.
+        # Not the loss's backward(), which would not average gradients over processes in manual optimization.
         self.manual_backward(-((step.elbo + step.amortisation) / self.data.num_items).sum())
-        # Data-parallel training averages the gradients of parameters; those of the leaves are no parameters'.
+        # Data-parallel training only averages the gradients of parameters, and the leaves are not parameters.
         corrections = {eta: leaf.grad for eta, leaf in step.leaves.items() if leaf.grad is not None}
         average(corrections.values())
         of_networks = _gradients(nets)
@@ -145,24 +144,24 @@ class ClusteringModule(pl.LightningModule):
 
     def _diverged(self) -> UserError:
         return UserError(
-            f"training diverged in epoch {self.current_epoch + 1}: numbers that are not finite in every restart; the "
-            "checkpoint of the epoch before it is kept; try a lower model.learning_rate, or model.clip=1"
+            f"training diverged in epoch {self.current_epoch + 1}: every restart has values that are not finite; the "
+            "checkpoint of the previous epoch is kept; try a lower model.learning_rate, or model.clip=1"
         )
 
     def _take(self, elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
-        """Add a step's estimates to the epoch's means."""
+        """Add the estimates of a step to the sums over the epoch."""
         self._bound = self._bound.to(elbo.device) + elbo.detach()
         for name, value in diagnostics.items():
             self._diagnostics[name] = self._diagnostics.get(name, torch.zeros_like(value)) + value.detach()
         self._steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """The mean ELBO, and the best restart's clusters and annotators: ``metrics``.
+        """Set ``metrics`` to the best restart's mean ELBO and diagnostics, its clusters and its annotators.
 
         Raises
         ------
         UserError
-            Where training has diverged in every restart; the checkpoint is that of the last epoch before.
+            If training has diverged in every restart; the checkpoint of the previous epoch is kept.
         """
         steps = max(self._steps, 1)
         bound = self._bound / steps
@@ -188,6 +187,6 @@ class ClusteringModule(pl.LightningModule):
 
 
 def _gradients(optimizer: torch.optim.Optimizer) -> list[Tensor]:
-    """Of all parameters of an optimizer that have one."""
+    """The gradients of an optimizer's parameters, without those that are None."""
     every = (parameter.grad for group in optimizer.param_groups for parameter in group["params"])
     return [gradient for gradient in every if gradient is not None]

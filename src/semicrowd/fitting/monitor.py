@@ -31,7 +31,7 @@ class Monitor:
     log : is called with the number of a finished iteration, from 1, and its metrics
     resume : continue from the folder's checkpoint, if there is one
     progress : show a progress bar if the output is a terminal
-    lines : show progress as lines where it is none
+    lines : show progress as lines if the output is not a terminal
     snapshots : iterations after which a sample of every cluster is stored, by methods that generate images
     kept : the stored snapshots
     rows : rows of curves.csv
@@ -51,12 +51,12 @@ class Monitor:
 
     @property
     def seconds(self) -> float:
-        """Seconds spent on this fit so far, those before a resume included."""
+        """Seconds spent on this fit so far, including those before a resume."""
         return self._before + (self._end or time.perf_counter()) - self._start
 
     @property
     def checkpoint(self) -> Path | None:
-        """Path of the checkpoint, which has the last finished iteration."""
+        """Path of the checkpoint, which is written after finished iterations."""
         return None if self.folder is None else self.folder / CHECKPOINT
 
     @property

@@ -1,4 +1,4 @@
-"""One progress bar for a fit: its start, then its iterations. Where the output is no terminal: silent, or lines."""
+"""A progress bar for the start and the iterations of a fit. If the output is not a terminal: nothing, or lines."""
 
 import multiprocessing
 import time
@@ -24,8 +24,8 @@ class Progress:
 
     Parameters
     ----------
-    enabled : whether there is a bar, if the stream is a terminal
-    lines : whether there are lines in its place if the stream is none, such as a log: at most one in five seconds
+    enabled : show a bar, if the stream is a terminal
+    lines : show lines, at most one in five seconds, if the stream is not a terminal but, for example, a log file
     """
 
     def __init__(self, iterations: int, enabled: bool = True, lines: bool = False) -> None:
@@ -51,7 +51,7 @@ class Progress:
         self._progress.stop()
 
     def progress(self, text: str) -> None:
-        """Show what is being done before the iterations."""
+        """Show ``text``, which describes the current work before the iterations."""
         self._progress.update(self._task, description=text)
         self._line(text)
 
@@ -60,7 +60,7 @@ class Progress:
         shown: dict[str, Any] = {} if metrics is None else {"metrics": metrics}
         self._progress.update(self._task, description="iteration", completed=iterations, **shown)
         task = self._progress.tasks[self._task]
-        if self._lines and task.total != 1:  # 1: of a method without iterations
+        if self._lines and task.total != 1:  # a method without iterations has a total of 1
             left = "" if task.time_remaining is None else f", {task.time_remaining:.0f} s left"
             self._line(f"iteration {iterations:.0f}/{task.total:.0f}{left}")
 

@@ -1,4 +1,4 @@
-"""Several processes that train one model: gradients averaged, and what one of them decides shared with all."""
+"""Several processes that train one model: they average gradients, and take over decisions of the first process."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def average(tensors: Iterable[Tensor]) -> None:
 
 @torch.no_grad()
 def share(model: nn.Module) -> None:
-    """Every process takes over the parameters and buffers of the first."""
+    """Copy the parameters and buffers of the first process to all processes."""
     if several():
         for tensor in (*model.parameters(), *model.buffers()):
             held = tensor.detach().contiguous()

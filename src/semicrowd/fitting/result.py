@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # which is torch
 
 @dataclass(frozen=True)
 class Assignment:
-    """Hard clusters of N items and the probability of each item's cluster, NaN of a method that has none.
+    """Hard clusters of N items, and the probability of each item's cluster; NaN for a method without probabilities.
 
     Attributes
     ----------
     cluster : [N] int64
     probability : [N] float64
-    memberships : [N, K] probabilities of all clusters, None of a method that has none
+    memberships : [N, K] probabilities of all clusters; None for a method without probabilities
     """
 
     cluster: np.ndarray
@@ -30,7 +30,7 @@ class Assignment:
 
     @classmethod
     def of(cls, memberships: np.ndarray) -> "Assignment":
-        """The most probable cluster of every item, [N, K] → [N]; the first of equals."""
+        """The most probable cluster of every item, [N, K] → [N]; ties go to the first."""
         cluster = memberships.argmax(-1)
         probability = memberships[np.arange(len(cluster)), cluster]
         return cls(cluster.astype(np.int64), probability.astype(np.float64), memberships)
@@ -45,21 +45,21 @@ class Assignment:
 
         Parameters
         ----------
-        components : [K] the present number of each new one, all that occur among them
+        components : [K] present number of each new cluster; it must have all numbers that occur
         """
         number = np.argsort(components)
         memberships = None
         if self.memberships is not None:
-            memberships = in_order(self.memberships, components)  # padded: clusters that only other items can be in
+            memberships = in_order(self.memberships, components)  # with zeros for clusters of other items only
         return Assignment(number[self.cluster].astype(np.int64), self.probability, memberships)
 
     @property
     def kinds(self) -> np.ndarray:
-        """Memberships [N, K] where there are, else clusters [N]."""
+        """Memberships [N, K] if there are any, else clusters [N]."""
         return self.cluster if self.memberships is None else self.memberships
 
     def replace(self, items: np.ndarray, new: "Assignment") -> "Assignment":
-        """This assignment with that of ``items`` taken from ``new``, one row for each of them."""
+        """This assignment, except that ``items`` have the assignment ``new``, which has a row for each of them."""
         cluster, probability = self.cluster.copy(), self.probability.copy()
         cluster[items], probability[items] = new.cluster, new.probability
         memberships = None
@@ -71,12 +71,12 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Restarts:
-    """How the restarts of a fit compare; the best by ELBO is the one that is kept.
+    """Comparison of the restarts of a fit. The result is that of the restart with the highest ELBO.
 
     Attributes
     ----------
-    elbo : [R] in nats on the training data
-    best : number of the one of highest ELBO
+    elbo : [R] ELBO of the training data, in nats
+    best : index of the restart with the highest ELBO
     clusters : [R, N] clusters of the training items from their features alone
     """
 
@@ -94,8 +94,8 @@ class Samples:
     partitions : [S, N] clusters of all items; those of a partition are 0 … K − 1
     chain, sweep : [S] number of each partition's chain and sweep; sweeps are counted from 1
     kept : [S] bool: True for posterior samples, False for partitions that are stored for the curves only
-    chains : a row for each sweep of each chain: chain, sweep, clusters, log_likelihood in nats, concentrations, seconds
-        of the processor since the chain's start
+    chains : a row for each sweep of each chain: chain, sweep, clusters, log_likelihood in nats, concentrations, and the
+        processor's seconds since the chain's start
     """
 
     partitions: np.ndarray
@@ -112,13 +112,13 @@ class Result:
     Attributes
     ----------
     num_clusters : labels are 0 … num_clusters − 1
-    final : every item given its features and answers; assignments.csv
-    features : every item given its features alone; equals ``final`` for a method without ``predict``
+    final : clusters of every item given its features and answers, as in assignments.csv
+    features : clusters of every item given its features alone; equals ``final`` for a method without ``predict``
     workers : posteriors of the annotators' rates, with a leading restart axis; None for a method that estimates none
-    latent_mean : [N, d], None of a method without latent variables
-    restarts : None of a method that keeps no scores of them
-    samples : of the partition's posterior, None of a method that draws none
-    verdict : what was chosen among candidates by held-out answers, None of a method that does not choose so
+    latent_mean : [N, d]; None for a method without latent variables
+    restarts : comparison of the restarts; None for a method that keeps no scores of restarts
+    samples : samples of the partition's posterior; None for a method that draws none
+    verdict : selection of a candidate by held-out answers; None for a method without this selection
     """
 
     num_clusters: int
@@ -132,7 +132,7 @@ class Result:
 
     @property
     def components(self) -> np.ndarray:
-        """[K] the model's components by their number of items, the largest first; those without any last."""
+        """[K] the model's components, sorted by their number of items, largest first; those without items are last."""
         members = [one.memberships for one in (self.final, self.features) if one.memberships is not None]
         least = 1 + max(int(one.cluster.max()) for one in (self.final, self.features))
         total = max([self.num_clusters, least, *(one.shape[1] for one in members)])
@@ -148,5 +148,5 @@ class Result:
 
     @property
     def best(self) -> int:
-        """The number of the restart that this is the result of."""
+        """Index of the restart that gave this result."""
         return 0 if self.restarts is None else self.restarts.best

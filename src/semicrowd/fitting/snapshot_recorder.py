@@ -1,4 +1,4 @@
-"""Keeps what the clusters generate while a model trains."""
+"""Stores samples that the clusters generate while a model trains."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from semicrowd.random import torch_stream
 
 
 class SnapshotRecorder(Checkpoint):
-    """Keeps the clusters after each of the monitor's epochs, and after the last, in ``snapshots.npz``.
+    """Stores the clusters after each of the monitor's epochs, and after the last, in ``snapshots.npz``.
 
-    The draws are of a stream of their own: all else of a run is the same with and without. What has been kept travels
-    in the checkpoint, so that a resumed run's file is that of an uninterrupted one. Lightning calls a ``Checkpoint``
-    when the model's own work at the end of an epoch is done; this one has to come before the one that saves.
+    Samples have their own random stream, so they do not change the fit. Stored samples are part of the checkpoint, so a
+    resumed run writes the same file as an uninterrupted one. Lightning calls a ``Checkpoint`` after all other callbacks
+    of an epoch. This one must be before that which writes the checkpoint.
     """
 
     def __init__(self, monitor: Monitor, last: int) -> None:
@@ -31,11 +31,11 @@ class SnapshotRecorder(Checkpoint):
         return {"kept": self.kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the checkpoint was written."""
+        """Restore what :meth:`state_dict` returned."""
         self.kept = dict(state_dict["kept"])
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Hook of Lightning: nothing has been trained yet, or that of a resumed run."""
+        """Hook of Lightning: store the clusters before the first step, except in a resumed run."""
         if trainer.current_epoch == 0:
             self._keep(0, trainer, pl_module)
 
@@ -62,8 +62,8 @@ class SnapshotRecorder(Checkpoint):
 
 
 def _best_restart(module: ClusteringModule) -> int:
-    """The restart of highest ELBO on the training data."""
+    """The restart with the highest ELBO on the training data."""
     if module.model.num_restarts == 1:
-        return 0  # without a pass over all items
+        return 0  # saves a pass over all items
     elbo = module.model.elbo(module.data)["total"]
     return int(torch.where(elbo.isfinite(), elbo, -torch.inf).argmax())

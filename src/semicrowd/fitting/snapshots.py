@@ -1,4 +1,4 @@
-"""What the clusters generate while a model trains (SCDC paper, Fig. 4a)."""
+"""Samples that the clusters generate while a model trains (SCDC paper, Fig. 4a)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,13 @@ FILE = "snapshots.npz"
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Clusters after E epochs, each of the restart that was best by the ELBO at the time.
+    """Clusters after each of E epochs, in the restart that had the highest ELBO after this epoch.
 
     Attributes
     ----------
-    epochs : [E] in their order; 0 is the start, before the first step
+    epochs : [E] ascending; 0 is the state before the first step
     weights : [E, K] expected mixing proportions
-    samples : [E, K, D] mean of one sample of every cluster, from the same draw after every epoch
+    samples : [E, K, D] mean E[o | x] for one x drawn from every cluster, with the same random stream after every epoch
     """
 
     epochs: np.ndarray
@@ -27,7 +27,7 @@ class Snapshots:
 
 
 def write_snapshots(snapshots: Snapshots, directory: Path) -> None:
-    """Write ``snapshots.npz`` into a run directory, whole or not at all."""
+    """Write ``snapshots.npz`` into a run directory, atomically."""
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
@@ -37,7 +37,7 @@ def write_snapshots(snapshots: Snapshots, directory: Path) -> None:
 
 
 def read_snapshots(directory: Path) -> Snapshots | None:
-    """Those of a run directory, None where it has none."""
+    """The snapshots of a run directory; None if it has none."""
     path = directory / FILE
     if not path.is_file():
         return None

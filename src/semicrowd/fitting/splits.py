@@ -1,8 +1,7 @@
 """Split moves: a cluster becomes two if the ELBO, after a refit of the mixture, is higher.
 
-Coordinate ascent and gradient steps cannot separate two classes that the start has put into one cluster. A cut of the
-cluster's
-items is proposed (inference/cuts.py), and one half goes to a component that is not in use.
+Coordinate ascent and gradient steps cannot separate two classes that the start has put into one cluster. A move cuts
+the cluster's items into two halves (inference/cuts.py), and assigns one half to a component that is not in use.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Threads of a fit: one by default, for one run and for sweeps.
+"""Number of threads of a fit: one by default, for single runs and for sweeps.
 
-At the sizes of these models an operation takes microseconds, and threads that wait for each other at the end of each
-spin. `python benchmarks/run.py threads` times a fit beside another busy process (docs/BENCHMARKS.md).
+Operations of these models take microseconds, so that several threads would mostly wait for each other in busy loops.
+`python benchmarks/run.py threads` measures the time of a fit beside another busy process (docs/BENCHMARKS.md).
 """
 
 import contextlib
@@ -14,7 +14,7 @@ DEFAULT = 1
 
 @contextlib.contextmanager
 def threads_of_a_fit(threads: int = DEFAULT) -> Iterator[None]:
-    """Torch and the libraries of linear algebra use ``threads`` threads within the block."""
+    """Within the block, torch and the libraries of linear algebra use ``threads`` threads."""
     import torch
 
     before = torch.get_num_threads()

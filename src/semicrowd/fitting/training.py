@@ -1,4 +1,4 @@
-"""The driver of gradient training: Lightning, with the monitor's curves, checkpoints, progress and end on Ctrl-C."""
+"""The driver of gradient training by Lightning, with the monitor's curves, checkpoints and progress."""
 
 import logging
 import os
@@ -32,25 +32,25 @@ _WARNINGS = (
     r".*isinstance\(treespec, LeafSpec\).*",
     ".*GPU available but not used.*",
     ".*does not have many workers.*",
-    "Grad strides do not match bucket view strides.*",  # of one restart
+    "Grad strides do not match bucket view strides.*",  # with one restart
 )
-#: Environment variables that give a machine its rank and the first machine's address, where no scheduler does.
+#: Environment variables with a machine's rank and the first machine's address, needed if no scheduler gives these.
 NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
-#: Timeout of the other processes while the first one works for all, as in the start.
+#: Timeout of the other processes while the first one works for all of them, as in the start.
 LONGEST = timedelta(days=2)
-#: Metrics beside the bar.
+#: Metrics shown beside the progress bar.
 SHOWN = ("elbo/epoch", "proportions/used")
 
 
 def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:
-    """The start and the epochs of a model, or the epochs that its checkpoint leaves; it ends on the trainer's device.
+    """Run the start and all epochs, or the epochs after the checkpoint; moves the model to the trainer's device.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C or SIGTERM; the last finished epoch is in the checkpoint.
     UserError
-        For a checkpoint that is damaged or of another model, and for a machine without what the settings ask for.
+        For a checkpoint that is damaged or of another model, and if the machine lacks what the settings need.
     """
     monitor.begin()
     checkpoint, epochs = monitor.resume_point, module.recipe.training.epochs
@@ -60,7 +60,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
     snapshots = [SnapshotRecorder(monitor, epochs)] if monitor.snapshots else []
     with monitor.bar(epochs) as bar:
         module.progress = bar.progress
-        # Lightning calls a Checkpoint last, when the work of the others at the end of an epoch is done.
+        # At the end of an epoch, Lightning calls a Checkpoint after all other callbacks.
         trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
@@ -70,16 +70,16 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
                 trainer.fit(
                     module, weights_only=True, ckpt_path=None if checkpoint is None else str(checkpoint)
                 )
-        except SystemExit:  # what Lightning makes of Ctrl-C and of SIGTERM
+        except SystemExit:  # raised by Lightning after Ctrl-C or SIGTERM
             raise KeyboardInterrupt from None
         finally:
-            signal.signal(signal.SIGINT, handler)  # Lightning leaves Ctrl-C ignored
+            signal.signal(signal.SIGINT, handler)  # Lightning's handler ignores Ctrl-C
     monitor.end()
     module.eval().to(trainer.strategy.root_device)
 
 
 class _Recorder(Checkpoint):
-    """After each epoch: a row of the curves, the bar, and the checkpoint."""
+    """After each epoch, adds a row to the curves, updates the progress bar and writes the checkpoint."""
 
     def __init__(self, monitor: Monitor, bar: Progress) -> None:
         self.monitor, self.bar = monitor, bar
@@ -89,14 +89,14 @@ class _Recorder(Checkpoint):
         return self.monitor.state()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the checkpoint was written."""
+        """Restore what :meth:`state_dict` returned."""
         self.monitor.load_state(state_dict)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Hook of Lightning: an epoch is complete."""
         assert isinstance(pl_module, ClusteringModule)
         if not trainer.is_global_zero:
-            if self.monitor.checkpoint is not None:  # takes part in gathering the state, writes nothing
+            if self.monitor.checkpoint is not None:  # helps to gather the state but writes nothing
                 trainer.save_checkpoint(self.monitor.checkpoint)
             return
         metrics = dict(sorted(pl_module.metrics.items()))
@@ -106,7 +106,7 @@ class _Recorder(Checkpoint):
 
 
 class _Bar(Callback):
-    """The progress of steps."""
+    """Updates the progress bar after each step."""
 
     def __init__(self, bar: Progress) -> None:
         self.bar = bar
@@ -141,7 +141,7 @@ def check_checkpoint(path: Path, module: ClusteringModule) -> None:
 
 
 def check_trainer(settings: TrainerSettings) -> None:
-    """Refuse what cannot be had on this machine, before anything is written or started.
+    """Refuse settings that this machine cannot fulfil, before anything is written or started.
 
     Raises
     ------
@@ -164,9 +164,9 @@ def check_trainer(settings: TrainerSettings) -> None:
 
 
 def _check_nodes(number: int) -> None:
-    """Refuse a run on several machines without this one's rank: it would wait half an hour for the others."""
+    """Refuse a run on several machines if this machine's rank is not set; it would wait half an hour for the others."""
     if SLURMEnvironment.detect() or TorchElasticEnvironment.detect():
-        return  # which tell, and whose number of machines Lightning compares
+        return  # they set the rank, and Lightning compares their number of machines with ours
     missing = [name for name in NODE if not os.environ.get(name)]
     if missing:
         raise UserError(
@@ -174,7 +174,7 @@ def _check_nodes(number: int) -> None:
         )
     node = os.environ["NODE_RANK"]
     if not (node.isdecimal() and int(node) < number):
-        raise UserError(f"NODE_RANK={node}: expected a whole number from 0 to {number - 1}, by trainer.num_nodes")
+        raise UserError(f"NODE_RANK={node}: expected a whole number from 0 to {number - 1}, below trainer.num_nodes")
     port = os.environ["MASTER_PORT"]
     if not (port.isdecimal() and 0 < int(port) < 2**16):
         raise UserError(f"MASTER_PORT={port}: expected a whole number from 1 to {2**16 - 1}")
@@ -188,7 +188,7 @@ def accelerator(settings: TrainerSettings) -> str:
     if settings.accelerator == "cpu" or (settings.accelerator == "auto" and not torch.cuda.is_available()):
         return "cpu"
     if not torch.cuda.is_available():
-        raise UserError(f"trainer.accelerator={settings.accelerator}: expected cpu; no GPU with float64 is here")
+        raise UserError(f"trainer.accelerator={settings.accelerator}: expected cpu; this machine has no GPU with float64")
     return "cuda"
 
 
@@ -198,7 +198,7 @@ def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], 
         devices=settings.devices,
         num_nodes=settings.num_nodes,
         strategy=DDPStrategy(timeout=LONGEST) if settings.strategy == "ddp" else "auto",
-        precision="32-true",  # nets.precision is for the networks; all else needs float32
+        precision="32-true",  # the networks use nets.precision; everything else needs float32
         max_epochs=epochs,
         callbacks=callbacks,
         default_root_dir=folder,

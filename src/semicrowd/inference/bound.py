@@ -23,10 +23,10 @@ def local_terms(local: LocalPosterior, expected: ExpectedGlobals) -> LocalTerms:
     probabilities = local.probabilities
     kl_z = (probabilities * (local.log_z - expected.log_pi[:, None])).sum(-1)
     message = probabilities @ expected.components
-    # The gradient of log Z(η) is E t(x), so that of ⟨η, E t(x)⟩ − log Z(η) is that of ⟨η, E t(x)⟩ with this η fixed.
+    # As ∇ log Z(η) = E t(x), the gradient of ⟨η, E t(x)⟩ − log Z(η) equals that of ⟨η, E t(x)⟩ with η held fixed.
     eta_x, mean, root = (tensor.detach() for tensor in (local.eta_x, local.mean, local.root))
     inner = ((eta_x - message[..., :-2]) * local.t_x).sum(-1)
-    # Without its (d/2) ln 2π, which the expected log Z of p(x | z), as statistics of the NIW, lacks too.
+    # Without (d/2) ln 2π, which is also missing in the expected log Z of p(x | z), the last two entries of ``message``.
     log_partition = 0.5 * (eta_x[..., : mean.shape[-1]] * mean).sum(-1)
     log_partition = log_partition + root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     kl_x = inner - log_partition - message[..., -2:].sum(-1)
@@ -46,7 +46,7 @@ def surrogate_bound(
     graph: PairGraph | None = None,
     evidence: PairEvidence | None = None,
 ) -> Float[Tensor, "R"]:
-    """Eq. 10 without the global KL, which no local update changes: what message passing climbs."""
+    """Eq. 10 without the global KL divergence, which is constant in local updates; message passing maximises it."""
     terms = local_terms(local, expected)
     potential = (recognition * local.t_x).sum(-1)
     total = (potential - terms.kl_z - terms.kl_x).sum(-1)

@@ -1,9 +1,9 @@
-"""Two types of annotators, those who hardly ever confuse kinds and those who do: a prior that the crowd decides.
+"""A prior of confusions, fitted to the crowd: one type of annotators hardly ever confuses clusters, the other does.
 
-The rows of an annotator's confusions C_m(l, ·) are Dirichlet, r on the diagonal and w on all beside it together, with r
-and w of his type. Both types and their shares are the likeliest ones given the crowd's counts (type-II maximum
-likelihood, EM over whose type is which): a minority who merge kinds or guess is not taken for the careful crowd, nor
-made of it.
+The rows C_m(l, ·) of an annotator's confusions have a Dirichlet prior with parameter r on the diagonal, and parameters
+off the diagonal whose sum is w; r and w depend on the annotator's type. EM over the annotators' types estimates r and w
+of both types, and their shares of the crowd (type-II maximum likelihood). So a minority of annotators who merge
+clusters or guess gets its own prior, and does not affect that of the careful majority.
 """
 
 from typing import NamedTuple, Self
@@ -16,23 +16,23 @@ from torch import Tensor
 
 from semicrowd.expfam.shared_prior import Cells, common_dirichlet, log_likelihood
 
-#: Pseudo-placements of a row as they are expected beforehand, on the diagonal and beside it, of each type.
+#: (r, w) of each type that are expected before there are data.
 USUAL = ((27.0, 1.0), (3.0, 1.0))
-#: Annotators who speak for each type beforehand.
-_EACH = 1.0
-#: Turns of EM.
+#: Pseudo-count of annotators of each type.
+_PSEUDO_COUNT = 1.0
+#: Number of EM iterations.
 _TURNS = 5
-#: A count that is none.
+#: Counts up to this one are treated as 0.
 _NONE = 1e-6
 
 
 class Types(NamedTuple):
-    """What types of annotators there are, and of which each is.
+    """The types of annotators.
 
     Attributes
     ----------
-    rows : [T, 2], pseudo-placements of a row: on the diagonal, and on all that is beside it together
-    shares : [T], of the crowd
+    rows : [T, 2], (r, w) of each type
+    shares : [T], share of the crowd that each type has
     """
 
     rows: Float[np.ndarray, "T 2"]
@@ -40,11 +40,11 @@ class Types(NamedTuple):
 
     @classmethod
     def usual(cls) -> Self:
-        """As they are expected beforehand, the types equally common."""
+        """The types expected before there are data, with equal shares."""
         return cls(np.array(USUAL), np.full(len(USUAL), 1 / len(USUAL)))
 
     def fitted(self, counts: Float[Tensor, "M K K1"]) -> Self:
-        """Nearer to the likeliest ones given expected placements, from these on."""
+        """The types after EM from these types, given expected counts of (true, perceived) cluster."""
         cells, (M, K, _) = _cells(counts), counts.shape
         types = self
         for _ in range(_TURNS):
@@ -53,12 +53,12 @@ class Types(NamedTuple):
                 common_dirichlet(cells, np.repeat(share, K), usual, start=row)
                 for share, usual, row in zip(whose.T, USUAL, types.rows, strict=True)
             ]
-            shares = whose.sum(0) + _EACH
+            shares = whose.sum(0) + _PSEUDO_COUNT
             types = types._replace(rows=np.stack(rows), shares=shares / shares.sum())
         return types
 
     def mean(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M K K1"]:
-        """Posterior means of C."""
+        """Posterior mean of each annotator's C."""
         whose = torch.from_numpy(softmax(self._log_joint(_cells(counts), len(counts)), axis=1)).to(counts)
         expected = torch.zeros_like(counts)
         for share, prior in zip(whose.T, self.prior(counts.shape[1]), strict=True):
@@ -67,11 +67,11 @@ class Types(NamedTuple):
         return expected
 
     def evidence(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M"]:
-        """ln of the chance of each annotator's placements, C and the type summed out."""
+        """ln p(placements) of each annotator, with C and the type integrated out."""
         return torch.from_numpy(logsumexp(self._log_joint(_cells(counts), len(counts)), axis=1)).to(counts)
 
     def prior(self, K: int) -> Float[Tensor, "T K K1"]:
-        """Pseudo-placements of the rows of each type; all that are beside the diagonal are alike."""
+        """Dirichlet parameters of the rows of each type; those off the diagonal are equal."""
         right, wrong = torch.from_numpy(self.rows).T[..., None]
         beside = (wrong / K)[..., None].expand(-1, K, K + 1)
         return beside.diagonal_scatter(right.expand(-1, K), dim1=-2, dim2=-1)
@@ -84,7 +84,7 @@ class Types(NamedTuple):
 
 
 def _cells(counts: Float[Tensor, "M K K1"]) -> list[Cells]:
-    """On the diagonal and beside it, a row of the table for each row of every annotator."""
+    """The counts on the diagonal, and those off it; each row of every annotator is one row of the table."""
     M, K, _ = counts.shape
     table = counts.double().cpu().numpy().reshape(M * K, K + 1)
     own = np.arange(K + 1) == np.tile(np.arange(K), M)[:, None]

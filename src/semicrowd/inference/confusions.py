@@ -1,14 +1,14 @@
-"""Annotators of whole tasks who confuse kinds: what each makes of a kind, a row of probabilities (docs/DEVIATIONS.md).
+"""Confusions: annotators of tasks who may not distinguish some clusters, or misplace items (docs/DEVIATIONS.md).
 
-The perceived kind y_ti of item i in task t of annotator m has p(y_ti = k | z_i = l) = C_m(l, k) over the K kinds and
-one more state, "alone", equal to no other item's; the task's answers follow the two-coin model on whether y_ti = y_tj.
-Who merges two kinds has one row for both, who misplaces an item now and then a little beside the diagonal. It is the
-model of Dawid & Skene (1979) on kinds that show only in pairs.
+The perceived cluster y_ti of item i in task t of annotator m has p(y_ti = k | z_i = l) = C_m(l, k), where k is one of K
+clusters or "alone", which equals no other item's. The task's answers follow the two-coin model for y_ti = y_tj. If an
+annotator merges two clusters, their rows of C are equal; if one sometimes misplaces an item, C has small probabilities
+off the diagonal. This is the model of Dawid & Skene (1979) for classes that are observed through pairs only.
 
-q(z, y) is that of :mod:`.task_messages`. C is at its posterior mean, α and β enter by E ln α and E ln β; the prior of C
-is fitted to the crowd (:mod:`.confusion_types`).
+q(z, y) is that of :mod:`.task_messages`, with the posterior mean of C and with E ln α and E ln β. The prior of C is
+fitted to the crowd (:mod:`.confusion_types`).
 
-Axes: R restarts, n items, P answers, K kinds, M annotators.
+Axes: R restarts, n items, P answers, K clusters, M annotators.
 """
 
 from typing import NamedTuple
@@ -25,27 +25,27 @@ from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
 from semicrowd.settings.parameters import QUALITY_PRIOR
 
-#: Turns of who the items are, then what their annotators are like, at most.
+#: Maximal number of iterations, each of which updates q(z) and then the annotators.
 _TURNS = 10
-#: Sweeps over the items in each turn, at most.
+#: Maximal number of sweeps over the items in each iteration.
 _SWEEPS = 20
-#: Change of a probability that ends sweeps, and turns.
+#: Sweeps end when no probability changes by more than this; iterations also need :data:`_SETTLED`.
 _TOLERANCE = 1e-3
-#: Change of ln of the pseudo-placements that ends the turns, too.
+#: Iterations end when also no logarithm of a prior parameter of C changes by more than this.
 _SETTLED = 0.05
 
 
 class Placed(NamedTuple):
-    """Where items are, and what their annotators are like.
+    """The posterior of items and their annotators.
 
     Attributes
     ----------
     log_z : [R, n, K], ln q(z)
-    quality : natural parameters of q(α) and q(β), of perceived kinds, [R, M, 2] each
+    quality : natural parameters of q(α) and q(β), given the perceived clusters, [R, M, 2] each
     confusions : [R, M, K, K + 1], C_m(l, k) at its posterior mean
     types : the prior of C, of each restart
-    evidence : [R, n], ln p(answers) given p(z), each item's part of it and an even share of what belongs to the
-        annotators: the variational bound with C, α and β summed out at their expected counts
+    evidence : [R, n], variational bound of ln p(answers) given p(z), with C, α and β integrated out given their
+        expected counts; each item has its own part and an equal share of the annotators' part
     """
 
     log_z: Tensor
@@ -55,7 +55,7 @@ class Placed(NamedTuple):
     evidence: Tensor
 
     def same(self) -> Float[Tensor, "R M K K"]:
-        """Chance that an annotator perceives items of two kinds as one: Σ_k C(l, k) C(l', k)."""
+        """Probability that an annotator perceives items of clusters l and l' as one cluster: Σ_k C(l, k) C(l', k)."""
         known = self.confusions[..., :-1]
         return known @ known.mT
 
@@ -67,12 +67,12 @@ def place(
     sensitivity: Float[Tensor, "R M 2"],
     specificity: Float[Tensor, "R M 2"],
 ) -> Placed:
-    """q(z) of the items of whole tasks and the annotators, by turns, given ln p(z) of each item from elsewhere.
+    """Alternately update q(z) of the items of tasks and the annotators, given ln p(z) of each item (``unary``).
 
     Parameters
     ----------
     answers : with placements
-    sensitivity, specificity : E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)], to begin with
+    sensitivity, specificity : initial E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]
     """
     (R, _, K), M, placements = unary.shape, sensitivity.shape[1], answers.placements
     assert placements is not None
@@ -112,6 +112,6 @@ def place(
 
 
 def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:
-    """ln of the Dirichlet-multinomial of expected counts, less what ``log_mean`` has said of them already."""
+    """Dirichlet-multinomial log probability of expected counts, minus counts · ``log_mean``, which was added before."""
     eta = dirichlet.to_natural(prior)
     return dirichlet.log_partition(eta + counts) - dirichlet.log_partition(eta) - (counts * log_mean).sum(-1)

@@ -1,4 +1,4 @@
-"""A cluster cut in two: which of its items go to which half, and what the mixture and the answers gain by it."""
+"""Proposed splits of a cluster into two halves, and the gain of each split in the mixture and the answers."""
 
 from typing import NamedTuple
 
@@ -11,24 +11,24 @@ from torch import Tensor
 from semicrowd.crowd.signed_graph import signed_embedding
 from semicrowd.inference.mixture import evidence_of_clusters
 
-#: Least items of a half.
+#: Minimal number of items in a half.
 LEAST_ITEMS = 2
-#: Starts of 2-means, from the same stream for all clusters: what is proposed depends on the items alone.
+#: Number of initialisations of 2-means. Their seed is fixed, so that proposals depend on the items alone.
 _STARTS = 3
-#: Of an eigenvalue of a cluster's covariance to the largest: a narrower direction counts as one of this width.
+#: In whitening, the least eigenvalue of a cluster's covariance relative to the largest; smaller ones are set to it.
 _NARROW = 1e-3
 
 
 class Items(NamedTuple):
-    """What cuts look at.
+    """The posterior of items, and the answers about them.
 
     Attributes
     ----------
     shares : [R, n, K], q(z)
     statistics : [R, n, F], (E t(x), 1, 1) times the number of items that the item stands for
     means : [R, n, d], E x
-    i, j : [P] places of the items that each answer compares
-    weight : [R, P], its log odds that they are of one kind
+    i, j : [P] indices of the two items of each answer
+    weight : [R, P], log odds, given the answer, that they are in the same cluster
     """
 
     shares: Tensor
@@ -40,13 +40,13 @@ class Items(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A proposal: some of the items of ``cluster`` go.
+    """A proposal to move some of the items of ``cluster`` to another cluster.
 
     Attributes
     ----------
-    gain : nats, :func:`cut_gain`
-    rows : places of the items that go
-    kept, gone : [F] each, sums of (E t(x), 1, 1) over what stays and what goes
+    gain : in nats, see :func:`cut_gain`
+    rows : indices of the items that move
+    kept, gone : [F] each, sums of (E t(x), 1, 1) over the items that stay and over those that move
     """
 
     gain: float
@@ -57,7 +57,7 @@ class Cut(NamedTuple):
 
 
 def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:
-    """Cuts of every cluster in use: by latent means in two ways, and by the answers."""
+    """Proposed cuts of every cluster in use: two by the latent means, one by the answers."""
     proposals = []
     own = items.shares[restart].argmax(-1).cpu().numpy()
     place = np.full(len(own), -1)
@@ -86,8 +86,8 @@ def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:
 def cut_by_means(means: Float[np.ndarray, "n d"], *, whitened: bool) -> Bool[np.ndarray, "n"]:
     """2-means of a cluster's latent means.
 
-    As they are it cuts across the widest direction; whitened, where every direction is as wide as every other, across
-    the one in which the items form two heaps most clearly.
+    Without whitening, the cut is across the direction of largest variance. With whitening all directions have the same
+    variance, so the cut is across the direction in which the items form two groups most clearly.
     """
     points = means.astype(np.float64) - means.mean(0)
     if whitened:
@@ -102,13 +102,13 @@ def cut_by_answers(
     j: Int[np.ndarray, "P"],
     weight: Float[np.ndarray, "P"],
 ) -> Bool[np.ndarray, "n"] | None:
-    """2-means of the signed spectral embedding of the answers within a cluster; None where they see one kind.
+    """2-means of the signed spectral embedding of the answers within a cluster; None if they give no two groups.
 
     Items without answers go to the half whose mean is nearer.
 
     Parameters
     ----------
-    i, j, weight : the answers between the n items, and the log odds w of each that they are of one kind
+    i, j, weight : the items of each answer between the n items, and the log odds w that they are in one cluster
     """
     known, place = np.unique(np.concatenate([i, j]), return_inverse=True)
     if not (weight < 0).any() or len(known) < 2 * LEAST_ITEMS:
@@ -131,12 +131,12 @@ def cut_gain(
     ends: tuple[Int[np.ndarray, "P"], Int[np.ndarray, "P"]],
     weight: Float[np.ndarray, "P"],
 ) -> float:
-    """What a cut gains in nats: in the evidence of the items, less the log odds of the answers across it.
+    """Gain of a cut in nats: the gain in the items' evidence, minus the log odds of the answers across the cut.
 
     Parameters
     ----------
-    statistics : (E t(x), 1, 1) of the cluster's items, each times its share in it
-    ends : the two items of each answer within the cluster
+    statistics : (E t(x), 1, 1) of the cluster's items, each times its q(z) of the cluster
+    ends, weight : the two items of each answer within the cluster, and its log odds
     """
     side = torch.from_numpy(half).to(statistics.device)
     halves = torch.stack([statistics[~side].sum(0), statistics[side].sum(0)])

@@ -11,7 +11,7 @@ from torch import Tensor
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 
-#: Up to this many nodes the weights are kept as a dense matrix: a small matrix product beats gather and scatter.
+#: With at most so many nodes the weights are a dense matrix; a small matrix product is faster than gather and scatter.
 DENSE_NODES = 512
 
 
@@ -44,7 +44,7 @@ class PairGraph:
             self._matrix = half + half.mT
 
     def messages(self, probabilities: Float[Tensor, "R n K"]) -> Float[Tensor, "R n K"]:
-        """Σ_m Σ_j w_ij^(m) q(z_j): the third term of eq. 14 (each pair counts once for either of its ends)."""
+        """Σ_m Σ_j w_ij^(m) q(z_j): the third term of eq. 14. A pair sends a message to each of its two items."""
         if self._matrix is not None:
             return self._matrix @ probabilities
         result = torch.zeros_like(probabilities)
@@ -70,7 +70,7 @@ class PairGraph:
 
 
 class FixedPairGraph(PairGraph):
-    """The same of one restart whose weights nobody differentiates: a sparse matrix, of many answers the fastest."""
+    """A graph of one restart without gradients; its sparse matrix is fastest if there are many answers."""
 
     def __post_init__(self) -> None:
         i, j, weight = self.i.numpy(), self.j.numpy(), self.weight[0].numpy()
@@ -83,7 +83,7 @@ class FixedPairGraph(PairGraph):
 
 
 def graph_of(answers: RelationalBatch, evidence: PairEvidence) -> PairGraph:
-    """The graph of answers and what each says."""
+    """The graph of answers with this evidence."""
     where = answers.i, answers.j, evidence.weight, answers.component, answers.num_components
     return PairGraph(answers.num_nodes, *where)
 
@@ -91,6 +91,6 @@ def graph_of(answers: RelationalBatch, evidence: PairEvidence) -> PairGraph:
 def answer_graph(
     answers: RelationalBatch, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]
 ) -> tuple[PairGraph, PairEvidence]:
-    """The same from E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]."""
+    """The graph and the evidence of answers, from E[ln α, ln(1 − α)] and E[ln β, ln(1 − β)]."""
     evidence = pair_evidence(sensitivity, specificity, answers.worker, answers.label)
     return graph_of(answers, evidence), evidence

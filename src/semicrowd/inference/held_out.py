@@ -1,4 +1,4 @@
-"""Likelihood of samples under SLPD's clusters, by draws of the proportions (Li et al. 2009, section 6.2)."""
+"""Likelihood of samples under SLPD's clusters, by Monte Carlo over the proportions θ (Li et al. 2009, section 6.2)."""
 
 import torch
 from jaxtyping import Float
@@ -7,17 +7,17 @@ from torch import Tensor
 from semicrowd.expfam import dirichlet
 from semicrowd.inference.slpd import Clusters, Samples, densities
 
-#: Values times draws that are in memory at once; they stay in a core's cache.
+#: Maximal number of values times draws in memory at once, so that they fit into a core's cache.
 _PIECE = 2**16
 
 
 def log_likelihood(
     samples: Samples, clusters: Clusters, num_draws: int, generator: torch.Generator
 ) -> tuple[Float[Tensor, "F C"], Float[Tensor, "F C"]]:
-    """ln p of every block by θ_1 … θ_N ~ Dir(α), and the standard error that the draws give it; 0 of an empty block.
+    """ln p of every block from N draws θ_n ~ Dir(α), and its standard error due to the draws; 0 for an empty block.
 
-    A block's likelihood is the mean over n of Π_{d, g} Σ_k θ_nk N(E_dg | μ_gk, σ²_gk); its logarithm's error is the
-    standard error of that mean over the mean. The draws of a fit serve all of its blocks.
+    A block's likelihood is the mean over n of Π_{d, g} Σ_k θ_nk N(E_dg | μ_gk, σ²_gk). The standard error of ln p is
+    that of this mean, divided by the mean. All blocks of a fit use the same draws.
     """
     fits, num_blocks = samples.present.shape
     value, error = samples.values.new_empty(2, fits, num_blocks)
@@ -34,7 +34,7 @@ def log_likelihood(
 
 
 def _sample_logs(samples: Samples, clusters: Clusters, fit: int, theta: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
-    """Σ_g ln Σ_k θ_nk N(E_dg | k) of every draw and sample, in pieces of the samples."""
+    """Σ_g ln Σ_k θ_nk N(E_dg | k) of every draw and sample, computed for a few samples at a time."""
     quadratic, linear, constant = (part[fit] for part in densities(clusters))
     values = samples.values[fit]
     pieces = []

@@ -1,12 +1,12 @@
 """The variational bound of MCVC and its closed-form updates (Chang et al. 2017; ERRATA 22 in docs/DEVIATIONS.md).
 
-View g gives item i the cluster probabilities η_ig = softmax of a network (MCVC: a linear map). Annotator m looks at the
-view c_m, drawn from a stick-breaking process, and answers as a two-coin worker. With q(z_ig) = η_ig (the network's
-weights are plugged in), q(c), q(α), q(β) and q(ν) factorised, everything the answers enter by is
+In view g, item i has the cluster probabilities η_ig, the softmax of a network (in MCVC, of a linear map). Annotator m
+follows the view c_m, drawn from a stick-breaking process, and answers by the two-coin model. q(z_ig) = η_ig, with point
+estimates of the network's weights, and q(c), q(α), q(β), q(ν) are factorised. The bound depends on η only through
 
     agreement[r, g, m, a] = Σ_{answers a of m} Σ_k η_ikg η_jkg,
 
-the expected number of pairs of one cluster of view g among the answers a of annotator m.
+the expected number of pairs within a cluster of view g, among the pairs to which annotator m answered a.
 
 Axes: R restarts, G views, M annotators, A = 2 answers (0 different, 1 same), n annotated items, K clusters.
 """
@@ -30,13 +30,13 @@ class Prior(NamedTuple):
 
 
 class Experts(NamedTuple):
-    """What is believed of the annotators: natural parameters of Beta posteriors, and q(c).
+    """The posterior of the annotators: natural parameters of its Beta factors, and q(c).
 
     Attributes
     ----------
     sensitivity, specificity : [R, M, 2]
     sticks : [R, G − 1, 2]
-    view : [R, M, G] probabilities
+    view : [R, M, G], q(c_m = g)
     """
 
     sensitivity: Tensor
@@ -46,14 +46,14 @@ class Experts(NamedTuple):
 
 
 def initial_experts(view: Float[Tensor, "R M G"], prior: Prior) -> Experts:
-    """Annotators as good as the prior says, in the views given."""
+    """Annotators with the prior of the rates and sticks, and with q(c) = ``view``."""
     restarts, num_annotators, views = view.shape
     quality = prior.quality.expand(restarts, num_annotators, 2)
     return Experts(quality, quality, prior.stick.expand(restarts, views - 1, 2), view)
 
 
 def evidence(experts: Experts) -> PairEvidence:
-    """E ln p(answer a of m) = weight · 1[one cluster] + offset; each [R, M, 2]."""
+    """E ln p(answer a of m) = weight · 1[same cluster] + offset; each [R, M, 2]."""
     num_annotators = experts.view.shape[1]
     worker = torch.arange(num_annotators).repeat_interleave(2)
     label = torch.tensor([0, 1]).repeat(num_annotators)
@@ -63,7 +63,7 @@ def evidence(experts: Experts) -> PairEvidence:
 
 
 def answer_weight(experts: Experts) -> Float[Tensor, "R G M 2"]:
-    """Derivative of the bound by the agreement."""
+    """Derivative of the bound with respect to the agreement."""
     return torch.einsum("rmg,rma->rgma", experts.view, evidence(experts).weight)
 
 
@@ -84,7 +84,7 @@ def update(
     quality = quality_posterior(prior.quality, prior.quality, same, counts)
     experts = Experts(*quality, prior.stick + torch.stack([used, later], -1)[:, :-1], experts.view)
     if experts.view.shape[-1] == 1:
-        return experts  # there is no choice
+        return experts  # there is only one view
     logits = torch.einsum("rma,rgma->rmg", evidence(experts).weight, agreement)
     return experts._replace(view=(logits + log_view_prior(experts.sticks)[:, None]).softmax(-1))
 
@@ -111,10 +111,10 @@ def bound(
 
 
 def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R H"]:
-    """Views of each restart worth keeping, the most popular first, [R, G'] with G' ≤ G.
+    """Indices of the used views of each restart, that with the most annotators first, [R, G'] with G' ≤ G.
 
-    A view that no annotator has is pulled by no answer, so that its best weights are 0 and it stays empty. All restarts
-    keep as many views as the one that uses most; a view counts as used from ``least`` annotators on.
+    No answer affects the weights of a view without annotators, so their optimum is 0 and the view stays unused. A view
+    is used if it has more than ``least`` expected annotators. G' is the largest number of used views in a restart.
     """
     popularity = experts.view.sum(1)
     order = popularity.argsort(dim=-1, descending=True, stable=True)

@@ -1,8 +1,8 @@
 """Local variational message passing with the relational term (SCDC paper, eqs. 12 and 14, App. A.4).
 
-The pairs of a batch form a graph over its first n items. Updating all z at once can cycle for ever under strong
-cannot-links (two nodes, w = −4), so each connected component takes a step of its own size γ in the natural parameters,
-η_z ← (1 − γ) η_z + γ η_z*, and halves it whenever the surrogate bound (eq. 10) would fall.
+The pairs of a batch form a graph over its first n items. Updating all z at once can cycle for ever if cannot-links are
+strong (two nodes, w = −4). So each connected component has its own step size γ in the natural parameters, η_z ←
+(1 − γ) η_z + γ η_z*. A step that would lower the surrogate bound (eq. 10) is not taken, and γ is halved.
 """
 
 from typing import NamedTuple
@@ -16,9 +16,9 @@ from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.simplex import LEAST, log_softmax
 from semicrowd.inference.statistics import ExpectedGlobals
 
-#: A rise smaller than this fraction of the bound is rounding.
+#: A decrease smaller than this fraction of the bound is a rounding error.
 _ROUNDING = 1e-6
-#: Change of a probability before the first sweep.
+#: The largest change of a probability, as set before the first sweep.
 _NEVER = torch.tensor(torch.inf)
 
 
@@ -71,7 +71,7 @@ def unary_message(t_x: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Flo
 
 
 def initial_z(recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals) -> Float[Tensor, "R B K"]:
-    """ln q(z) given x as the recognition network alone sees it: a deterministic start."""
+    """ln q(z) given the q(x) that the recognition network alone defines: a deterministic initial value."""
     return unary_message(gaussian.expected_statistics(recognition), expected).log_softmax(-1)
 
 
@@ -83,18 +83,18 @@ def infer_local(
     tolerance: float = 1e-3,
     start: Float[Tensor, "R B K"] | None = None,
 ) -> LocalPosterior:
-    """The joint local optimum of the surrogate bound (eq. 15), with one pass left live for autograd.
+    """The joint local optimum of the surrogate bound (eq. 15), with gradients of one last pass.
 
-    The sweeps run without gradients until no probability moves by more than ``tolerance``; the last pass is
-    differentiable in ``recognition``, ``expected`` and the graph's weights, with neighbours and the z of eq. 12 held
-    fixed. Its values are those of the fixed point.
+    The sweeps run without gradients until no probability changes by more than ``tolerance``. The last pass is
+    differentiable in ``recognition``, ``expected`` and the graph's weights; its values are those of the fixed point. In
+    its gradient the neighbours' q(z), and the q(z) in eq. 12, are constant.
 
     Parameters
     ----------
     recognition : natural parameters r(o_i; φ) of the recognition potentials, flat (eq. 9)
     expected : expected global statistics, in the dtype of ``recognition``
     graph : answers over the first ``graph.num_nodes`` of the B items
-    start : ln q(z) to start from; that of :func:`initial_z` if not given
+    start : initial ln q(z); None: that of :func:`initial_z`
     """
     with torch.no_grad():
         state = _first(recognition, expected, graph, start)
@@ -123,14 +123,14 @@ def _with_graph(log_z: Tensor, graph: PairGraph) -> _Sweep:
 
 
 def _sweep(state: _Sweep, recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None) -> _Sweep:
-    """x from z (eq. 12), then z from x and the neighbours (eq. 14). The surrogate bound does not fall."""
+    """Update q(x) by eq. 12, then q(z) by eq. 14. The surrogate bound does not decrease."""
     unary = unary_message(gaussian.expected_statistics(update_x(state.z, recognition, expected)), expected)
     return _update_z(state, unary, graph)
 
 
 def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
-    """z from the unary messages and the neighbours (eq. 14)."""
-    if graph is None or state.messages is None or state.step is None:  # the last two: only for the type checker
+    """Update q(z) from the unary messages and the neighbours (eq. 14)."""
+    if graph is None or state.messages is None or state.step is None:  # the last two conditions: for the type checker
         log_z = log_softmax(unary)
         z = log_z.exp()
         return _Sweep(log_z, z, None, None, largest_change(z, state.z))
@@ -148,23 +148,23 @@ def _update_z(state: _Sweep, unary: Tensor, graph: PairGraph | None) -> _Sweep:
     rest_z = rest.exp()
     log_z = torch.cat([torch.where(stay, old, proposed), rest], 1)
     z = torch.cat([torch.where(stay, old_z, proposed_z), rest_z], 1)
-    # A rejected step is no sign of convergence: measure what was proposed.
+    # A rejected step is no sign of convergence, so the change is that of the proposal.
     change = torch.maximum(largest_change(proposed_z, old_z), largest_change(rest_z, state.z[:, n:]))
     return _Sweep(log_z, z, torch.where(stay, state.messages, messages), next_step(state.step, worse), change)
 
 
 def fell(before: Float[Tensor, "R C"], after: Float[Tensor, "R C"]) -> Bool[Tensor, "R C"]:
-    """Which components' bounds a step has lowered, by more than rounding."""
+    """Whether a step has lowered the bound of a component by more than rounding errors."""
     return after < before - _ROUNDING * before.abs()
 
 
 def next_step(step: Float[Tensor, "R C"], worse: Bool[Tensor, "R C"]) -> Float[Tensor, "R C"]:
-    """γ of each component: half of what lowered its bound, a little more of what did not."""
+    """The next γ of each component: half if the step lowered its bound, else a quarter more, at most 1."""
     return torch.where(worse, step / 2, (1.25 * step).clamp(max=1))
 
 
 def largest_change(new: Tensor, old: Tensor) -> Float[Tensor, ""]:
-    """Of a probability; 0 where there is none."""
+    """The largest change of a probability; 0 if there are no probabilities."""
     return (new - old).abs().max() if new.numel() else new.new_zeros(())
 
 
@@ -176,11 +176,11 @@ def infer_z(
     tolerance: float = 1e-4,
     start: Float[Tensor, "R n K"] | None = None,
 ) -> Float[Tensor, "R n K"]:
-    """ln q(z) of a graph's nodes from given unary log potentials and the answers (eq. 14 without the x).
+    """ln q(z) of a graph's nodes given unary log potentials and the answers (eq. 14, with q(x) fixed).
 
     Parameters
     ----------
-    start : ln q(z) to begin with; None: what ``unary`` says
+    start : initial ln q(z); None: the normalised ``unary``
     """
     state = _with_graph((unary if start is None else start).log_softmax(-1), graph)
     for _ in range(max_sweeps):
@@ -191,7 +191,7 @@ def infer_z(
 
 
 def _relational_bound(log_z: Tensor, z: Tensor, unary: Tensor, messages: Tensor, graph: PairGraph) -> Tensor:
-    """The part of the surrogate bound that q(Z) of the graph's nodes decides, by component: [R, C]."""
+    """The part of the surrogate bound that depends on q(z) of the graph's nodes, by component: [R, C]."""
     per_node = (z * (unary - log_z + 0.5 * messages)).sum(-1)
     return graph.per_component(per_node)
 

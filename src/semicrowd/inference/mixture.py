@@ -1,6 +1,6 @@
-"""The conjugate Gaussian mixture of a hard partition: its posterior, its evidence, and what a union of clusters loses.
+"""The conjugate Gaussian mixture given a hard partition: its posterior, its evidence, and the loss by a union.
 
-F = d + d² + 2 statistics of a cluster are the sums of (t(x), 1, 1) over its items (SCDC paper, App. A).
+The F = d + d² + 2 statistics of a cluster are the sums of (t(x), 1, 1) over its items (SCDC paper, App. A).
 """
 
 from typing import NamedTuple
@@ -13,10 +13,10 @@ from semicrowd.expfam import dirichlet, normal_inverse_wishart
 
 #: κ of p(μ, Σ) = NIW(0, κ, (d + c) I, d + c) (App. B: S = (d + κ) I, ν = d + κ).
 PRIOR_KAPPA = 0.5
-#: c of the same.
+#: c of this prior.
 PRIOR_DEGREES = 0.5
-#: Readings of "α₀ = 0.05/K" (docs/DEVIATIONS.md). ``corrected``: it is the natural parameter, as in SVAE, which the
-#: paper follows; ``released``: of the authors' MNIST code; ``paper``: as printed, a sparse prior.
+#: Interpretations of "α₀ = 0.05/K" (docs/DEVIATIONS.md). ``corrected``: as the natural parameter, as in SVAE, which
+#: the paper follows; ``released``: the value in the authors' MNIST code; ``paper``: as printed, a sparse prior.
 CONCENTRATIONS = {"corrected": lambda K: 1 + 0.05 / K, "released": lambda _: 1.05, "paper": lambda K: 0.05 / K}
 
 
@@ -33,7 +33,7 @@ class Mixture(NamedTuple):
     components: Tensor
 
     def log_partition(self) -> Float[Tensor, "R"]:
-        """ln Z of all of it: up to a constant the log evidence of the partition that it is the posterior of."""
+        """Sum of ln Z of all factors. For the posterior given a partition: its log evidence, up to a constant."""
         components = normal_inverse_wishart.log_partition(self.components)
         return dirichlet.log_partition(self.pi) + components.sum(-1)
 
@@ -63,14 +63,14 @@ def partition_posterior(prior: Mixture, t_x: Float[Tensor, "R N S"], clusters: I
 
 
 def union_gains(eta: Float[Tensor, "C F"], prior: Float[Tensor, "F"]) -> Float[Tensor, "C C"]:
-    """What ln p(x) gains where two clusters become one, from their posteriors: mostly less than 0."""
+    """Change of ln p(x) if two clusters become one, from the clusters' posteriors; it is mostly negative."""
     single = normal_inverse_wishart.log_partition(eta)
     union = normal_inverse_wishart.log_partition(eta[:, None] + eta[None] - prior)
     return union + normal_inverse_wishart.log_partition(prior) - single[:, None] - single[None]
 
 
 def evidence_of_clusters(statistics: Float[Tensor, "*batch F"], prior: Float[Tensor, "F"]) -> Float[Tensor, "*batch"]:
-    """Of each cluster's items and of their share in ln p(z) at the most likely π, up to a constant."""
+    """ln p(x) of each cluster's items, plus their part of ln p(z) at the most likely π, up to a constant."""
     constant = normal_inverse_wishart.log_partition(prior)
     shares = torch.special.xlogy(statistics[..., -1], statistics[..., -1])
     return normal_inverse_wishart.log_partition(prior + statistics) - constant + shares

@@ -1,4 +1,4 @@
-"""The natural-gradient step on global natural parameters, with a safeguard of the domain (SCDC paper, eq. 17)."""
+"""Natural-gradient steps on the global natural parameters, which stay in their domain (SCDC paper, eq. 17)."""
 
 from collections.abc import Iterable, Mapping
 from types import ModuleType
@@ -11,12 +11,12 @@ from semicrowd.expfam import in_domain
 
 
 class NaturalGradient(torch.optim.Optimizer):
-    """η ← η − ρ (∇̃ + correction): with ∇̃ = η − η̂ this is the convex step η ← (1 − ρ) η + ρ η̂.
+    """The step η ← η − ρ (∇̃ + correction). As ∇̃ = η − η̂, without a correction it is η ← (1 − ρ) η + ρ η̂.
 
-    Without a correction (``svi``) the target η̂ = η⁰ + expected counts is always in the domain, so every convex
-    combination is. The second term of eq. 17 (``full``) can lead out of it: then the step of that component alone is
-    halved up to ``max_halvings`` times and, if that does not help, taken without the correction. There is no momentum:
-    on natural parameters it leaves the domain within seconds.
+    The target η̂ = η⁰ + expected counts is always in the domain, and so is the step without a correction (``svi``). A
+    correction, the second term of eq. 17 (``full``), can lead out of the domain. The step of such a component is halved
+    up to ``max_halvings`` times. If it is still outside, it is taken without the correction. Momentum is not used,
+    because with it natural parameters leave the domain within seconds.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ class NaturalGradient(torch.optim.Optimizer):
         super().__init__(params, {"lr": step_size, "scale": scale, "max_halvings": max_halvings})
 
     def state_dict(self) -> dict[str, Any]:
-        """Step sizes; families are modules and stay out of checkpoints."""
+        """The state without the families, which are modules and cannot be saved in a checkpoint."""
         state = super().state_dict()
         groups = [{k: v for k, v in group.items() if k != "family"} for group in state["param_groups"]]
         return {**state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over step sizes; the families stay."""
+        """Load a state; the families stay as they are."""
         families = [group["family"] for group in self.param_groups]
         super().load_state_dict(state_dict)
         for group, family in zip(self.param_groups, families, strict=True):

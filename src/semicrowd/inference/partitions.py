@@ -1,13 +1,13 @@
-"""A partition that stands for samples of its posterior: the one of least expected loss among them."""
+"""Point estimate of a partition: the posterior sample with the least expected loss."""
 
 import numpy as np
 
 
 def expected_losses(partitions: np.ndarray, loss: str) -> np.ndarray:
-    """Mean loss of each partition against all of them, [S, N] → [S]; labels of a partition are 0 … K − 1.
+    """Mean loss of each of S partitions with respect to all S, [S, N] → [S]; labels of a partition are 0 … K − 1.
 
     ``vi``: variation of information, in nats (Meila 2007; Wade & Ghahramani 2018). ``binder``: share of the pairs of
-    items that one partition has together and the other apart (Binder 1978).
+    items that are in one cluster in one partition but not in the other (Binder 1978).
     """
     samples, items = partitions.shape
     measure = _pairs if loss == "binder" else _entropy
@@ -17,7 +17,7 @@ def expected_losses(partitions: np.ndarray, loss: str) -> np.ndarray:
         for b in range(a):
             joint = partitions[a].astype(np.int64) * (partitions[b].max() + 1) + partitions[b]
             met = measure(np.unique(joint, return_counts=True)[1], items)
-            # Both are sums over the cells of a partition; the cells that two partitions share are a partition, too.
+            # Both losses are |2 f(intersection) − f(a) − f(b)|, where f depends on a partition's cluster sizes only.
             found[a, b] = found[b, a] = abs(2 * met - own[a] - own[b])
     return found.mean(1)
 
@@ -28,10 +28,10 @@ def _entropy(sizes: np.ndarray, items: int) -> float:
 
 
 def _pairs(sizes: np.ndarray, items: int) -> float:
-    """Share of the pairs of items that are together."""
+    """Share of the pairs of items that are in one cluster."""
     return float((sizes * (sizes - 1)).sum() / max(items * (items - 1), 1))
 
 
 def point_estimate(partitions: np.ndarray, loss: str) -> int:
-    """Number of the partition [S, N] of least expected loss, the first of equals."""
+    """Index of the partition [S, N] with the least expected loss; ties go to the first."""
     return int(np.argmin(expected_losses(partitions, loss).round(12)))

@@ -1,15 +1,15 @@
-"""Probabilities as logarithms, normalised where float32 on a CPU is fast."""
+"""Normalisation of log probabilities, fast in float32 on a CPU."""
 
 from torch import Tensor
 
-#: Smallest ln q(z): float32 ends at e^−87.
+#: Lower limit of ln q(z); the smallest normal float32 is about e^−87.
 LEAST = -80.0
 
 
 def log_softmax(x: Tensor) -> Tensor:
-    """Over the last axis, no less than e^−80 of it, for speed on a CPU.
+    """Log softmax over the last axis, at least −80.
 
-    A few clusters in a row (K = 15) take nine times as long to normalise where they are contiguous; the exponential
-    of what underflows takes fifteen times as long as that of what does not.
+    On a CPU, a contiguous last axis with few clusters (K = 15) takes nine times as long to normalise as the transposed
+    array. Exponentials that underflow take fifteen times as long as others, hence the lower limit.
     """
     return x.mT.contiguous().log_softmax(-2).mT.clamp(min=LEAST)

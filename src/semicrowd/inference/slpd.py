@@ -1,9 +1,9 @@
-"""Variational EM of a latent process decomposition whose must-link blocks share proportions (Li et al. 2009, SLPD).
+"""Variational EM for a latent process decomposition whose must-link blocks share proportions (SLPD, Li et al. 2009).
 
-A block c has proportions θ_c ~ Dir(α); every feature g of each of its samples d comes from a cluster of its own,
-Z_dg ~ θ_c, and is N(μ_gk, σ²_gk) there. q(θ) = Π Dir(γ_c) and q(Z) = Π Q_dg. Q is as large as all data times K, and is
-never kept: a sweep adds up what the updates need. A value that is missing takes no part; a block without any value
-counts for nothing.
+A block c has proportions θ_c ~ Dir(α). Each feature g of each sample d of the block has its own cluster, Z_dg ~ θ_c,
+and its value is N(μ_gk, σ²_gk) for Z_dg = k. The posterior is approximated by q(θ) = Π Dir(γ_c) and q(Z) = Π Q_dg. Q
+has K entries for each value of the data and is never stored; a sweep only returns the sums that the updates need.
+Missing values and blocks without any value are left out.
 
 Axes: T tables, F fits (restarts of one table or of many), D samples, G features, C blocks, K clusters.
 """
@@ -21,9 +21,9 @@ from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.expfam.divergence import kl_divergence
 from semicrowd.inference.slpd_sums import add_up
 
-#: Expected number of values below which a cluster's Gaussian of a feature keeps what it was.
+#: A cluster with a smaller expected number of values of a feature keeps its Gaussian of this feature.
 _NOTHING = 1e-10
-#: Largest α_k: proportions that are all alike would draw it to infinity.
+#: Upper limit of α_k, which would otherwise diverge if all blocks have the same proportions.
 _LARGEST = 1e4
 
 
@@ -33,7 +33,7 @@ class Samples(NamedTuple):
     Attributes
     ----------
     values : [T, D, G], 0 where missing
-    observed : [T, D, G], 1 or 0; None where nothing is missing
+    observed : [T, D, G], 1 or 0; None if nothing is missing
     block : [T, D], block of each sample
     present : [T, C], 1 for a block that has a value, else 0
     """
@@ -44,7 +44,7 @@ class Samples(NamedTuple):
     present: Tensor
 
     def of(self, table: Int[Tensor, "F"]) -> "Samples":
-        """The tables of fits."""
+        """One table for each fit: its index is in ``table``."""
         observed = None if self.observed is None else self.observed[table]
         return Samples(self.values[table], observed, self.block[table], self.present[table])
 
@@ -64,11 +64,11 @@ class Clusters(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """How μ and σ² are estimated.
+    """Priors of μ and σ², and the lower limit of σ².
 
     Attributes
     ----------
-    floor : least σ², without which the likelihood has no maximum
+    floor : least σ²; without a limit the likelihood has no maximum
     mean_variance : σ_μ² of p(μ) = N(0, σ_μ²); infinite for maximum likelihood
     scale : s of p(σ²) ∝ exp(−s/σ²); 0 for maximum likelihood
     """
@@ -79,7 +79,7 @@ class Prior(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a sweep leaves of Q: Σ_dg Q of every block, Σ_d Q (1, E, E²) of every feature, Σ_dg ln normaliser."""
+    """Sums over Q: Σ_dg Q of each block; Σ_d Q, Σ_d Q E and Σ_d Q E² of each feature; Σ_dg ln normaliser."""
 
     block: Float[Tensor, "F C K"]
     weight: Float[Tensor, "F K G"]
@@ -91,7 +91,7 @@ class Sums(NamedTuple):
 def samples_of(
     values: Float[Tensor, "T D G"], block: Int[Tensor, "T D"], observed: Bool[Tensor, "T D G"] | None = None
 ) -> Samples:
-    """Tables with what the sweeps need to know of their blocks; ``observed`` None: nothing is missing."""
+    """The :class:`Samples` of tables with these values and blocks; ``observed`` None: nothing is missing."""
     there = torch.ones_like(values[..., 0]) if observed is None else observed.any(-1).to(values.dtype)
     present = values.new_zeros(len(values), int(block.max()) + 1).scatter_add(1, block, there).clamp(max=1)
     if observed is None:
@@ -107,7 +107,7 @@ def densities(clusters: Clusters) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def sweep(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"]) -> Sums:
-    """The optimal Q for γ and the clusters (eq. 6 without its slip: DEVIATIONS), added up.
+    """Sums over the optimal Q given γ and the clusters (eq. 6, with the correction in docs/DEVIATIONS.md).
 
     ``samples`` has one table for each fit.
     """
@@ -122,9 +122,9 @@ def sweep(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"]) -
 
 
 def bound(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"], sums: Sums, prior: Prior) -> Tensor:
-    """The bound on ln p(E | Θ, C) at the optimal Q, [F] in nats; with a prior, ln p(μ) + ln p(σ²) on top.
+    """Lower bound of ln p(E | Θ, C) at the optimal Q, [F] in nats; with a prior, ln p(μ) + ln p(σ²) is added.
 
-    At the optimal Q its terms in Q are the normalisers of eq. 6. Of the improper p(σ²) it has −s/σ².
+    At the optimal Q, the sum of the terms in Q is that of the log normalisers of eq. 6. The improper p(σ²) adds −s/σ².
     """
     eta = dirichlet.to_natural(gamma)
     divergence = kl_divergence(dirichlet, eta, dirichlet.to_natural(clusters.concentration)[:, None].expand_as(eta))
@@ -140,7 +140,7 @@ def bound(samples: Samples, clusters: Clusters, gamma: Float[Tensor, "F C K"], s
 def update(
     samples: Samples, clusters: Clusters, sums: Sums, prior: Prior
 ) -> tuple[Clusters, Float[Tensor, "F C K"]]:
-    """γ (eq. 7), then μ, σ² (eq. 8, with a prior eq. 9) and α (Newton); none of them lowers the bound."""
+    """Update γ (eq. 7), then μ, σ² (eq. 8; with a prior eq. 9) and α (Newton). No update lowers the bound."""
     gamma = clusters.concentration[:, None] + sums.block
     there = sums.weight > _NOTHING
     weight = sums.weight.where(there, 1.0)
@@ -156,7 +156,7 @@ def update(
 def first_gamma(
     samples: Samples, clusters: Clusters, first: Int[Tensor, "F D"] | None = None
 ) -> Float[Tensor, "F C K"]:
-    """γ where all values of a sample are in its cluster of ``first``; None, or −1: shared evenly among the clusters."""
+    """γ if all values of a sample are in its cluster ``first``; None or −1: evenly shared among all clusters."""
     num_values = samples.values.new_full(samples.block.shape, samples.values.shape[-1])
     if samples.observed is not None:
         num_values = samples.observed.sum(-1)

@@ -1,7 +1,7 @@
-"""The sums of SLPD's E-step in machine code: Q of eq. 6 is as large as all data times K, and only its sums are kept.
+"""Compiled sums over Q (eq. 6) in SLPD's E-step. Q has K entries for each value of the data, so only its sums are kept.
 
-Most of the work is exponentials. A compiler makes vector instructions of them where they are plain arithmetic, hence
-:func:`exponentials`.
+Most of the time is spent on exponentials. :func:`exponentials` uses plain arithmetic, which a compiler can turn into
+vector instructions.
 """
 
 import math
@@ -11,23 +11,23 @@ import numpy as np
 
 from semicrowd.inference.compiled import compiled
 
-#: Entries of Q in memory at once; they stay in a core's first cache.
+#: Maximal number of entries of Q in memory at once, so that they fit into a core's first-level cache.
 _PIECE = 2**11
-#: 1 / ln 2, by which x is split into a power of two and a rest.
+#: 1 / ln 2, used to write eˣ as a power of two times a remainder.
 _LOG2E = 1 / math.log(2)
-#: ln 2 in two parts, so that its product with a whole number is exact: the leading bits,
+#: First part of ln 2: its leading bits only, so that its product with a small whole number is exact.
 _HIGH = 6.93147180369123816490e-01
-#: and what is left.
+#: Second part of ln 2: the remainder.
 _LOW = 1.90821492927058770002e-10
-#: Coefficients of eˣ, enough for |x| ≤ ½ ln 2.
+#: Taylor coefficients of eˣ, sufficient for |x| ≤ ½ ln 2.
 _C = tuple(1 / math.factorial(n) for n in range(13))
-#: Where eˣ is next to the least normal number.
+#: Smallest argument of eˣ whose result is a normal number; smaller arguments are set to it.
 _LEAST = -708.0
 
 
 @compiled
 def exponentials(x: Any, power: Any) -> None:
-    """eˣ in place for −708 < x ≤ 0, and e⁻⁷⁰⁸ below, as 2ⁿ e^r with |r| ≤ ½ ln 2; ``power``: int64, as long as x."""
+    """Replace x ≤ 0 by eˣ = 2ⁿ e^r with |r| ≤ ½ ln 2, x < −708 by e⁻⁷⁰⁸; ``power``: work space, int64, size of x."""
     for i in range(len(x)):
         value = max(x[i], _LEAST)
         n = math.floor(value * _LOG2E + 0.5)
@@ -39,7 +39,7 @@ def exponentials(x: Any, power: Any) -> None:
         p = (p * r + _C[4]) * r + _C[3]
         p = (p * r + _C[2]) * r + _C[1]
         x[i] = p * r + _C[0]
-        power[i] = np.int64(np.int32(n) + 1023) << 52  # 2ⁿ, bit by bit
+        power[i] = np.int64(np.int32(n) + 1023) << 52  # the bits of the float64 2ⁿ
     two = power.view(np.float64)
     for i in range(len(x)):
         x[i] *= two[i]
@@ -47,7 +47,7 @@ def exponentials(x: Any, power: Any) -> None:
 
 @compiled
 def _sum(x: Any) -> Any:
-    """Σ x, by four sums that need not wait for one another."""
+    """Σ x, by four partial sums that the processor can compute at the same time."""
     a = b = c = d = 0.0
     whole = len(x) // 4 * 4
     for i in range(0, whole, 4):
@@ -62,7 +62,7 @@ def _sum(x: Any) -> Any:
 
 @compiled
 def _sum_of_logarithms(x: Any) -> Any:
-    """Σ ln x of numbers from 1 to K, one logarithm for eight of them."""
+    """Σ ln x of numbers from 1 to K, by the logarithms of products of eight numbers."""
     value = 0.0
     for low in range(0, len(x), 8):
         product = 1.0
@@ -77,17 +77,17 @@ def add_up(
     values: Any, observed: Any, block: Any, log_theta: Any, quadratic: Any, linear: Any, constant: Any,
     total: Any, weight: Any, first: Any, second: Any,
 ) -> Any:  # fmt: skip
-    """Add the sums of F fits' optimal Q to the last four; Σ_dg ln normaliser, [F].
+    """Add sums of the optimal Q of F fits to the last four arguments, in place; returns Σ_dg ln normaliser, [F].
 
     Parameters
     ----------
     values : [F, D, G]
-    observed : [F, D, G], 1 or 0; [F, 0, G] where nothing is missing
-    block : [F, D]
+    observed : [F, D, G], 1 or 0; [F, 0, G] if nothing is missing
+    block : [F, D], block of each sample
     log_theta : [F, C, K], E ln θ
-    quadratic, linear, constant : [F, K, G], of the logarithm of a value's density
-    total : [F, C, K], Σ_dg Q of a block
-    weight, first, second : [F, K, G], Σ_d Q (1, E, E²) of a feature
+    quadratic, linear, constant : [F, K, G], coefficients of a value's log density as a polynomial of the value
+    total : [F, C, K], Σ_dg Q over the samples of each block
+    weight, first, second : [F, K, G], Σ_d Q, Σ_d Q E and Σ_d Q E² of each feature, where E are the values
     """
     fits, samples, features = values.shape
     clusters = log_theta.shape[2]

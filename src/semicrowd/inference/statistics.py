@@ -1,8 +1,8 @@
 """Expected statistics whose gradient is the natural gradient (SCDC paper, eq. 17; docs/EQUATIONS.md).
 
 With s = E_q[t(θ)] = ∇ log Z(η), the Fisher matrix of q is ds/dη. Hence the natural gradient with respect to η of any
-function of s is its ordinary gradient with respect to s. Passing the incoming gradient through unchanged leaves it in
-``eta.grad`` after ``backward()``.
+function of s is its ordinary gradient with respect to s. The backward pass returns this gradient unchanged, so that it
+is in ``eta.grad`` after ``backward()``.
 """
 
 from types import ModuleType
@@ -38,7 +38,7 @@ def natural_kl(
 
 
 class ExpectedGlobals(NamedTuple):
-    """E_q(Θ)[t(Θ)] (App. A.2): everything that local inference needs to know of the global posterior.
+    """E_q(Θ)[t(Θ)] (App. A.2). Local inference depends on the global posterior through these statistics only.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class ExpectedGlobals(NamedTuple):
     specificity: Tensor
 
     def cast(self, dtype: torch.dtype) -> "ExpectedGlobals":
-        """The same in another precision (the global posterior is kept in float64)."""
+        """The same statistics in another precision; the global posterior is kept in float64."""
         return ExpectedGlobals(*(tensor.to(dtype) for tensor in self))
 
     def detach(self) -> "ExpectedGlobals":
-        """The same without gradients."""
+        """The same statistics without gradients."""
         return ExpectedGlobals(*(tensor.detach() for tensor in self))

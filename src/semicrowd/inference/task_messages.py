@@ -1,16 +1,15 @@
-"""Message passing over the items of whole tasks, whose annotators confuse kinds (docs/DEVIATIONS.md).
+"""Message passing over the items of tasks whose annotators may confuse clusters (docs/DEVIATIONS.md).
 
-Item i of task t, a placement, has a perceived kind y_ti: one of the K kinds, or "alone", a kind of its own that is
-equal to no other item's. The annotator of the task perceives y where the kind is l with probability C(l, y), and the
-task's answers follow the two-coin model on whether y_ti = y_tj. The variational family has one factor for each item,
-q(z_i) Π_t q(y_ti | z_i), in which y given z is exact: with h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone",
+A *placement* is an item i in a task t. It has a perceived cluster y_ti: one of the K clusters, or "alone", which equals
+no other item's. The task's annotator perceives an item of cluster l as y with probability C(l, y). The task's answers
+follow the two-coin model for y_ti = y_tj. The variational family has one factor per item, q(z_i) Π_t q(y_ti | z_i).
+With h_ti(k) = Σ_j w_ij q(y_tj = k), and 0 for "alone", the optimal q(y_ti | z_i) and the message λ_ti to z_i are
 
-    q(y | z = l) ∝ C(l, y) exp h(y),    λ_ti(l) = ln Σ_y C(l, y) exp h(y)
+    q(y | z = l) ∝ C(l, y) exp h(y),    λ_ti(l) = ln Σ_y C(l, y) exp h(y).
 
-is the message to z_i. It is bounded by the odds of a confusion, where the third term of eq. 14, its limit when nobody
-confuses anything, is not.
+The odds of a confusion bound this message. Without confusions it becomes the third term of eq. 14, which has no bound.
 
-Axes: R restarts, n items, U placements, P answers, K kinds, M annotators, C connected components.
+Axes: R restarts, n items, U placements, P answers, K clusters, M annotators, C connected components.
 """
 
 from dataclasses import dataclass, replace
@@ -26,44 +25,44 @@ from semicrowd.inference.graph import PairGraph
 from semicrowd.inference.message_passing import fell, largest_change, next_step
 from semicrowd.inference.simplex import log_softmax
 
-#: Logarithm of the chance of a confusion that no task is ever explained by.
+#: Logarithm of a probability so small that the confusion never occurs in practice.
 RARE = -60.0
-#: First sweeps, in which nobody confuses kinds: features that are sure of themselves would else explain away what
-#: several items of a task say together, and confusions once believed stay so.
-_SURE = 2
+#: Number of first sweeps without confusions. With confusions, very confident features would explain away consistent
+#: answers about several items of a task, and later sweeps would not correct this.
+_FIRST_SWEEPS = 2
 
 
 class Confusions(NamedTuple):
-    """What the annotator of each placement makes of the kinds.
+    """Confusion probabilities of the annotators, and the annotator of each placement.
 
     Attributes
     ----------
-    table : [R, M, K, K + 1], ln C_m(l, k), the last column for a kind of its own
-    worker : [U]
+    table : [R, M, K, K + 1], ln C_m(l, k); the last column is "alone"
+    worker : [U], annotator of each placement
     """
 
     table: Tensor
     worker: Tensor
 
     def never(self) -> "Confusions":
-        """The same of annotators who hardly ever confuse."""
+        """The same annotators, if the log probability of every confusion is :data:`RARE`."""
         sure = torch.full_like(self.table, RARE)
         sure.diagonal(dim1=-2, dim2=-1).zero_()
         return self._replace(table=sure)
 
     def hearing(self, heard: Float[Tensor, "R U K"]) -> "Hearing":
-        """q(y | z) and the message to z from h."""
+        """q(y | z) and the message to z, given h."""
         joint = self.table[:, self.worker] + pad(heard, (0, 1))[:, :, None]
         message = joint.logsumexp(-1)
         return Hearing(message, (joint - message[..., None]).exp())
 
 
 class Hearing(NamedTuple):
-    """q(y | z) of every placement, given what the others of its task say.
+    """q(y | z) of every placement, given the other placements of its task.
 
     Attributes
     ----------
-    message : [R, U, K], λ(l), to z = l
+    message : [R, U, K], λ(l)
     conditional : [R, U, K, K + 1], q(y = k | z = l)
     """
 
@@ -71,7 +70,7 @@ class Hearing(NamedTuple):
     conditional: Tensor
 
     def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
-        """q(y = k), linear in q(z) of the placement's item; what is missing to 1 is "alone"."""
+        """q(y = k) from q(z) of each placement's item, ``own``; the remaining probability is that of "alone"."""
         return (own[..., None, :] @ self.conditional)[..., 0, :-1]
 
 
@@ -83,7 +82,7 @@ class TaskGraph:
     ----------
     item : [U] node of each placement
     answers : the answers, over the U placements
-    confusions : what their annotators make of the kinds
+    confusions : the confusion probabilities of their annotators
     component : [n] connected component of every node
     num_components : C
     """
@@ -109,7 +108,7 @@ class TaskGraph:
 
 
 def graph_of_tasks(answers: RelationalBatch, weight: Float[Tensor, "R P"], confusions: Confusions) -> TaskGraph:
-    """The graph of a batch's placements, whose answers have these weights."""
+    """The graph of a batch's placements, with the weight w_ij of each answer."""
     placements = answers.placements
     assert placements is not None
     between = PairGraph(len(placements.item), placements.i, placements.j, weight, torch.zeros_like(placements.item), 1)
@@ -117,15 +116,15 @@ def graph_of_tasks(answers: RelationalBatch, weight: Float[Tensor, "R P"], confu
 
 
 class Belief(NamedTuple):
-    """q(z), and q(y | z) in its natural parameters: a sweep moves both by the same share γ towards their optimum.
+    """q(z) and the natural parameters of q(y | z); a sweep moves both by the same fraction γ towards their optimum.
 
     Attributes
     ----------
     log_z, z : [R, n, K], ln q(z) and its exponential
-    own : [R, n, K], the part of ln q(z), not normalised, that no task says
+    own : [R, n, K], unnormalised ln q(z) without the messages from the tasks
     heard : [R, U, K], h in q(y | z)
-    incoming : [R, U, K], Σ_j w_ij q(y_j), h at its optimum
-    value : [R, n], the bound without unary messages and without the entropy of q(z), by item
+    incoming : [R, U, K], Σ_j w_ij q(y_j), the optimal h
+    value : [R, n], each item's part of the bound, without unary messages and the entropy of q(z)
     """
 
     log_z: Tensor
@@ -137,7 +136,7 @@ class Belief(NamedTuple):
 
 
 def belief(own: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
-    """From the natural parameters."""
+    """The :class:`Belief` with these natural parameters."""
     conditional = graph.confusions.hearing(heard)
     log_z = log_softmax(own + graph.to_items(conditional.message))
     z = log_z.exp()
@@ -148,19 +147,19 @@ def belief(own: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: Ta
 
 
 def belief_of(log_z: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
-    """That in which q(z) is as given, and the placements have heard so much of the others."""
+    """The :class:`Belief` with this ln q(z) and this h, ``heard``."""
     return belief(log_z - graph.to_items(graph.confusions.hearing(heard).message), heard, graph)
 
 
 def proposal(now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R C"], graph: TaskGraph) -> Belief:
-    """Every item's factor by a share of the way to its optimum given the others'."""
+    """Each item's factor, moved by the fraction ``step`` towards its optimum given the other factors."""
     share = graph.per_node(step)[..., None]
     own = now.own + share * (unary - now.own)
     return belief(own, now.heard + share[:, graph.item] * (now.incoming - now.heard), graph)
 
 
 def belief_bound(now: Belief, unary: Float[Tensor, "R n K"], graph: TaskGraph) -> Float[Tensor, "R C"]:
-    """The part of the surrogate bound that the items of the graph decide, by component, up to a constant."""
+    """The part of the surrogate bound that depends on the graph's items, by component, up to a constant."""
     return graph.per_component((now.z * (unary - now.log_z)).sum(-1) + now.value)
 
 
@@ -172,21 +171,21 @@ def infer_tasks(
     max_sweeps: int = 200,
     tolerance: float = 1e-4,
 ) -> Belief:
-    """q(z) of a graph's nodes from given unary log potentials, and what every placement has heard.
+    """q(z) of a graph's nodes given unary log potentials, and h of every placement.
 
     Parameters
     ----------
-    start : to begin with, found under other confusions; None: nobody confuses kinds in the first sweeps
+    start : initial value, possibly found with other confusions; None: the first sweeps are without confusions
     """
     if start is None:
         sure, log_z = replace(graph, confusions=graph.confusions.never()), unary.log_softmax(-1)
         nothing = log_z.new_zeros(len(log_z), len(graph.item), log_z.shape[-1])
-        start = _swept(belief(log_z, nothing, sure), unary, sure, _SURE, tolerance)
+        start = _swept(belief(log_z, nothing, sure), unary, sure, _FIRST_SWEEPS, tolerance)
     return _swept(belief_of(start.log_z, start.heard, graph), unary, graph, max_sweeps, tolerance)
 
 
 def _swept(now: Belief, unary: Tensor, graph: TaskGraph, max_sweeps: int, tolerance: float) -> Belief:
-    """After sweeps in which the bound does not fall, each component by a step of its own."""
+    """The state after sweeps that never lower the bound; each component has its own step size."""
     step = unary.new_ones(len(unary), graph.num_components)
     for _ in range(max_sweeps):
         new = proposal(now, unary, step, graph)
@@ -199,7 +198,7 @@ def _swept(now: Belief, unary: Tensor, graph: TaskGraph, max_sweeps: int, tolera
 
 
 def _keep(marked: Bool[Tensor, "R n"], old: Belief, new: Belief, graph: TaskGraph) -> Belief:
-    """``old`` of the marked items, ``new`` of the others."""
+    """``old`` for the marked items, ``new`` for the others."""
     if not marked.any():
         return new
     wide, placed = marked[..., None], marked[:, graph.item, None]

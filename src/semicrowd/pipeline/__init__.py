@@ -1,1 +1,1 @@
-"""What the stages of dvc.yaml run."""
+"""The programs of the stages of dvc.yaml."""

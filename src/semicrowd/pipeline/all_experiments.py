@@ -1,10 +1,11 @@
 """Stage ``experiments``: every run of the profile, several at once, the longest first.
 
-What has finished with the same settings, code, answers and data is not run again. A task that fails leaves the others
-alone; the exit code is then 1. Each task can be run by hand: ``python -m semicrowd.pipeline.<task>``.
+Runs that finished with the same settings, code, answers and data are not repeated. If a task fails, the others still
+run, and the exit code is 1. Each task can be run by hand: ``python -m semicrowd.pipeline.<task>``.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -25,7 +26,7 @@ from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
 from semicrowd.run.interrupts import end_with
 
-#: Seconds of a task after which its process is replaced: what memory it has kept goes with it.
+#: After a task with more CPU seconds than this, its process is replaced, which frees the memory that it has kept.
 _LONG = 60.0
 
 
@@ -37,17 +38,20 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, task: Task) -> tuple[int, float]:
-        """Exit code of a task, and the seconds of a core that it took."""
+        """Run a task; returns its exit code and its CPU seconds."""
+        if self._process is not None and self._process.poll() is not None:  # it was killed between two tasks
+            self.end()
         process = self._process or subprocess.Popen(
-            [sys.executable, "-m", "semicrowd.pipeline.worker"], env=self._environment, text=True,
+            [sys.executable, "-m", "semicrowd.pipeline.worker", str(os.getpid())], env=self._environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
-        print(json.dumps(task.command), file=process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # then there is no reply, either
+            print(json.dumps(task.command), file=process.stdin, flush=True)
         reply = process.stdout.readline()
-        if not reply:  # the process died, say for want of memory
+        if not reply:  # the process died, for example because memory ran out
             code = self.end() or 1
             if task.module == "experiment":
                 experiment.main([*task.arguments, "--died", f"its process died (code {code})"])
@@ -58,7 +62,7 @@ class Worker:
         return int(code), float(seconds)
 
     def end(self) -> int:
-        """Let the process end; its exit code."""
+        """Let the process end; returns its exit code."""
         if self._process is None:
             return 0
         process, self._process = self._process, None
@@ -67,11 +71,11 @@ class Worker:
 
 
 class Schedule:
-    """Tasks, several at once.
+    """Runs tasks, several at once.
 
     Attributes
     ----------
-    failed : names of tasks that have not ended well, or that waited for such a one
+    failed : names of tasks that failed, and of tasks that were not run because they need the result of a failed one
     """
 
     def __init__(self, tasks: list[Task], jobs: int, console: Console | None = None) -> None:
@@ -89,7 +93,7 @@ class Schedule:
         self._idle = [Worker(environment) for _ in range(jobs)]
 
     def run(self) -> bool:
-        """Run all; whether all ended well."""
+        """Run all tasks; returns whether all succeeded."""
         bar = Progress(
             TextColumn("experiments"), BarColumn(), TextColumn("{task.fields[said]}"), console=self._console,
             disable=not self._console.is_terminal, transient=True,
@@ -99,7 +103,7 @@ class Schedule:
             while self._waiting or self._running:
                 self._start_what_can()
                 bar.update(shown, completed=self._seconds_done(), said=self._said())
-                if not self._running:  # what is left waits for what has failed
+                if not self._running:  # the remaining tasks need results of failed ones
                     self._give_up()
                     break
                 self._take(*self._ended.get())
@@ -149,7 +153,7 @@ class Schedule:
         return sum(self._seconds[name] for name in (*self._done, *self.failed)) + now
 
     def _left(self) -> str:
-        """Minutes until the end, by what the tasks took the last time and how busy this machine is now."""
+        """Estimated minutes until the end, by the tasks' earlier CPU seconds and the present speed of the machine."""
         done = self._seconds_done()
         left = (sum(self._seconds.values()) - done) / self._jobs
         longest = max((self._urgency[task.name] for task in self._waiting), default=0.0)
@@ -164,7 +168,7 @@ class Schedule:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
-    return next((line.strip().removeprefix("error: ") for line in reversed(lines) if line.strip()), "no word")
+    return next((line.strip().removeprefix("error: ") for line in reversed(lines) if line.strip()), "no message")
 
 
 @without_traceback
@@ -173,9 +177,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
     parser.add_argument("--params", type=Path, default=PARAMS)
     plan = load_plan(parser.parse_args(arguments).params)
-    if "DVC_STAGE" in os.environ:  # DVC that was killed leaves its stage to itself, beside that of the next command
+    if "DVC_STAGE" in os.environ:  # if DVC is killed, its stage would go on beside that of the next command
         end_with(os.getppid())
-    for folder in (DATA / ENCODED, RESULTS):  # which DVC expects, whatever is in them
+    for folder in (DATA / ENCODED, RESULTS):  # DVC expects these folders, even if they are empty
         folder.mkdir(parents=True, exist_ok=True)
     return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1
 

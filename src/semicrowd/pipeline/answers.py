@@ -1,4 +1,4 @@
-"""Stage ``answers``: the answers of runs as files, real or simulated, or the note that they have none."""
+"""Stage ``answers``: writes the answers of runs, real or simulated, or a note that a run has none."""
 
 import argparse
 import sys
@@ -24,7 +24,7 @@ from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.run.inputs import load_inputs
 from semicrowd.run.settings import resolve
 
-#: What is to be said about the answers of a run; written last.
+#: File that describes the answers of a run; written last.
 ABOUT = "about.json"
 
 
@@ -38,11 +38,11 @@ def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
 
 
 def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
-    """Write the answers of one run and what is to be said about them.
+    """Write ``answers.csv`` of one run, the annotators' true rates, and ``about.json``, whose content is returned.
 
-    ``answers.csv`` (with the annotators' true quality beside it) and ``about.json``: ``kind``, and where the wanted
-    answers cannot be had, ``instead_of`` and ``because``. Without the data themselves there is only ``about.json``,
-    with ``unavailable``; for an experiment without answers it says ``none``.
+    ``about.json`` has the ``kind`` of the answers (``none`` for an experiment without answers). If the answers are not
+    available and are replaced by the fallback, it also has ``instead_of`` and ``because``. If the data set is not
+    available, there is only ``about.json``, with ``unavailable``.
     """
     wanted = experiment.answers
     about: dict[str, Any] = {"kind": wanted.kind if wanted else "none"}
@@ -60,7 +60,7 @@ def make_answers(experiment: Experiment, job: Job) -> dict[str, Any]:
 
 
 def make_all(experiments: list[Experiment]) -> None:
-    """Write every set of answers that is not there yet by these settings and this code; one that is shared once."""
+    """Write every set of answers that these settings and this code have not written yet, a shared set only once."""
     sets: dict[str, list[Experiment]] = {}
     for experiment in experiments:
         sets.setdefault(experiment.answers_name, []).append(experiment)
@@ -76,7 +76,7 @@ def make_all(experiments: list[Experiment]) -> None:
 
 
 def _data_of(experiment: Experiment) -> list[str]:
-    """Data sets whose being there decides what the answers are."""
+    """Data sets whose availability decides which answers are written."""
     answers, data = experiment.answers, experiment.settings["data"]
     return [*experiment.needs, *([f"{data}_{answers.kind}"] if answers is not None and answers.fallback else [])]
 
@@ -85,7 +85,7 @@ def _data_of(experiment: Experiment) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.answers [<experiment or shared set> …]``."""
     parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
-    parser.add_argument("names", nargs="*", help="experiments or sets that several share; all if none is named")
+    parser.add_argument("names", nargs="*", help="experiments or shared sets of answers; all if none is named")
     names = parser.parse_args(arguments).names
     plan = load_plan(PARAMS)
     make_all([one for name in names for one in plan.with_answers(name)] or list(plan.experiments.values()))

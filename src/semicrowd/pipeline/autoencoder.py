@@ -25,15 +25,15 @@ from semicrowd.pipeline.inputs import digest, is_current
 from semicrowd.random import torch_stream
 from semicrowd.settings.sources import ENCODED, TRAINED
 
-#: Written last.
 DECODER = "decoder.pt"
+#: Written last.
 ERRORS = "training.csv"
-#: Of the networks and of their training: all runs have the same features.
+#: Seed of the networks and of their training; it is constant, so that all runs have the same features.
 _SEED = 0
 
 
 def make(which: str, root: Path, pretraining: int, steps: int) -> Path:
-    """Train, and keep what the stage is for; the folder stays empty where the data cannot be had."""
+    """Train, and write the stage's files; returns their folder, which stays empty if the data are missing."""
     folder = root / FOLDER / which
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -55,7 +55,7 @@ def make(which: str, root: Path, pretraining: int, steps: int) -> Path:
             keep_codes(root, which, trained, data, codes, of_test)
             rows.append((snapshot.steps, snapshot.error, snapshot.held_out_error))
             print(f"{which}: {snapshot.steps} of {steps} steps, error {snapshot.error:.5f}, "
-                  f"of items not trained on {snapshot.held_out_error:.5f}", flush=True)
+                  f"error of held-out items {snapshot.held_out_error:.5f}", flush=True)
     decoder = {"shift": torch.from_numpy(shift), "scale": torch.from_numpy(scale), **net.decoder.state_dict()}
     write_atomic(folder / DECODER, lambda path: torch.save(decoder, path))
     write_csv(folder / ERRORS, ["steps", "error", "held_out_error"], rows)
@@ -63,7 +63,7 @@ def make(which: str, root: Path, pretraining: int, steps: int) -> Path:
 
 
 def decoded(codes: np.ndarray, which: str, root: Path) -> np.ndarray:
-    """Items [n, D] that codes [n, 10] of ``data=encoded`` stand for."""
+    """Items [n, D] decoded from codes [n, 10] of ``data=encoded``."""
     folder = root / FOLDER / which
     parts = torch.load(folder / DECODER, weights_only=True)
     shift, scale = parts.pop("shift"), parts.pop("scale")
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     lengths = dict(load_plan().autoencoder[options.data])
     root = data_root()
-    # What is fetched is checked against its sha256; what a user brings may change.
+    # Only a user's own data can change, and so are part of the digest; fetched data are checked by their sha256.
     own = [root / options.data] if options.data in WANTED and (root / options.data).is_dir() else []
     made_of = digest(fingerprints(["semicrowd.pipeline.autoencoder"]), lengths, *own)
     if is_current(root / FOLDER / options.data / ERRORS, made_of):

@@ -1,7 +1,7 @@
-"""Stage ``configurations``: what every experiment's settings come to, and the code behind it, one file each.
+"""Stage ``configurations``: one file for every experiment, with its resolved settings and the hashes of its code.
 
-An experiment depends on its file and not on the files of conf/ and of the package: what is changed there for one model
-or one data set runs the experiments that it reaches and no others.
+An experiment depends on its file, and not on all files of conf/ and of the package. If one of these is changed for a
+model or a data set, only the experiments that use it are run again.
 """
 
 import argparse
@@ -24,15 +24,15 @@ from semicrowd.run.settings import resolve
 from semicrowd.settings.fields import described, plain
 from semicrowd.settings.groups import TOP, groups_of
 
-#: What never changes a number, and what differs between the runs of one experiment.
+#: Settings that never change a result, and the seed, which differs between the runs of one experiment.
 _LEFT_OUT = ("resume", "figures", "logger", "trainer", "seed")
 
 
 def settings_of(overrides: list[str]) -> dict[str, Any]:
-    """What decides a run of ``src/train.py`` with these arguments: what they come to, and all defaults.
+    """What decides a run of ``src/train.py`` with these arguments: the settings resolved from them, and all defaults.
 
-    What a rule sets in place of a default is not in it, since the data need not be here: the code of the rules is among
-    what a run depends on.
+    Values that a rule sets in place of a default are left out, since a rule needs the data, which may be missing here.
+    Changes of the rules are noticed by the hashes of the code.
     """
     settings = resolve(overrides)
     chosen = {group: settings[group]["name"] for group in ("data", "model", "annotations")}
@@ -43,14 +43,14 @@ def settings_of(overrides: list[str]) -> dict[str, Any]:
 
 
 def run_settings(experiment: Experiment) -> dict[str, Any]:
-    """Settings and code of an experiment's runs, without seed and place of the answers."""
+    """Settings of an experiment's runs (without the seed and the path of the answers) and hashes of their code."""
     settings = settings_of([a for a in arguments_of(experiment, Job(0)) if not a.startswith("hydra.")])
     settings["annotations"].pop("path", None)
     return settings | {"code": fingerprints(run_modules(settings["model"]["name"], settings["data"]["name"]))}
 
 
 def answer_settings(experiment: Experiment) -> dict[str, Any]:
-    """Settings and code of an experiment's answers and of those that may replace them; nothing without answers."""
+    """Settings of an experiment's answers and of their fallback, and hashes of the code; empty without answers."""
     wanted = [experiment.answers, experiment.answers.fallback] if experiment.answers else []
     whole = [settings_of([*experiment.overrides, *one.overrides()]) for one in wanted if one is not None]
     if not whole:
@@ -64,9 +64,9 @@ def answer_settings(experiment: Experiment) -> dict[str, Any]:
 
 
 def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURATIONS) -> None:
-    """Write ``<experiment>/run.yaml`` and ``<answers>/answers.yaml``, of a sweep with the names of its runs.
+    """Write ``<experiment>/run.yaml`` and ``<answers>/answers.yaml``; those of a sweep also have the names of its runs.
 
-    What cannot be composed leaves its error there: the experiment's own stage fails with it, and no other.
+    If the settings of an experiment are wrong, its file has the error instead, so that only this experiment fails.
     """
     for experiment in experiments:
         runs = {} if experiment.sweep is None else {"runs": [job.folder for job in experiment.jobs]}

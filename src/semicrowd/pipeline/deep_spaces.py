@@ -1,4 +1,4 @@
-"""Spaces of deep DPM: the autoencoder's space and the flow's, in runs of deep DPM that have finished.
+"""Other methods in the two feature spaces of finished runs of deep DPM: that of the autoencoder and that of the flow.
 
 Writes into ``results/deep_spaces/<experiment>``: ``scores.csv``, scores of other methods in both spaces; for the first
 run on MNIST also ``embedding.npz``, the t-SNE of 5,000 items after three epochs, and ``digits.npz``, the decoder's
@@ -40,11 +40,11 @@ STARTS = 5
 MOST = 25
 #: Items that t-SNE embeds.
 SHOWN = 5000
-#: Epochs after which t-SNE is run: the first, a middle one and the last.
+#: Number of epochs after which t-SNE is run: the first, a middle one and the last.
 PANELS = 3
 #: Decoded points of a cluster, the centre included.
 SAMPLES = 25
-#: Their noise in the cluster's standard deviations; the paper does not state it.
+#: Noise of the decoded points, in standard deviations of the cluster; the paper does not state it.
 NOISE = 0.5
 
 
@@ -58,7 +58,7 @@ def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...
             ("kmeans, oracle", data.num_classes): KMeansOnly(data.num_classes, n_init=STARTS, random_state=seed),
             ("bgmm", None): VariationalMixture(min(MOST, len(items)), random_state=seed),
         }
-        if space == "flow":  # in the other one it is a run of its own, which no seed changes
+        if space == "flow":  # in the autoencoder's space it is an experiment of its own, without seeds
             methods["gmeans", None] = GMeans(random_state=seed)
         for (method, told), clusterer in methods.items():
             scores = clustering_scores(data.labels, clusterer.fit_predict(items))
@@ -80,7 +80,7 @@ def embedding(model: DeepDPM, data: Dataset, seed: int) -> dict[str, np.ndarray]
     for space in spaces:
         begin = TSNE(init=begin, random_state=seed).fit_transform(space)
         points.append(begin)
-        begin = begin / begin.std() * 1e-4  # as small as t-SNE's own start
+        begin = begin / begin.std() * 1e-4  # the scale of t-SNE's own initialisation
     labels = data.labels[chosen]
     within = [_within(space, labels) for space in spaces]
     return {
@@ -98,7 +98,7 @@ def _within(points: np.ndarray, labels: np.ndarray) -> float:
 def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> dict[str, np.ndarray]:
     """Decoded points around the largest Gaussian of each class, [classes, samples, D], the centre itself first.
 
-    Labels name the Gaussians here, as in the paper; a class without one of its own has none.
+    A Gaussian belongs to the most frequent label of its items, as in the paper; a class without Gaussians is left out.
     """
     assert data.labels is not None
     cluster = model.gaussian(data.features)
@@ -117,7 +117,7 @@ def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> 
 
 
 def run(experiment: Experiment, root: Path, folder: Path = FOLDER) -> None:
-    """Write what the stage is for, of the runs that have finished."""
+    """Write the stage's files for the runs that have finished."""
     place, rows = folder / experiment.name, list[tuple[Any, ...]]()
     for number, job in enumerate(experiment.jobs):
         finished = _finished(experiment, job, root)

@@ -61,7 +61,7 @@ def main() -> int:
 open these:
   {figure}: the clusters of all four runs
   {FOLDER / "jobs.csv"}: their numbers
-  {best / "figures"}: what a run draws
+  {best / "figures"}: the figures of one run
   {best / "assignments.csv"}, {best / "workers.csv"}: each item's cluster, each annotator's reliability
 make ui shows the runs in a browser""")
     return 0

@@ -1,7 +1,7 @@
-"""The package's own files that a run really imports, found by following the imports from where it begins.
+"""The source files of the package that a run imports, found by following the imports.
 
-A run depends on these and on no others. A new data set or method changes no other run's files: the tables that name
-them import what they name when it is asked for, and do not count themselves.
+A run depends on these files and on no others. A new data set or method changes no file of other runs: the modules that
+list data sets and methods import them only when they are used, and are not counted themselves.
 """
 
 import ast
@@ -16,34 +16,34 @@ from semicrowd.files import sha256_of
 
 #: The folder that holds the package.
 SOURCE = Path(semicrowd.__file__).parents[1]
-#: Never followed: what only watches a run or tells people of it, what a configuration holds as values, and what brings
-#: files that are dependencies of their own.
+#: Modules that are never followed: those that only report on a run, those whose values are in the configuration, and
+#: those that fetch files, which are dependencies of their own.
 LEFT_OUT = (
     "semicrowd.tracking", "semicrowd.figures", "semicrowd.page", "semicrowd.run.page", "semicrowd.run.check",
     "semicrowd.run.forecast", "semicrowd.crowd.odd_answers", "semicrowd.data.odd_items", "semicrowd.settings",
     "semicrowd.data.fetch", "semicrowd.data.public", "semicrowd.data.sources", "semicrowd.data.unpickled",
 )  # fmt: skip
-#: Followed, but not counted: they say under which name a thing is found.
+#: Modules that are followed but not counted: they only list names and where to import them from.
 TABLES = ("semicrowd", "semicrowd.estimators", "semicrowd.data.load")
 
 
 def run_modules(method: str, data: str) -> list[str]:
-    """Where the imports of a run begin: what executes it, its method and its data set."""
+    """Modules from which a run's imports are followed: the one that executes it, its method's and its data set's."""
     return ["semicrowd.run.execute", ESTIMATORS[method].__module__, *data_modules(data)]
 
 
 def data_modules(data: str) -> list[str]:
-    """Where the imports begin of what loads a data set and its answers."""
+    """Modules from which the imports are followed for a data set and its answers."""
     return ["semicrowd.data.answers", LOADERS[data].partition(":")[0]]
 
 
 def fingerprints(modules: Iterable[str], source: Path = SOURCE) -> dict[str, str]:
-    """sha256 of every file behind ``modules``, by its path within the source folder."""
+    """Path within the source folder → sha256, of every file on which ``modules`` depend."""
     return {name: _sha256(source / name) for name in sorted(files_behind(modules, source))}
 
 
 def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
-    """Files that importing ``modules`` runs, and later imports within their functions, as paths within ``source``."""
+    """Files that ``modules`` import, directly or not, also within functions, as paths within ``source``."""
     waiting, paths = [*modules], dict[str, Path]()
     while waiting:
         name = waiting.pop()
@@ -57,7 +57,7 @@ def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
 
 
 def _file_of(module: str, source: Path) -> Path | None:
-    """A module's file; None for what is no module below ``source``."""
+    """A module's file; None if there is no such module below ``source``."""
     place = source.joinpath(*module.split("."))
     package = place / "__init__.py"
     if package.is_file():
@@ -68,7 +68,7 @@ def _file_of(module: str, source: Path) -> Path | None:
 
 @cache
 def _imports_of(path: Path, module: str) -> tuple[str, ...]:
-    """Names that a file imports, modules and what may be one; those for the type checker alone left out."""
+    """Names that a file imports, each of which may be a module; imports for the type checker alone are left out."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     return tuple(
         name

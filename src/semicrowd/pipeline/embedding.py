@@ -1,7 +1,7 @@
 """Stage ``cifar10_embedding``: EfficientNet-Lite0's features of CIFAR-10, once for all runs.
 
-Of one core some ten minutes for 21,000 images; what was stopped goes on. Nothing where the images or the network cannot
-be had.
+It takes about ten minutes of one core for 21,000 images; a stopped stage is continued. Nothing is written if the images
+or the network are not available.
 """
 
 import argparse

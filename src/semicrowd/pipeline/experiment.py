@@ -1,4 +1,4 @@
-"""Experiments: runs of ``src/train.py``, or a note that their data cannot be had."""
+"""Runs an experiment by ``src/train.py``, or notes that its data are not available."""
 
 import argparse
 import contextlib
@@ -23,7 +23,7 @@ from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 
 
 def arguments_of(experiment: Experiment, job: Job) -> list[str]:
-    """What one run's ``src/train.py`` gets: overrides, seed, answers as a file, run directory."""
+    """Arguments of ``src/train.py`` for one run: overrides, seed, answers as a file, run directory."""
     answers = experiment.annotation_dir(job) / "answers.csv"
     files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
     how = ["resume=true", f"hydra.run.dir={experiment.run_dir(job)}"]
@@ -31,15 +31,15 @@ def arguments_of(experiment: Experiment, job: Job) -> list[str]:
 
 
 def sweep_arguments(experiment: Experiment) -> list[str]:
-    """What ``src/train.py`` gets for all runs of a sweep at once.
+    """Arguments of ``src/train.py`` for all runs of a sweep at once.
 
-    A run finds its answers by its seed and by its point, whose options of the answers are settings of their own here;
-    its folder is :attr:`Job.folder`. What has finished before is not run again.
+    The path of a run's answers contains its seed and its point; options of the answers are therefore added as settings
+    of their own. The run's folder is :attr:`Job.folder`. Finished runs are not run again.
     """
     values = {**(experiment.sweep or {}), "seed": experiment.seeds}
     answers = ANNOTATIONS / experiment.answers_name / "_".join(f"{name}-${{{name}}}" for name in values) / "answers.csv"
     files = ["annotations=file", f"annotations.path={answers}"] if experiment.answers else []
-    # choice(): a single value is a sweep too, so that it names the folder.
+    # choice() makes even a single value a sweep, so that it is part of the folder's name.
     swept = [
         f"{'' if name == 'seed' or is_setting(name) else '+'}{name}=choice({','.join(map(str, of))})"
         for name, of in values.items()
@@ -49,11 +49,11 @@ def sweep_arguments(experiment: Experiment) -> list[str]:
 
 
 def run(experiment: Experiment, seed: int | None = None) -> int:
-    """Run one seed, or the whole sweep; the exit code is that of the runs, 0 where their data cannot be had.
+    """Run one seed, or the whole sweep; returns the exit code of the runs, or 0 if their data are missing.
 
-    What was made of the same settings, code and answers is kept: finished runs, and one that was stopped goes on.
-    Missing data are no failure: the run directories then say ``unavailable`` and how to get them. A run that fails
-    leaves its status too.
+    If settings, code and answers are the same as before, finished runs are kept, and a stopped run is continued.
+    Missing data are no failure: status.json of each run then says ``unavailable`` and how to get them. A run that fails
+    writes its status, too.
     """
     jobs = experiment.jobs if seed is None else [Job(seed)]
     for name in experiment.needs:
@@ -76,20 +76,20 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
 
 
 def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
-    """Say of runs that ended without a word why; one that failed or was interrupted has said so itself."""
+    """Write the status of runs that ended without writing one; failed and interrupted runs have written their own."""
     told = ("failed", "interrupted", "finished")
     lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told]
     note_all(experiment, lost, "failed", error)
 
 
 def note_all(experiment: Experiment, jobs: list[Job], status: str, error: str) -> None:
-    """Write the status of runs that there are none of."""
+    """Write the same status for all of these runs."""
     for job in jobs:
         write_json(experiment.run_dir(job) / "status.json", {"status": status, "error": error, "seconds": 0.0})
 
 
-class _Passed(io.TextIOBase):
-    """Standard error, whose last line is kept."""
+class _KeepsLastLine(io.TextIOBase):
+    """Passes text on to standard error, and keeps the last line."""
 
     def __init__(self) -> None:
         self.last = ""
@@ -100,17 +100,17 @@ class _Passed(io.TextIOBase):
 
 
 def _train(arguments: list[str]) -> tuple[int, str]:
-    """Exit code of ``src/train.py``, in this process, and the last line of what it says on standard error."""
+    """Run ``src/train.py`` in this process; returns the exit code and the last line that it wrote to standard error."""
     from semicrowd.run.main import main
 
     print("$ python src/train.py", *arguments, flush=True)
-    passed = _Passed()
-    with contextlib.redirect_stderr(passed):
+    stderr = _KeepsLastLine()
+    with contextlib.redirect_stderr(stderr):
         try:
             code = main(arguments)
-        except SystemExit as error:  # a sweep of which some have failed
+        except SystemExit as error:  # a sweep in which some jobs have failed
             code = error.code if isinstance(error.code, int) else 1
-    return code, passed.last
+    return code, stderr.last
 
 
 def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
@@ -130,9 +130,9 @@ def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.experiment <name> [--seed <seed>]``."""
     parser = argparse.ArgumentParser(description="run an experiment of params.yaml: one seed, or a whole sweep")
     parser.add_argument("name")
-    parser.add_argument("--seed", type=int, help="of an experiment that is no sweep")
+    parser.add_argument("--seed", type=int, help="seed to run, for an experiment without a sweep")
     parser.add_argument("--params", type=Path, default=PARAMS)
-    parser.add_argument("--died", metavar="WHY", help="do not run it, but say of its runs that their process died")
+    parser.add_argument("--died", metavar="WHY", help="run nothing; write to the status of its runs why they died")
     options = parser.parse_args(arguments)
     experiment = load_plan(options.params).experiment(options.name)
     if (options.seed is None) != (experiment.sweep is not None):

@@ -1,4 +1,4 @@
-"""What params.yaml asks for: experiments, their seeds, and where each run's files lie."""
+"""The experiments of params.yaml: their settings and seeds, and the folder of each run."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.settings.fields import nearest
 
 PARAMS = Path("params.yaml")
-#: The pipeline keeps its data in the project: its stages declare them.
+#: The pipeline's data are always in the project's folder, since the stages of dvc.yaml name this path.
 DATA = Path("data")
 CONFIGURATIONS = Path("configurations")
 ANNOTATIONS = Path("annotations")
@@ -34,12 +34,12 @@ def format_ranges(numbers: Sequence[int]) -> str:
 
 
 def parse_ranges(text: str) -> list[int]:
-    """What :func:`format_ranges` writes.
+    """Numbers from a text such as :func:`format_ranges` writes.
 
     Raises
     ------
     ValueError
-        For anything else; argparse then says which option it is of.
+        For other text; argparse then names the option.
     """
     numbers: list[int] = []
     for part in text.split(","):
@@ -55,7 +55,7 @@ def arguments(settings: Mapping[str, Any]) -> list[str]:
 
 
 def is_setting(option: str) -> bool:
-    """Whether what a sweep varies is a setting of the run: those of the answers are written without their group."""
+    """Whether an option of a sweep is a setting of the run. Options of the answers are written without their group."""
     return "." in option
 
 
@@ -66,7 +66,7 @@ class Job:
     Attributes
     ----------
     seed : of the run and of its answers
-    point : where in the experiment's sweep it is: option of the answers, or setting, → value; empty without a sweep
+    point : its values of the sweep's options: option of the answers, or setting → value; empty without a sweep
     """
 
     seed: int
@@ -74,7 +74,7 @@ class Job:
 
     @property
     def folder(self) -> str:
-        """Its folder within the experiment's, as ``src/train.py -m`` names it."""
+        """Name of its folder within the experiment's folder, as ``src/train.py -m`` names it."""
         return folder_name([*(f"{option}={value}" for option, value in self.point.items()), f"seed={self.seed}"])
 
 
@@ -85,8 +85,8 @@ class Answers:
     Attributes
     ----------
     kind : ``two_coin``, ``quota``, ``tasks`` or ``crowd``
-    options : of that kind, as ``settings/sources.py`` has them; the others keep their defaults
-    fallback : what to simulate where these cannot be had
+    options : options of that kind (``settings/sources.py``); the others keep their defaults
+    fallback : answers to simulate if these are not available
     shared : name of the set, where several experiments share these answers
     """
 
@@ -103,17 +103,17 @@ class Answers:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the selected profile: the same run with several seeds, perhaps with several sets of answers.
+    """One experiment of the selected profile: the same run with several seeds, possibly for several points of a sweep.
 
     Attributes
     ----------
-    settings : of ``src/train.py``, without seed, answers and run directory
+    settings : settings of ``src/train.py``, without seed, answers and run directory
     seeds : one run each, at every point of the sweep
-    answers : what the answers stage writes, None for an experiment without
-    sweep : option of the answers, or setting of the run (``model.K``), → its values; every combination of them is a
-        point. A sweep, an empty one too, is one stage and one process for all runs: for runs that take less time than a
-        start of Python. None: a stage for each seed
-    needs : data sets without which there is nothing to run
+    answers : answers that the stage ``answers`` writes, None for an experiment without answers
+    sweep : option of the answers, or setting of the run (``model.K``) → its values; every combination of them is a
+        point. With a sweep, even an empty one, all runs are one task in one process, which suits runs that take less
+        time than a start of Python. None: a task for each seed
+    needs : data sets that all runs need
     """
 
     name: str
@@ -129,7 +129,7 @@ class Experiment:
         return arguments(self.settings)
 
     def command(self) -> str:
-        """The same runs by hand; the answers are then drawn or read by the run itself."""
+        """The command that repeats these runs by hand; each run then draws or reads its answers itself."""
         answers = self.answers.overrides() if self.answers else []
         points = [
             f"{'' if is_setting(option) else 'annotations.'}{option}={','.join(map(str, of))}"
@@ -148,11 +148,11 @@ class Experiment:
 
     @property
     def answers_name(self) -> str:
-        """Name of its answers among those of the profile: the experiment's, or that of the set that it shares."""
+        """Name of its set of answers: that of the shared set if it has one, else that of the experiment."""
         return (self.answers and self.answers.shared) or self.name
 
     def annotation_dir(self, job: Job) -> Path:
-        """Where the annotations stage writes this run's answers."""
+        """Where the stage ``answers`` writes this run's answers."""
         return ANNOTATIONS / self.answers_name / job.folder
 
     def run_dir(self, job: Job, results: Path = RESULTS) -> Path:
@@ -166,9 +166,9 @@ class Plan:
 
     Attributes
     ----------
-    jobs : runs at once
-    spaces : experiments of deep DPM in whose spaces other methods are run, too
-    autoencoder : data set → lengths of its autoencoder's training
+    jobs : number of runs at once
+    spaces : experiments of deep DPM in whose feature spaces other methods are run, too
+    autoencoder : data set → numbers of steps of its autoencoder's training
     slpd : trials of the SLPD paper's tables, and which data sets they are of
     """
 
@@ -231,7 +231,7 @@ def _experiment(name: str, group: Mapping[str, Any], content: Mapping[str, Any])
 
 
 def load_plan(path: Path = PARAMS) -> Plan:
-    """Read params.yaml, or a profile: what its groups name, with what a group says for all of its experiments.
+    """Read params.yaml or a profile. An experiment has the values of its group, unless it sets its own.
 
     Raises
     ------
@@ -255,9 +255,9 @@ def load_plan(path: Path = PARAMS) -> Plan:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A profile with its base filled in: the path of another one, from its own folder and without .yaml.
+    """A profile, merged with its ``base``: the path of another profile, relative to its folder and without .yaml.
 
-    It says only what differs from its base: a value of its own replaces the base's, null removes it, and ``<name>+``
+    The profile has only the values that differ. A value replaces that of the base, null removes it, and ``<name>+``
     adds to a list.
     """
     try:

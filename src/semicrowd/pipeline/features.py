@@ -18,7 +18,7 @@ COMPONENTS = 20
 
 
 def make_face_features(root: Path) -> list[Path]:
-    """Write the components with every scaling into ``root/face_features``; nothing where the faces cannot be had."""
+    """Write the components with every scaling into ``root/face_features``; nothing if the faces are missing."""
     folder = root / faces.FEATURES
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("face"):
@@ -31,7 +31,7 @@ def make_face_features(root: Path) -> list[Path]:
 
 
 def make_cifar10_features(root: Path) -> list[Path]:
-    """Write the components' axes into ``root/cifar10_features``; nothing where CIFAR-10 cannot be had."""
+    """Write the components' axes into ``root/cifar10_features``; nothing if CIFAR-10 is missing."""
     folder = root / cifar10.FEATURES
     folder.mkdir(parents=True, exist_ok=True)
     if why_missing("cifar10"):
@@ -41,7 +41,7 @@ def make_cifar10_features(root: Path) -> list[Path]:
     return [path]
 
 
-#: Data set → what writes its components.
+#: Data set → function that writes its components.
 MAKERS: dict[str, Callable[[Path], list[Path]]] = {"face": make_face_features, "cifar10": make_cifar10_features}
 
 

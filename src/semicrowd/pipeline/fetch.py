@@ -1,4 +1,4 @@
-"""Stage ``fetch``: the data files, and a note of what could not be had and how to get it."""
+"""Stage ``fetch``: fetches the data files, and notes which are not available and how to get them."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from semicrowd.pipeline.experiments import DATA
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 STATUS = DATA / "status.json"
-#: Data sets of the pipeline, by the fetcher's names, and what fetches each.
+#: Data set of the pipeline → function that fetches it.
 DATA_SETS: dict[str, Callable[[Path], object]] = {
     "mnist": partial(fetch, "mnist"),
     "mnist_crowd": partial(fetch, "mnist_crowd"),
@@ -31,7 +31,7 @@ DATA_SETS: dict[str, Callable[[Path], object]] = {
     "homes": partial(fetch, "homes"),
     **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung", "activities", "texts")},
 }
-#: Data that nobody may pass on, by the folder that they belong in, and what the user is to put there.
+#: Data that may not be redistributed: folder → files that the user has to put there.
 OWN = {
     "nus_animals": "table.csv, a row for each image of the 13 animals: 500 columns with its counts of visual words "
                    "(BoW_int of NUS-WIDE, National University of Singapore, on request) and a column label",
@@ -41,16 +41,16 @@ OWN = {
 
 
 def folder_of(name: str) -> Path:
-    """Where the files of a data set of the pipeline, or what a network has made, are within the data folder."""
+    """Folder of a data set of the pipeline, or of a network's features, within the data folder."""
     if name == EFFICIENTNET_LITE0:
         return Path(EMBEDDED)
     return Path(name) if name in OWN else PUBLIC[name].folder
 
 
 def fetch_all(root: Path) -> dict[str, Any]:
-    """Fetch every data set of the pipeline; one that cannot be had leaves its message instead of stopping the rest.
+    """Fetch every data set of the pipeline; returns for each whether it is available, or a message how to get it.
 
-    A network that makes features is not fetched: it is installed or not.
+    A network that makes features is not fetched; the result only says whether it is installed.
     """
     status: dict[str, Any] = {}
     for name in (*DATA_SETS, *OWN):
@@ -71,17 +71,17 @@ def fetch_all(root: Path) -> dict[str, Any]:
 
 
 def why_missing(name: str, path: Path = STATUS) -> str:
-    """How to get the data set called ``name``; empty where it is there.
+    """How to get the data set called ``name``; empty if it is available.
 
     Raises
     ------
     UserError
-        Where nobody has looked yet.
+        If the stage ``fetch`` has not been run, or before this data set was added.
     """
     try:
         status = json.loads(path.read_text(encoding="utf-8"))[name]
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: not there; python -m semicrowd.pipeline.fetch makes it") from error
+    except (FileNotFoundError, KeyError) as error:
+        raise UserError(f"{path}: {name} is not in it; python -m semicrowd.pipeline.fetch makes it") from error
     return "" if status["available"] else str(status["message"])
 
 
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     status = fetch_all(DATA)
     write_json(STATUS, status)
     for name, entry in status.items():
-        print(f"{name}: {'there' if entry['available'] else 'not available here: ' + entry['message']}")
+        print(f"{name}: {'available' if entry['available'] else 'not available here: ' + entry['message']}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a result of the pipeline was made of, and whether it still would be made of the same.
+"""Digests of the inputs of the pipeline's results, by which outdated results are recognised.
 
-Beside a result lies the sha256 of all that it depends on: settings, code, answers, data. What was made of something
-else is deleted, what was made of the same goes on where it was stopped.
+Beside a result is the sha256 of all that it depends on: settings, code, answers, data. A result of other inputs is
+deleted. A result of the same inputs is kept, and continued if it was stopped.
 """
 
 import shutil
@@ -49,7 +49,7 @@ def _digests(part: object) -> Iterator[bytes]:
 
 
 def forget_others(place: Path, note: Path, made_of: str) -> bool:
-    """Delete a result that was made of something else than ``made_of``; whether there is one of the same.
+    """Delete a result of other inputs than ``made_of``; returns whether there is a result of these inputs.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
     Raises
     ------
     UserError
-        Where it cannot be deleted: what stayed would pass for made of the new inputs.
+        If it cannot be deleted, since it would then be taken for a result of the new inputs.
     """
     if note.is_file() and note.read_text(encoding="utf-8").strip() == made_of:
         return True
@@ -74,7 +74,7 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
 
 
 def is_current(result: Path, made_of: str) -> bool:
-    """Whether a result is there that was made of ``made_of``; the folder of another one is deleted.
+    """Whether there is a result of the inputs ``made_of``; a result of other inputs is deleted with its folder.
 
     Parameters
     ----------

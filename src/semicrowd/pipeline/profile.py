@@ -1,4 +1,4 @@
-"""Profiles: which experiments with how many seeds and epochs; conf/profile/<name>.yaml."""
+"""Profiles (conf/profile/<name>.yaml): which experiments are run, with how many seeds and epochs."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from semicrowd.files import write_text
 from semicrowd.pipeline.experiments import PARAMS
 
 PROFILES = Path("conf/profile")
-#: What ``make record`` runs: the laptop's experiments, and those that take longer than any profile here allows.
+#: Experiments of ``make record``: those of the profile ``laptop``, and some that take longer than any profile allows.
 RECORDED = Path("recorded/experiments.yaml")
 _BASE = re.compile(r"^base: .*$", re.MULTILINE)
 
@@ -29,12 +29,12 @@ def profile_path(name: str, profiles: Path = PROFILES) -> Path:
 
 
 def select_profile(name: str, params: Path = PARAMS, profiles: Path = PROFILES) -> None:
-    """Let params.yaml begin from the profile called ``name``; what it says besides stays.
+    """Make the profile called ``name`` the base of params.yaml; the rest of params.yaml is not changed.
 
     Raises
     ------
     UserError
-        If there is no such profile, or params.yaml begins from none.
+        If there is no such profile, or params.yaml has no line ``base: …``.
     """
     chosen = f"base: {profile_path(name, profiles).with_suffix('').as_posix()}"
     text = params.read_text(encoding="utf-8") if params.is_file() else f"{chosen}\n"

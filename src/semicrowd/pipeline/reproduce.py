@@ -1,8 +1,8 @@
 """``make reproduce``: the whole pipeline, from data to reports/index.html.
 
-DVC decides what has to run again; the experiments are one stage of it, which runs ``jobs`` of params.yaml at once. An
-experiment that fails does not stop the others; the report is then written from what is there, with the failed run's
-error in its place, and the exit code is 1.
+DVC decides which stages have to run again. The experiments are one stage, which runs as many at once as ``jobs`` in
+params.yaml says. An experiment that fails does not stop the others. The report is then written from the available
+results, with the error in place of the failed run's result, and the exit code is 1.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def allow_missing_git(root: Path) -> None:
 
 
 def mend_lock(root: Path) -> None:
-    """Delete DVC's list of who reads and writes what where a process was killed while it wrote it: DVC would stop."""
+    """Delete DVC's lock file if a process was killed while writing it, since DVC would stop with an error."""
     folder = root / ".dvc" / "tmp"
     listed = folder / "rwlock"
     if not listed.exists():
@@ -42,18 +42,18 @@ def mend_lock(root: Path) -> None:
             json.loads(listed.read_text(encoding="utf-8"))
         except ValueError:
             listed.unlink()
-            print("note: a run before this one was killed; DVC's lock of it is deleted")
+            print("note: an earlier run was killed; its damaged DVC lock file is deleted")
 
 
 def reproduce(root: Path) -> int:
-    """Run what has changed; the exit code is that of the pipeline."""
+    """Run what has changed; returns 0 if all stages succeeded, else 1."""
     allow_missing_git(root)
     mend_lock(root)
     environment = _environment(root)
-    load_plan(root / PARAMS)  # a mistake in it is one line, before anything is started
+    load_plan(root / PARAMS)  # reports a mistake in params.yaml before anything is started
     done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment, check=False).returncode
     if done != 0:
-        print("error: a stage failed (see above); the report is written from what is there", file=sys.stderr)
+        print("error: a stage failed (see above); the report is written from the available results", file=sys.stderr)
         subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)
     return 0 if done == 0 else 1
 
@@ -62,7 +62,7 @@ def reproduce(root: Path) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--profile", help="let params.yaml begin from conf/profile/<PROFILE>.yaml first")
+    parser.add_argument("--profile", help="first make conf/profile/<PROFILE>.yaml the base of params.yaml")
     options = parser.parse_args(arguments)
     try:
         if options.profile:

@@ -14,7 +14,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def read_clusters(directory: Path) -> np.ndarray:
-    """Cluster of every training item, [N], as in ``assignments.csv`` (annotated items with their answers)."""
+    """Cluster of every training item, [N], from ``assignments.csv``; those of annotated items depend on the answers."""
     return read_table(directory / "assignments.csv")["cluster"].to_numpy()
 
 
@@ -30,7 +30,7 @@ def read_restart_clusters(directory: Path) -> np.ndarray:
 
 
 class Partitions(NamedTuple):
-    """What ``partitions.npz`` has: partitions [S, N], and the chain and the sweep [S] that each is from."""
+    """Content of ``partitions.npz``: partitions [S, N], and the chain [S] and sweep [S] of each partition."""
 
     partitions: np.ndarray
     chain: np.ndarray

@@ -1,4 +1,4 @@
-"""Everything that the stage ``experiments`` runs: what must be there before, and what it took the last time."""
+"""The tasks of the stage ``experiments``: which must be done before others, and how long each took the last time."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """As its command."""
+        """Module and arguments, as in its command."""
         return " ".join([self.module, *self.arguments])
 
     @property
@@ -45,7 +45,7 @@ class Task:
 
 
 def tasks_of(plan: Plan) -> list[Task]:
-    """All tasks of a profile: autoencoders, experiments, what reads their runs, and the tables of the SLPD paper."""
+    """All tasks of a profile: autoencoders, experiments, tasks that read their runs, and tables of the SLPD paper."""
     tasks = [Task("autoencoder", (data,)) for data in plan.autoencoder]
     made = {task.arguments[0]: task.name for task in tasks}
     for experiment in plan.experiments.values():
@@ -68,7 +68,7 @@ def _encoded(experiment: Experiment) -> Iterable[str]:
 
 
 def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
-    """What each took the last time: here, else where the times of the repository are from."""
+    """CPU seconds of each task: as last measured on this machine, else as recorded in the repository."""
     known: dict[str, float] = {}
     for path in (KNOWN, HERE):
         if path.is_file():
@@ -77,16 +77,16 @@ def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
 
 
 def keep_seconds(taken: Mapping[str, float]) -> None:
-    """Keep what tasks took, for the next time."""
+    """Keep the CPU seconds of tasks, for the next time."""
     before = json.loads(HERE.read_text(encoding="utf-8")) if HERE.is_file() else {}
     write_json(HERE, dict(sorted((before | {name: round(value, 1) for name, value in taken.items()}).items())))
 
 
 def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:
-    """Task → seconds until the last that waits for it has ended: the longest of these goes first."""
+    """Task → CPU seconds of the longest chain of tasks that begins with it. The longest chain goes first."""
     all_of = list(tasks)
     total: dict[str, float] = {}
-    for task in reversed(all_of):  # what reads a result stands behind it
+    for task in reversed(all_of):  # in the list, a task comes after those whose results it reads
         waiting = [total[other.name] for other in all_of if task.name in other.after]
         total[task.name] = seconds[task.name] + max(waiting, default=0.0)
     return total

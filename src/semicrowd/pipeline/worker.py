@@ -1,7 +1,8 @@
-"""A process that runs tasks one after the other: a line of JSON in, one with exit code and seconds of a core out.
+"""A process that runs tasks one after the other. It reads each task as a line of JSON from standard input, and answers
+with a line of JSON: the exit code and the CPU seconds.
 
-One process for many tasks: an interpreter with PyTorch and a tracking store takes longer to start than most of them
-run.
+One process runs many tasks, since starting an interpreter with PyTorch and a tracking store takes longer than most of
+them.
 """
 
 import json
@@ -16,7 +17,7 @@ from semicrowd.run.interrupts import end_with
 
 
 def run(module: str, arguments: list[str]) -> int:
-    """``python -m module arguments``, but in this process; the exit code."""
+    """Run ``python -m module arguments``, but in this process; returns the exit code."""
     try:
         return int(import_module(module).main(arguments) or 0)
     except KeyboardInterrupt:
@@ -29,20 +30,20 @@ def run(module: str, arguments: list[str]) -> int:
 
 
 def _seconds() -> float:
-    """Of a core, that this process and those that it has started have taken."""
+    """CPU seconds that this process and its child processes have used."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def main() -> None:
-    """Take tasks from standard input until it ends; what a task says goes to its log."""
-    end_with(os.getppid())
+    """Run the tasks from standard input until it ends; the output of a task goes to its log file."""
+    end_with(int(sys.argv[1]))
     replies = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         task = json.loads(line)
         log = Path(task["log"])
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as file:  # by its number: libraries in C write there, too
+        with log.open("w") as file:  # redirects the file descriptors: libraries in C write to these
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
         before = _seconds()

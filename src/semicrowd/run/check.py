@@ -1,4 +1,4 @@
-"""``python src/check.py``: data and answers looked at before a fit."""
+"""``python src/check.py``: checks data and answers before a fit."""
 
 import sys
 from collections.abc import Sequence
@@ -16,26 +16,28 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.run.forecast import forecast
 from semicrowd.run.inputs import facts_of, load_answers, load_data
 
-#: People in the table of people; all are in workers.csv of a run.
+#: Maximum number of annotators in the printed table; workers.csv of a run has all of them.
 _MOST_PEOPLE = 30
-#: Seconds from which on a run says beforehand what it will take.
+#: A run prints its forecast if it may take more seconds than this.
 _LONG = 60.0
-#: Around a path on the command line.
+#: Quotes that may surround a path on the command line.
 _QUOTES = "\"'"
 _PAGE = """\
-Look at data and answers before a fit: what becomes of each column, what is odd and what to do, what a fit will take.
+Check data and answers before a fit: how each column is used, what looks wrong and how to correct it, and how long a fit
+will take.
 
 usage: python src/check.py data.path=<file or folder> [annotations.path=<file>] [key=value ...]
 
-The settings are those of src/train.py (python src/train.py --help data=table); data=table or data=images and
-annotations=file are understood. Nothing is written. Exit codes: 0 a fit can begin, 2 something has to be mended first.
+The settings are those of src/train.py (python src/train.py --help data=table). data=table, data=images and
+annotations=file may be left out, since they follow from the paths. No file is written. Exit codes: 0 a fit can begin,
+2 something has to be corrected first.
 """
 
 
 @without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/check.py`` with the arguments after its name; the exit code."""
-    # Imported here: a run imports this file for what it tells, and does not depend on its command line.
+    """Run ``src/check.py`` with the arguments after its name; returns the exit code."""
+    # Imported here: every run imports this module for tell(), and does not need the command line of check.py.
     from semicrowd.run.commandline.program import as_typed
 
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def implied(arguments: Sequence[str]) -> list[str]:
-    """The arguments with the choices that the others leave no doubt about."""
+    """The arguments, with ``data=`` and ``annotations=`` added if the other arguments imply them."""
     said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
     more = []
     if "data.path" in said and "data" not in said:
@@ -71,12 +73,12 @@ def implied(arguments: Sequence[str]) -> list[str]:
 
 
 def check(content: dict[str, Any]) -> int:
-    """Print what was checked, with settings as in config.yaml; returns the exit code.
+    """Print the checks of data and answers; returns the exit code. ``content`` has the settings as in config.yaml.
 
     Raises
     ------
     UserError
-        For data that cannot be read. Answers that cannot be used are an ``error:`` line among the others.
+        For data that cannot be read. If the answers cannot be used, a line ``error: …`` is printed instead.
     """
     data, answers, wrong = load_data(content), None, ""
     try:
@@ -92,14 +94,14 @@ def check(content: dict[str, Any]) -> int:
         tasks = f" in {answers.num_tasks:,} tasks" if answers.num_tasks else ""
         print(f"answers: {answers.num_pairs:,}{tasks}, {answers.label.mean():.0%} 'same', by {answers.num_annotators} "
               f"people about {len(answers.annotated):,} items ({share:.0%}); the other "
-              f"{data.num_items - len(answers.annotated):,} items were never asked about: their features decide")
+              f"{data.num_items - len(answers.annotated):,} items are clustered by their features alone")
         print(table_of_people(people(answers)))
     for line in (*data.notes, *(() if answers is None else answers.notes)):
         print(f"note: {line}")
     for line in oddities(data, answers):
         print(f"check: {line}")
     duration = forecast(method, facts_of(data, answers))
-    print(f"a fit by model={method}: {duration or 'how long it takes is not known beforehand'}")
+    print(f"a fit by model={method}: {duration or 'no forecast of its time'}")
     if wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2
@@ -107,12 +109,12 @@ def check(content: dict[str, Any]) -> int:
 
 
 def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
-    """What is odd about data and answers, a line each."""
+    """Warnings about unusual data and answers, one line each."""
     return [*odd_items(data), *([] if answers is None or answers.simulated else odd_answers(answers))]
 
 
 def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
-    """What a run says on the error stream before it begins to fit."""
+    """Print what the user should know about data and answers before a fit, to standard error."""
     if data.columns is not None and not data.columns.plain:
         print(f"note: what was done with the columns:\n{table_of_columns(data.columns)}", file=sys.stderr)
     for line in (*data.notes, *(() if answers is None else answers.notes)):
@@ -126,12 +128,12 @@ def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
 
 
 def table_of_columns(columns: Columns) -> str:
-    """What was done with each column, aligned."""
+    """An aligned table of what was done with each column."""
     return _aligned([("column", "what it is", "what was done"), *columns.table()])
 
 
 def table_of_people(table: pd.DataFrame) -> str:
-    """Answers of each person, aligned."""
+    """An aligned table of each annotator's answers and agreement with the majority of the others."""
     rows = [("worker", "answers", "same", "different", "as most others")]
     for row in table.head(_MOST_PEOPLE).itertuples():
         agree = f"{row.agree:.0%} of {row.compared}, by chance {row.chance:.0%}" if row.compared else "none in common"

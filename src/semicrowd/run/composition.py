@@ -1,4 +1,4 @@
-"""The configuration that Hydra composes: choices, and the settings that somebody has given, all others null."""
+"""The configuration that Hydra composes: the choices, and all settings; those that were not given are null."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,12 +30,12 @@ from semicrowd.settings.groups import (
 )
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-#: In an installed package; else that of the source tree.
+#: Folder of the configuration files: that of the installed package, else that of the source tree.
 CONF = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parents[1] / "conf"
 
 
 class _Names(ConfigNode):
-    """The names of a choice's settings with null, nobody having set any yet; made when Hydra takes a copy of them."""
+    """All settings of a choice, set to null. Their names are only looked up when Hydra copies this node."""
 
     def __init__(self, group: str, choice: str) -> None:
         super().__init__(f"{choice}.yaml", OmegaConf.create(), f"settings/{group}", None, None)
@@ -46,9 +46,9 @@ class _Names(ConfigNode):
 
 
 def register() -> None:
-    """Tell Hydra all choices and the names of all settings.
+    """Register all choices, and the names of all settings, with Hydra.
 
-    A choice is its name and the names in ``settings/…``, which a configuration file of somebody's own may take over.
+    A choice consists of its name and of the names in ``settings/…``, which a user's configuration file can include.
     """
     store = ConfigStore.instance()
     for group, kinds in CHOSEN.items():
@@ -68,7 +68,7 @@ def register() -> None:
 
 
 def known_keys() -> list[str]:
-    """Every setting that there is, dotted, and every group."""
+    """Every setting, by its dotted name, and every group."""
     keys = [name for kind in TOP for name in names_of(kind)]
     chosen = [f"{group}.{name}" for group, kinds in CHOSEN.items() for kind in kinds for name in names_in(group, kind)]
     fixed = [f"{group}.{name}" for group, kind in FIXED.items() for name in names_of(kind)]
@@ -78,14 +78,14 @@ def known_keys() -> list[str]:
 
 @dataclass(frozen=True)
 class Given:
-    """What somebody has given, of a composed configuration.
+    """The part of a composed configuration that arguments or configuration files have given.
 
     Attributes
     ----------
     choices : data, model, annotations → name
-    values : dotted setting → value; None is one where an optional setting was set to null
-    origins : dotted setting or group → the argument, file or choice of another group that it is from
-    extra : what ``+name=value`` has added
+    values : dotted setting → value; None if an optional setting was set to null
+    origins : dotted setting or group → the argument, file or choice of another group that has set it
+    extra : further values, added by ``+name=value``
     overrides : the arguments
     run_dir, sweep_dir : where the files of a single run, and of a sweep, go
     launcher : name of Hydra's launcher of a sweep, and its settings
@@ -102,21 +102,21 @@ class Given:
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Arguments as Hydra understands them, sweeps over the names of a group included."""
+    """The arguments as Hydra parses them, including sweeps over the names of a group."""
     register()
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
         return OverridesParser.create(GlobalHydra.instance().config_loader()).parse_overrides(list(overrides))
 
 
 def composed(overrides: Sequence[str]) -> Given:
-    """What a run of ``src/train.py`` with these arguments is given.
+    """The settings that these arguments give to a run of ``src/train.py``.
 
     Raises
     ------
     HydraException, OmegaConfBaseException
         For arguments that Hydra cannot read; see :mod:`semicrowd.run.commandline.mistakes`.
     UserError
-        For an interpolation that leads nowhere.
+        For an interpolation that cannot be resolved, and for a group that is missing or has an unknown name.
     """
     register()
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="train"):
@@ -137,7 +137,7 @@ def composed(overrides: Sequence[str]) -> Given:
     for group in (*CHOSEN, *FIXED):
         settings = content.get(group)
         if settings is None:
-            raise UserError(f"~{group}: no run without it; choose one with {group}=… (--help lists them)")
+            raise UserError(f"~{group}: every run needs it; choose one with {group}=… (--help lists them)")
         if not isinstance(settings, dict):
             raise UserError(f"{group}={settings}: no such {group}")
         if group in CHOSEN:
@@ -164,12 +164,12 @@ def _plain(cfg: DictConfig, key: str) -> Any:
 
 
 def _optional(choices: Mapping[str, str]) -> set[str]:
-    """Settings of which null is a value."""
+    """Settings that may be null."""
     return {name for name, one in described_by_name(groups_of(choices)).items() if one.optional}
 
 
 class _Sources:
-    """Which argument, file or choice of another group has set a setting: the last that names it."""
+    """Finds which argument, file or choice of another group has set a setting."""
 
     def __init__(self, overrides: Sequence[str], chosen: Mapping[str, str | None], folders: Sequence[Path]) -> None:
         self.chosen = chosen
@@ -184,7 +184,7 @@ class _Sources:
         self.said.append(("conf/config.yaml", _keys_of_file(CONF / "config.yaml")))
 
     def of(self, name: str) -> str:
-        """What it is from, nothing where nobody has set it."""
+        """What has set a setting; empty if it was not given."""
         above = [name, *(name[:end] for end in range(len(name)) if name[end] == ".")]
         for one in above:
             if one in self.arguments and (one == name or name in self._named_by(one)):
@@ -195,7 +195,7 @@ class _Sources:
         return ""
 
     def _named_by(self, group: str) -> set[str]:
-        """What the name of a group sets: ``start=cold`` is start.kind."""
+        """Settings that the choice of a group sets: ``start=cold`` sets start.kind."""
         named = stands_for(group, str(self.chosen.get(group))) if group in FIXED else {}
         return {f"{group}.{name}" for name in named}
 

@@ -1,4 +1,4 @@
-"""The estimator of a run's settings, and what it says of items."""
+"""Makes the estimator for a run's settings, and assigns items by it."""
 
 from typing import Any
 
@@ -19,19 +19,19 @@ from semicrowd.settings.training import TrainerSettings
 
 
 def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
-    """The estimator of a run, which takes the settings of the fit as they are.
+    """The estimator of a run, with the resolved settings of the fit.
 
     Raises
     ------
     UserError
-        For settings of the trainer that this machine cannot meet.
+        For settings of the trainer that this machine cannot provide, such as a GPU.
     """
     assert settings.fit is not None
     name, seed = settings.choices["model"], settings.values["seed"]
     if not isinstance(settings.fit, Recipe):
         made: CrowdClusterer = clone(settings.fit.model).set_params(random_state=seed)
         return made.set_params(image_shape=data.image_shape) if getattr(made, "image_shape", 0) is None else made
-    # Imported here: a run of another method does without Lightning.
+    # Imported here: other methods do not need Lightning.
     from semicrowd.fitting.training import check_trainer
 
     trainer = TrainerSettings.of(settings.group("trainer"))
@@ -40,12 +40,12 @@ def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
 
 
 def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
-    """Refuse values that are missing where the method cannot do without.
+    """Refuse missing values if the method needs a number in every cell.
 
     Raises
     ------
     UserError
-        Saying where the first is, and which methods can.
+        Naming the first missing value, and the methods that take missing values.
     """
     if data.missing and not estimator.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
@@ -56,14 +56,14 @@ def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
 
 
 def more_of_items(estimator: CrowdClusterer, data: Dataset) -> dict[str, Any]:
-    """Arguments of ``fit`` beside features and answers, for a method that takes them."""
+    """Further arguments of ``fit``, besides features and answers, for a method that takes some."""
     if isinstance(estimator, OrderedClusterer):
         return {"sequence": data.sequence}
     return {"previous": data.previous} if isinstance(estimator, ContinuedClusterer) else {}
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:
-    """Clusters of new items [N, D], with the answers about them where there are any."""
+    """Clusters of new items [N, D], by their features and by the answers about them, if there are any."""
     more = {} if answers is None else {"pairs": answers}
     if hasattr(estimator, "predict_proba"):
         return Assignment.of(estimator.predict_proba(features, **more))

@@ -20,17 +20,17 @@ Metrics = dict[str, float | int]
 
 
 def execute(given: Given, run_dir: Path) -> Metrics:
-    """Run what is given in ``run_dir`` and return its metrics.json.
+    """Do a run with the settings ``given``, write its files into ``run_dir``, and return the content of metrics.json.
 
-    All settings and all input are checked before the first file is written or removed. Where torchrun or srun has
-    started several processes of the run, the first does this; the others train with it and return nothing.
+    All settings and all input are checked before the first file is written or removed. If torchrun or srun has started
+    several processes of the run, only the first writes files; the others take part in the training and return ``{}``.
 
     Raises
     ------
     UserError
-        For input that the user can mend.
+        For input that the user can correct.
     KeyboardInterrupt
-        After Ctrl-C; status.json then says ``interrupted`` and ``resume=true`` goes on.
+        After Ctrl-C; status.json then says ``interrupted``, and ``resume=true`` continues the run.
     """
     check_given(given)
     check_processes(given)
@@ -50,7 +50,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     settings, data, answers = resolve_on_data(given)
     if before:
         check_same(before, settings.content, run_dir)
-    # Imported here: torch and Lightning take seconds, and most mistakes have been found by now.
+    # Imported here: importing torch and Lightning takes seconds, and most wrong settings have been found by now.
     from semicrowd.run.files.provenance import provenance
 
     origin = {**provenance(data, answers), "files": file_hashes(given.values, data.hashes)}
@@ -102,7 +102,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
 
 
 def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:
-    """Configuration of the run to go on with, empty without one, and whether that has finished what is asked for."""
+    """Configuration of the run to resume (empty without one), and whether it has finished all that is asked for."""
     status = read_status(run_dir)
     if not given.values.get("resume") or not status or not (run_dir / CONFIG).exists():
         return {}, False

@@ -1,4 +1,4 @@
-"""What a fit will take, before it begins: a wide range, from fits whose seconds are recorded."""
+"""Forecast of a fit's time and memory: a wide range, derived from fits whose times are recorded."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,23 @@ from semicrowd.defaults.facts import Facts
 #: Seconds of co-training on 200 items with few answers, of one core (median of recorded/suite, 150 to 2,000 items).
 _SECONDS = 10.0
 _ITEMS = 200
-#: How the seconds grow with the items: 60,000 took 253 s, a million 517 s (docs/BENCHMARKS.md, Size).
+#: Power of the number of items with which the seconds grow: 60,000 items took 253 s, a million 517 s
+#: (docs/BENCHMARKS.md, Size).
 _POWER = 0.5
-#: Further seconds for an answer: 190,000 took some 200 s on tables of 300 to 700 items.
+#: Additional seconds for each answer: 190,000 answers took about 200 s on tables of 300 to 700 items.
 _ANSWER = 0.001
-#: Seconds without answers, and further ones an item: only the features are used then.
+#: Seconds of a fit without answers, which only uses the features, and additional seconds for each item.
 _ALONE = 0.1
 _ITEM_ALONE = 0.0006
-#: Ratio of the ends of the range to its middle: of the recorded fits 9 in 10 lie within.
+#: The range is from the estimate divided by this factor to the estimate times it; 9 of 10 recorded fits lie within.
 _RANGE = 4.0
-#: Further seconds an item of the models that start with co-training, for as many items as their epochs grow with.
+#: Additional seconds for each item, for models that start with co-training; items beyond _MOST_PASSES do not count.
 _NETWORKS = 0.01
 _MOST_PASSES = 10_000
 _METHODS = ("cotrain", "scdc", "bayes")
-#: Seconds of a fit of grey pictures, which has the same number of steps for any number of them.
+#: Minimum and maximum seconds of a fit of grey images, whose number of steps does not depend on the number of images.
 _PICTURES = (120.0, 900.0)
-#: GiB of the program itself, and bytes of memory for a cell of the table and for an answer.
+#: GiB of memory of the program itself, and bytes of memory for each cell of the table and for each answer.
 _PROGRAM = 0.65
 _CELL = 42
 _PAIR = 200
@@ -40,7 +41,7 @@ class Forecast(NamedTuple):
 
 
 def forecast(method: str, facts: Facts) -> Forecast | None:
-    """For co-training and the models that start with it; None for other methods, of which nothing is known."""
+    """Forecast for co-training and the models that start with it; None for other methods."""
     if method not in _METHODS:
         return None
     gib = _PROGRAM + (_CELL * facts.num_items * facts.num_features + _PAIR * facts.num_answers) / 2**30

@@ -16,17 +16,17 @@ from semicrowd.run.settings import Resolved, resolved, sources
 
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
-    """Data and answers of settings as config.yaml has them; the seed decides what is drawn of the answers."""
+    """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
     data = load_data(content)
     return data, load_answers(content, data)
 
 
 def load_data(content: Mapping[str, Any]) -> Dataset:
-    """The data alone. Empty cells of a table are filled where the method needs a number in every one."""
+    """The data alone. Empty cells of a table are filled if the method needs a number in every cell."""
     data = dict(content["data"])
     loaded = load_dataset(data.pop("name"), data_root(), seed=content["seed"], **data)
     if loaded.missing:
-        # Imported here: torch takes seconds, and few tables have gaps.
+        # Imported here: importing torch takes seconds, and few tables have empty cells.
         from semicrowd.estimators import ESTIMATORS
 
         if not ESTIMATORS[content["model"]["name"]].takes_missing:
@@ -42,7 +42,7 @@ def load_answers(content: Mapping[str, Any], data: Dataset) -> PairAnnotations |
 
 
 def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:
-    """What the rules of the defaults know of data and answers."""
+    """The facts about data and answers from which the rules set defaults."""
     return Facts.of(data.features, answers, data.image_shape, data.name, data.num_classes)
 
 
@@ -52,7 +52,7 @@ def resolve_on_data(given: Given) -> tuple[Resolved, Dataset, PairAnnotations | 
     Raises
     ------
     UserError
-        For inputs that cannot be had or read, and for settings that do not fit them.
+        For inputs that are missing or cannot be read, and for settings that do not fit them.
     """
     data, answers = load_inputs(sources(given).content)
     return resolved(given, facts_of(data, answers), data.chosen), data, answers

@@ -1,8 +1,8 @@
-"""Ctrl-C, kill, a closed terminal: the process ends at once until something must be put in order; then a
-KeyboardInterrupt.
+"""Ctrl-C, kill and a closed terminal end the process at once. After :func:`raise_again` they raise KeyboardInterrupt,
+so that files can be put in order.
 
-A KeyboardInterrupt can be lost while libraries are imported and a configuration is read: Python drops what is raised in
-a weak reference's callback or a finaliser, and extension modules and parsers turn it into an error of their own.
+A KeyboardInterrupt can be lost while libraries are imported and a configuration is read: Python drops exceptions in the
+callback of a weak reference or in a finaliser, and extension modules and parsers turn them into errors of their own.
 """
 
 import os
@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-#: Signal → what Python does of itself.
+#: Signal → its default handler in Python.
 _SIGNALS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
@@ -28,9 +28,9 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends this process with code 130, kill with 143, a closed terminal with 129, without a word.
+    """From now on Ctrl-C ends this process with code 130, kill with 143, a closed terminal with 129, without a message.
 
-    One that ignores them, or does something else already, goes on to do so.
+    A signal that is ignored, or that has a handler of its own already, is left as it is.
     """
     for number, usual in _SIGNALS.items():
         if signal.getsignal(number) is usual:
@@ -38,16 +38,17 @@ def end_at_once() -> None:
 
 
 def raise_again() -> None:
-    """From now on these signals raise KeyboardInterrupt, where :func:`end_at_once` has changed what they do."""
+    """From now on the signals that :func:`end_at_once` has changed raise KeyboardInterrupt."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _exit:
             signal.signal(number, _interrupt)
 
 
 def end_with(parent: int) -> None:
-    """From now on this process ends when its parent has gone, which it would otherwise wait for or work for in vain.
+    """From now on this process ends when its parent process has ended, since nobody would use its results.
 
-    The parent says who it is: it may be gone before this process has found out by itself.
+    ``parent`` is the process id of the parent. It should come from the parent itself, which may have ended before this
+    process calls ``os.getppid()``.
     """
 
     def wait() -> None:

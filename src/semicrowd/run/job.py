@@ -1,4 +1,4 @@
-"""One job of a sweep, in whatever process it runs, and the report of it that it leaves in the sweep's folder."""
+"""One job of a sweep, in any process, and the report that it writes into the sweep's folder."""
 
 import json
 import sys
@@ -14,12 +14,12 @@ from semicrowd.run.commandline.show import brief
 from semicrowd.run.composition import Given
 from semicrowd.run.processes import place
 
-#: Folder within the sweep's.
+#: Folder of the reports, within the sweep's folder.
 REPORTS = ".jobs"
 
 
 def report_path(sweep_dir: Path, name: str) -> Path:
-    """Of the job whose folder is called ``name``."""
+    """Path of the report of the job whose folder is called ``name``."""
     return sweep_dir / REPORTS / f"{name}.json"
 
 
@@ -32,13 +32,13 @@ def read_report(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JobCall:
-    """What a launcher runs, here or elsewhere: called, it does the job and leaves a report, whatever happens.
+    """What a launcher calls, in this or another process. It runs the job and writes a report, even if the job fails.
 
     Attributes
     ----------
-    given : what the job is given
+    given : the job's settings
     sweep_dir : folder of the sweep
-    name : of the job's folder within it
+    name : name of the job's folder within the folder of the sweep
     """
 
     given: Given

@@ -1,4 +1,4 @@
-"""Who runs the jobs of a sweep: this process one after the other, several of this machine, or a cluster."""
+"""Ways to run the jobs of a sweep: one after the other in this process, in several processes, or on a cluster."""
 
 import os
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from semicrowd.run.job import JobCall, Launch
 
 
 def launcher(given: Given) -> Launch | None:
-    """Runs several jobs at once as ``hydra/launcher`` says; None: one after the other.
+    """A function that runs several jobs at once, as ``hydra/launcher`` says; None if they run one after the other.
 
     Raises
     ------
     UserError
-        For a launcher other than basic, joblib and slurm, and for a slurm that cannot be used.
+        For a launcher other than basic, joblib and slurm, and if SLURM cannot be used.
     """
     settings = dict(given.launcher)
     name = settings.pop("name", "basic")
@@ -24,7 +24,7 @@ def launcher(given: Given) -> Launch | None:
         return None
     if name not in ("joblib", "slurm"):
         raise UserError(f"hydra/launcher={name}: not supported; expected basic, joblib or slurm")
-    # Torch's threads spin against each other when several processes share the cores.
+    # Several processes with several torch threads each would slow each other down.
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     if name == "slurm":

@@ -15,7 +15,7 @@ from semicrowd.run.commandline.program import as_typed, program
 
 @without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/train.py`` with the arguments after its name; the exit code."""
+    """Run ``src/train.py`` with the arguments after its name; returns the exit code."""
     sweep = False
     try:
         command = parse(arguments)
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
         with naming_extras():
             _do(command)
     except KeyboardInterrupt:
-        print("interrupted; the same command with resume=true goes on", file=sys.stderr)
+        print("interrupted; the same command with resume=true continues the run", file=sys.stderr)
         return 130
     except BrokenPipeError:
         raise
@@ -62,8 +62,8 @@ def _run(command: Command) -> None:
     given = composed(command.overrides)
     check_given(given)
     if (launcher := given.launcher["name"]) != "basic":
-        raise UserError(f"hydra/launcher={launcher}: is for the jobs of a sweep; expected -m, for a single one too")
-    # Imported here: torch takes seconds, and most mistakes have been found by now.
+        raise UserError(f"hydra/launcher={launcher}: only for sweeps; expected -m, even for a single job")
+    # Imported here: importing torch takes seconds, and most wrong arguments have been found by now.
     if command.explain:
         from semicrowd.run.check import tell
         from semicrowd.run.commandline.explain import show_explanation
@@ -78,12 +78,12 @@ def _run(command: Command) -> None:
 
     run_dir = Path(given.run_dir).absolute()
     metrics = execute(given, run_dir)
-    if metrics:  # the first of the run's processes has them
+    if metrics:  # of several processes of the run, only the first has metrics
         show_run(metrics, run_dir)
 
 
 def _show_by_hydra(command: Command) -> None:
-    """Hydra's own pages, such as ``--cfg job``: what is null there, the rules decide."""
+    """Print one of Hydra's own pages, such as ``--cfg job``. The rules set settings later that are null there."""
     import hydra
 
     from semicrowd.run.composition import CONF, register
@@ -95,9 +95,9 @@ def _show_by_hydra(command: Command) -> None:
 
 
 def _prepare_environment(arguments: Sequence[str]) -> None:
-    """Settings that must be there before torch, MLflow and the worker processes start."""
+    """Set the environment variables that torch, MLflow and the worker processes read when they start."""
     os.environ["SEMICROWD_COMMAND"] = shlex.join([*program("train").split(), *arguments])
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # the same sums in every run on a GPU
-    # A tracking server that does not answer is given up within half a minute.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # makes sums on a GPU reproducible
+    # A run gives up a tracking server that does not answer within half a minute.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")

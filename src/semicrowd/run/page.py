@@ -22,12 +22,12 @@ def write_page_of_run(
     settings: Mapping[str, Any],
     given: Mapping[str, Any],
 ) -> Path:
-    """Write the page of a run, whose provenance.json is in its folder; the page's path.
+    """Write the page of a run, and return the page's path. provenance.json must be in the run's folder already.
 
     Parameters
     ----------
     settings : of the run, nested
-    given : those that somebody gave, dotted
+    given : the settings that the user has given, by dotted name
     """
     origin = read_provenance(run_dir)
     page = Page(

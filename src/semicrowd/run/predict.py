@@ -20,8 +20,8 @@ examples:
   python src/predict.py runs/default new_items.npy --annotations answers.csv --output clusters.csv
 
 A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
-row from 0), cluster (the numbers of the run's own assignments.csv), probability, annotated (1: the item's answers were
-used) and, where items have ids, row. The same input gives the same output.
+row from 0), cluster (numbered as in assignments.csv of the run), probability, annotated (1 if the item's answers were
+used, else 0) and, if items have ids, row. The same input gives the same output.
 """
 
 
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 @without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/predict.py`` with the arguments after its name; the exit code."""
+    """Run ``src/predict.py`` with the arguments after its name; returns the exit code."""
     given = parser().parse_args(arguments)
     try:
         _predict(given.run, given.features, given.annotations, given.output)
@@ -60,7 +60,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if read_status(run).get("status") != "finished":
         raise UserError(f"{run}: not the directory of a finished run (no status.json that says so)")
 
-    # Imported here: torch takes seconds.
+    # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
     from semicrowd.data.anonymous import anonymised
     from semicrowd.data.answers import read_answers
@@ -86,9 +86,9 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         print(f"note: {note}", file=sys.stderr)
     features = data.features
     if not estimator.takes_new_items:
-        raise UserError(f"{run}: a run of {type(estimator).__name__}, which says nothing of new items")
+        raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
     if features.shape[1] != estimator.n_features_in_:
-        raise UserError(f"{features_file}: {features.shape[1]} features an item, the run was trained with "
+        raise UserError(f"{features_file}: {features.shape[1]} features per item, but the run was trained with "
                         f"{estimator.n_features_in_}")
     check_complete(data, estimator)
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
@@ -97,7 +97,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
         of_run = config.get("annotations", {})
         hashed, how = bool(of_run.get("anonymise")), ("columns", "same_words", "different_words")
-        written = {name: of_run[name] for name in how if name in of_run}  # new answers are written like the run's
+        written = {name: of_run[name] for name in how if name in of_run}  # new answers have the format of the run's
         answers = read_answers(data, FileSettings.of({"path": str(annotations_file), **written}))
         answers = anonymised(answers, data_root()) if hashed else answers
         for note in answers.notes:
@@ -118,9 +118,9 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
 
 
 def _of_pictures(run: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """How new pictures become the numbers that those of the run have become."""
+    """The settings that turn new images into the same features as the images of the run."""
     if settings["features"] == "words":
-        raise UserError(f"{run}: a run on visual words, found in its own pictures, says nothing of others; fit with "
+        raise UserError(f"{run}: a run on visual words of its own images cannot assign new images; fit with "
                         f"data.features=pixels or data.features={EFFICIENTNET_LITE0}")
     names = ("features", "size", "skip_unreadable")
     return {name: settings[name] for name in names if settings.get(name) is not None}

@@ -1,4 +1,4 @@
-"""The clusters of an earlier run, for one that goes on from them with more answers or more items."""
+"""The clusters of an earlier run, from which a new run with more answers or more items starts."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ _ASSIGNMENTS = "assignments.csv"
 
 
 def read_clusters(run: Path, data: Dataset) -> np.ndarray:
-    """[N] clusters that the items of ``data`` had in an earlier run, −1 of those that it did not have.
+    """[N] clusters of the items of ``data`` in an earlier run; −1 for items that the earlier run did not have.
 
-    Items are found by name; where they have none, by their rows.
+    Items are matched by their names, or by their rows if they have no names.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     Raises
     ------
     UserError
-        For a folder without a finished run, and for a run none of whose items are among these.
+        For a folder without a finished run, and for a run that has none of the items of ``data``.
     """
     path = run.expanduser() / _ASSIGNMENTS
     if not path.is_file():

@@ -1,6 +1,6 @@
-"""Which of several processes of one run this is, where torchrun or SLURM's srun has started all of them.
+"""The rank of this process among the processes of one run, if torchrun or SLURM's srun has started all of them.
 
-Where nobody has, the run starts the others itself (:mod:`semicrowd.run.rank`).
+Otherwise the run starts the other processes itself (:mod:`semicrowd.run.rank`).
 """
 
 import os
@@ -17,9 +17,9 @@ class Place:
 
     Attributes
     ----------
-    rank : its number; 0 owns the run's folder and its tracker
-    size : how many there are, on all machines
-    starter : who has started them, as a message calls it
+    rank : number of this process; process 0 writes the run's files and reports to the tracker
+    size : number of processes on all machines
+    starter : the program that has started them, for messages
     """
 
     rank: int
@@ -28,10 +28,10 @@ class Place:
 
 
 def place(environment: Mapping[str, str] = os.environ) -> Place | None:
-    """Where this process stands; None where it is alone, or starts the others itself."""
+    """The place of this process; None if it is the only one, or if it starts the others itself."""
     if "TORCHELASTIC_RUN_ID" in environment:
         here = Place(int(environment["RANK"]), int(environment["WORLD_SIZE"]), "torchrun")
-    # Of a step, which srun makes: the script that sbatch runs has SLURM_NTASKS too, and is one process.
+    # Only srun sets the variables of a job step. The script that sbatch runs has SLURM_NTASKS, too, but is one process.
     elif "SLURM_STEP_NUM_TASKS" in environment and "SLURM_PROCID" in environment:
         here = Place(int(environment["SLURM_PROCID"]), int(environment["SLURM_STEP_NUM_TASKS"]), "srun")
     else:
@@ -40,7 +40,7 @@ def place(environment: Mapping[str, str] = os.environ) -> Place | None:
 
 
 def check_processes(given: Given) -> None:
-    """Refuse a run that does not want as many processes as have been started.
+    """Refuse a run whose settings ask for another number of processes than have been started.
 
     Raises
     ------
@@ -57,4 +57,4 @@ def check_processes(given: Given) -> None:
     if devices * machines != here.size:
         wanted = f"trainer.devices={devices}" + (f" trainer.num_nodes={machines}" if machines > 1 else "")
         raise UserError(f"{wanted}: {here.starter} has started {here.size} processes; expected as many as "
-                        "trainer.devices (of a machine) times trainer.num_nodes")
+                        "trainer.devices (per machine) times trainer.num_nodes")

@@ -1,8 +1,8 @@
-"""``trainer=ddp``: the other processes of a run, ``python -m semicrowd.run.rank <run directory> <the first one's id>``.
+"""``trainer=ddp``: all processes of a run but the first, ``python -m semicrowd.run.rank <run directory> <process id>``.
 
-The first process owns the run's folder and its tracker, and evaluates. The others read its config.yaml, train with it,
-and write nothing. Where torchrun or srun has started all of them (:mod:`semicrowd.run.processes`), the others have the
-first one's arguments in the place of its config.yaml.
+The process id is that of the first process, which writes the run's files and evaluates. The other processes read the
+settings from its config.yaml, take part in the training, and write nothing. If torchrun or srun has started all
+processes (:mod:`semicrowd.run.processes`), each reads the settings from its own arguments instead.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ from semicrowd.run.interrupts import end_with
 from semicrowd.run.processes import place
 from semicrowd.run.settings import Resolved
 
-#: What Lightning tells the processes by; left behind, by a job of a sweep or in the user's shell, it would make the
-#: next run one of them, which waits for a first that never comes.
+#: Environment variables by which Lightning distinguishes the processes. If an earlier job of a sweep, or the user's
+#: shell, has set them, the next run would wait for a first process that does not exist.
 _VARIABLES = ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-#: Those of them by which a user tells one of several machines which it is.
+#: Those of them that a user sets on each machine if a run uses several machines.
 _OF_THE_MACHINE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 @contextlib.contextmanager
 def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
-    """Within the block, Lightning starts the other processes of the run in ``run_dir`` as this module.
+    """Within the block, Lightning runs this module in the other processes of the run in ``run_dir``.
 
-    It repeats the command of the main module, which would be the whole run, or the whole sweep. Where torchrun or srun
-    has started the others, it starts none.
+    Otherwise Lightning would repeat the command of the main module in them, and so the whole run or sweep. If torchrun
+    or srun has started the other processes, Lightning starts none.
     """
     if place() is not None:
         try:
@@ -65,7 +65,7 @@ def as_others(run_dir: Path, machines: int = 1) -> Iterator[None]:
 
 
 def _leave_group() -> None:
-    """The next job of a sweep makes a group of its own."""
+    """Leave the process group, so that the next job of a sweep can make a group of its own."""
     from torch import distributed
 
     if distributed.is_available() and distributed.is_initialized():
@@ -89,8 +89,8 @@ def train_along(settings: Resolved, data: Dataset, answers: PairAnnotations | No
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Train as one of several processes of this machine; the exit code."""
-    # Without the second argument the user has started this one, on another machine than the first.
+    """Train as one of several processes of this machine; returns the exit code."""
+    # Without a second argument: the user has started this process, on another machine than the first process.
     run_dir, first = Path(arguments[0]), int(arguments[1]) if arguments[1:] else os.getppid()
     end_with(first)
     content = read_config(run_dir / CONFIG)
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
         train_along(Resolved.read(content), *load_inputs(content), run_dir)
     except KeyboardInterrupt:
         return 130
-    except UserError:  # the first process has the same to say, and says it
+    except UserError:  # the first process prints the same message
         return 2
     return 0
 

@@ -1,6 +1,6 @@
-"""``report.html`` of a finished run made anew: ``python src/report.py run=FOLDER``.
+"""Writes ``report.html`` of a finished run again: ``python src/report.py run=FOLDER``.
 
-Apart from the page itself, so that a run does not depend on how one is read again.
+This is a module of its own, so that the code on which a run depends does not include it.
 """
 
 import sys
@@ -14,12 +14,12 @@ from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import check_inputs
 from semicrowd.run.page import write_page_of_run
 
-#: Of an argument that names a run's folder.
+#: Start of an argument that names a run's folder.
 ARGUMENT = "run="
 
 
 def rebuild(run_dir: Path) -> Path:
-    """Make the page of a finished run anew from its folder and its data; the page's path.
+    """Write the page of a finished run again, from its folder and its data; returns the page's path.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def rebuild(run_dir: Path) -> Path:
     """
     if read_status(run_dir).get("status") != "finished":
         raise UserError(f"{run_dir}: not the directory of a finished run (no status.json that says so)")
-    # Imported here: torch takes seconds, and a wrong folder has been found by now.
+    # Imported here: importing torch takes seconds, and a wrong folder has been found by now.
     from semicrowd.estimators.persistence import load
     from semicrowd.run.files.provenance import provenance
     from semicrowd.run.inputs import load_inputs
@@ -45,11 +45,11 @@ def rebuild(run_dir: Path) -> Path:
 
 @without_traceback
 def main(arguments: Sequence[str]) -> int:
-    """Run ``src/report.py run=FOLDER``; the exit code."""
+    """Run ``src/report.py run=FOLDER``; returns the exit code."""
     folders = [Path(one.removeprefix(ARGUMENT)) for one in arguments if one.startswith(ARGUMENT)]
     if len(folders) != len(arguments):
         wrong = next(one for one in arguments if not one.startswith(ARGUMENT))
-        raise UserError(f"{wrong}: expected nothing beside {ARGUMENT}FOLDER")
+        raise UserError(f"{wrong}: expected only arguments {ARGUMENT}FOLDER")
     for folder in folders:
         print(rebuild(folder))
     return 0

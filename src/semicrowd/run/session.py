@@ -54,7 +54,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Session:
-    """One run's parts, its directory held."""
+    """The parts of one run, whose directory the caller has locked (:class:`semicrowd.files.RunDirectory`)."""
 
     settings: Resolved
     run_dir: Path
@@ -64,7 +64,10 @@ class Session:
     tracker: RunTracker
 
     def run(self, resume: bool) -> dict[str, float | int]:
-        """Fit, from the checkpoint on if ``resume``, evaluate, write the results but metrics.json; return that."""
+        """Fit (from the checkpoint on, if ``resume``), evaluate and write the results; returns the metrics.
+
+        The caller writes metrics.json.
+        """
         monitor = Monitor(
             folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
             progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
@@ -77,7 +80,7 @@ class Session:
         seconds = monitor.seconds
         scored = score(self.estimator.result_, self.data, self.answers, self._test())
         result, components = numbered_like(scored, self.data.previous)
-        epochs = int(self.settings.values.get("epochs", 1))  # 1 of a method that has none
+        epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         verdict, held_out = result.found.verdict, self._held_out()
         own = {} if verdict is None else Gain(verdict.gain, verdict.gain_error).scores("cross_validated_gain")
         warnings = doubts(result.found, self.answers, held_out)
@@ -92,7 +95,7 @@ class Session:
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
         write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names)
-        self.estimator.columns_ = self.data.columns  # by which predict finds the columns of a data frame
+        self.estimator.columns_ = self.data.columns  # predict finds the columns of a data frame by these
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, components, monitor, likeliest)
@@ -107,13 +110,13 @@ class Session:
         return metrics
 
     def _test(self) -> Assignment | None:
-        """Items of the test split, None without one and of a method that takes no new items."""
+        """Clusters of the test items; None without a test split, and for a method that takes no new items."""
         if self.data.test_features is None or not self.estimator.takes_new_items:
             return None
         return assigned(self.estimator, self.data.test_features)
 
     def _likeliest(self, result: Evaluation) -> Likeliest | None:
-        """Of images, those that the clusters are surest of; test images where there are any. None without images."""
+        """The images with the highest cluster probabilities, of the test split if there is one; None without images."""
         if self.data.image_shape is None:
             return None
         if result.test is not None and self.data.test_features is not None:
@@ -121,18 +124,19 @@ class Session:
         return Likeliest.of(result.found.final, self.data.features)
 
     def _likelihood(self) -> dict[str, float]:
-        """Mean ln p of an item of the test split, of a method that has one."""
+        """Mean ln p of the test items, for a method with a ``score``."""
         if self.data.test_features is None or not hasattr(self.estimator, "score"):
             return {}
         return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
 
     def _held_out(self) -> Gain | None:
-        """With ``held_out=true``: the score of a second fit on the answers that it did not get."""
+        """With ``held_out=true``: the gain of a second fit, on the answers that were held out from it."""
         if not self.settings.values["held_out"]:
             return None
         parts = None if self.answers is None else split(self.answers)
         if parts is None:
-            print("note: held_out=true: too few answers to hold a tenth out, no answers/held_out_gain", file=sys.stderr)
+            print("note: held_out=true: too few answers to hold out a tenth of them; answers/held_out_gain is left out",
+                  file=sys.stderr)
             return None
         told, asked = parts
         again = make_estimator(self.settings, self.data)
@@ -142,7 +146,7 @@ class Session:
     def _draw(
         self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None
     ) -> None:
-        """Write the figures; matplotlib is slow to import, and a sweep may do without them."""
+        """Write the figures. matplotlib is imported here, since this is slow and not every run draws figures."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
         generated = None

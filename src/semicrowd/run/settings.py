@@ -1,4 +1,4 @@
-"""The settings of a run: checked before anything is done, then resolved: given, else a rule's, else the default."""
+"""The settings of a run. They are checked first; then each gets the user's value, else a rule's, else the default."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from semicrowd.settings.methods import METHODS, Kind
 from semicrowd.settings.recipe import FitSettings
 from semicrowd.settings.training import RunSettings, TrainingSettings
 
-#: Where a value is from that nobody has set.
+#: Origin of a value that neither the user nor a rule has set.
 DEFAULT = "default"
 
 
@@ -27,9 +27,9 @@ class Resolved:
     ----------
     choices : data, model, annotations → name
     values : dotted setting → value
-    origins : dotted setting or group → the argument, the file or the rule with its reason; ``default``
+    origins : dotted setting or group → the argument, file or rule (with its reason) that set it, or ``default``
     extra : what ``+name=value`` has added
-    fit : those that decide the fit, as the estimator takes them; None where the data are not known yet
+    fit : settings of the fit, in the form that the estimator takes; None before the data are known
     """
 
     choices: dict[str, str]
@@ -40,7 +40,7 @@ class Resolved:
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
-        """The settings of a run that has a config.yaml; origins and what was added are not looked for."""
+        """The settings of a run from its config.yaml; ``origins`` and ``extra`` are left empty."""
         choices = {group: content[group]["name"] for group in CHOSEN}
         known = described_by_name({"": RunSettings, **groups_of(choices), **METHODS[choices["model"]].groups})
         of_the_fit = described_by_name(METHODS[choices["model"]].groups)
@@ -49,19 +49,19 @@ class Resolved:
         return cls(choices, values, {}, {}, fit_settings(choices["model"], told, None))
 
     def group(self, name: str) -> dict[str, Any]:
-        """Settings of a group, or those without one: ``""``."""
+        """Settings of a group; ``""`` stands for the settings without a group."""
         return group_of(self.values, name)
 
     @property
     def given(self) -> dict[str, Any]:
-        """The values that somebody gave."""
+        """The values that neither a rule nor a default has set."""
         nobody = (DEFAULT, "rule: ")
         return {name: value for name, value in self.values.items()
                 if not self.origins.get(name, DEFAULT).startswith(nobody)}  # fmt: skip
 
     @property
     def content(self) -> dict[str, Any]:
-        """As config.yaml has it: nested, plain values."""
+        """The settings as in config.yaml: nested, as plain values."""
         nested: dict[str, Any] = {name: plain(value) for name, value in self.group("").items()} | self.extra
         for group in groups_of(self.choices):
             named = {"name": self.choices[group]} if group in self.choices else {}
@@ -72,12 +72,12 @@ class Resolved:
 
 
 def group_of(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The settings of a group of dotted ones, or those without one: ``""``."""
+    """The settings of a group among dotted ones; ``""`` stands for the settings without a group."""
     return {key.rpartition(".")[2]: value for key, value in values.items() if key.rpartition(".")[0] == name}
 
 
 def check_given(given: Given) -> None:
-    """Refuse settings that are none, or do not fit, alone or together. Nothing is read for it but the arguments.
+    """Refuse settings that do not exist, have a wrong value, or do not fit each other. No data are read.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def check_given(given: Given) -> None:
 
 
 def given_in_vain(given: Given) -> list[str]:
-    """A line for each setting that the method has no use for."""
+    """A line for each given setting that has no effect with this method."""
     model = given.choices["model"]
     if METHODS[model].trained:
         return []
     vain = {"protocol", "snapshots", *names_of(TrainingSettings)} & given.values.keys()
-    return [f"{_argument(given, name)}: model={model} is fitted once, by its own settings" for name in sorted(vain)]
+    return [f"{_argument(given, name)}: has no effect with model={model}" for name in sorted(vain)]
 
 
 def _argument(given: Given, name: str) -> str:
@@ -120,11 +120,11 @@ def _argument(given: Given, name: str) -> str:
 
 
 def sources(given: Given, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
-    """What can be resolved before there are data: where data and answers come from, tracking, the machine, the seed.
+    """The settings that do not depend on the data: sources of data and answers, tracking, trainer, seed.
 
     Parameters
     ----------
-    chosen : once the data are there, the options of theirs that their loader decided, with its reasons
+    chosen : option of the data → the value that their loader has chosen, and why; empty before they are loaded
     """
     of_the_fit = METHODS[given.choices["model"]].groups
     groups = {group: kind for group, kind in groups_of(given.choices).items() if group not in of_the_fit}
@@ -133,19 +133,19 @@ def sources(given: Given, chosen: Mapping[str, tuple[Any, str]] = MappingProxyTy
     defaults = {name: one.default for name, one in described_by_name(kinds).items()}
     values = {name: given.values.get(name, ruled.get(name, default)) for name, default in defaults.items()}
     for group, kind in kinds.items():
-        kind.of(group_of(values, group))  # which checks what depends on several of them
+        kind.of(group_of(values, group))  # checks that the settings of the group fit each other
     origins = _origins(values, given, {f"data.{name}": why for name, (_, why) in chosen.items()})
     origins |= {group: given.origins[group] for group in given.choices}
     return Resolved(given.choices, values, origins, given.extra)
 
 
 def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] = MappingProxyType({})) -> Resolved:
-    """All settings of a run on data of these facts, whose loader has ``chosen`` some of their options.
+    """All settings of a run on data with these facts; ``chosen`` is as in :func:`sources`.
 
     Raises
     ------
     UserError
-        Where the settings do not fit each other or the facts.
+        If the settings do not fit each other or the facts.
     """
     before, model = sources(given, chosen), given.choices["model"]
     known = described_by_name(METHODS[model].groups)
@@ -164,9 +164,9 @@ def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] =
 
 
 def resolve(overrides: Sequence[str]) -> dict[str, Any]:
-    """The settings that a run of ``src/train.py`` with these arguments gets, as far as they do not depend on its data.
+    """The settings of a run of ``src/train.py`` with these arguments, as far as they do not depend on its data.
 
-    What the rule decides with the data in front of it is left out.
+    Settings that a rule derives from the data are left out.
 
     Raises
     ------
@@ -180,6 +180,6 @@ def resolve(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def _origins(values: Mapping[str, Any], given: Given, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Where each value is from: given, else of a rule, else the default."""
+    """Origin of each value: the user, else a rule, else the default."""
     ruled = {name: f"rule: {reasons[name]}" if name in reasons else DEFAULT for name in values}
     return {name: given.origins.get(name, "argument") if name in given.values else ruled[name] for name in values}

@@ -1,7 +1,7 @@
-"""``hydra/launcher=slurm``: every job of a sweep is a job of SLURM, by submitit, and this process waits for all.
+"""``hydra/launcher=slurm``: submitit submits every job of a sweep to SLURM, and this process waits for all of them.
 
-Jobs that want the same of the cluster are one array. submitit writes the scripts, their output and what it hands to
-them into the folder ``slurm`` of the sweep's, which has to be one that all machines see.
+Jobs that request the same resources are one job array. submitit writes the scripts, their input and their output into
+the folder ``slurm`` within the sweep's folder, which must be accessible from all machines.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ from semicrowd.settings.cluster import SlurmSettings
 if TYPE_CHECKING:
     from submitit import Job
 
-#: How long jobs that are cancelled may take to put their files in order; SLURM kills them after 30 s.
+#: Maximum seconds to wait until cancelled jobs have put their files in order; SLURM kills them after 30 s.
 _LAST_SECONDS = 45
 
 
 def slurm_launch(values: Mapping[str, Any], sweep_dir: Path) -> Launch:
-    """Runs jobs on the cluster that this machine can submit to.
+    """A function that runs jobs on the SLURM cluster of this machine.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def slurm_launch(values: Mapping[str, Any], sweep_dir: Path) -> Launch:
     Raises
     ------
     UserError
-        Where a setting does not fit, submitit is not installed or there is no SLURM here.
+        If a setting is wrong, submitit is not installed or this machine has no SLURM.
     """
     settings = SlurmSettings.of(values)
     if find_spec("submitit") is None:
@@ -55,7 +55,7 @@ def slurm_launch(values: Mapping[str, Any], sweep_dir: Path) -> Launch:
         jobs: list[Job[None]] = []
         try:
             for job in _submit(settings, (sweep_dir / "slurm").absolute(), calls):
-                jobs.append(job)  # one by one: what has been submitted is cancelled when the rest is refused
+                jobs.append(job)  # one by one: if a later job is refused, the earlier ones are cancelled
             print(f"{len(jobs)} jobs submitted, their output in {sweep_dir / 'slurm'}", flush=True)
             for job in jobs:
                 job.wait()
@@ -63,13 +63,13 @@ def slurm_launch(values: Mapping[str, Any], sweep_dir: Path) -> Launch:
             _cancel(jobs)
             raise
         for job in jobs:
-            job.results()  # raises what the job has died of
+            job.results()  # raises the job's error, if it has failed
 
     return launch
 
 
 def requested(settings: SlurmSettings, given: Given) -> dict[str, Any]:
-    """What a job asks the cluster for, as submitit's ``update_parameters`` has it."""
+    """The resources that a job requests, as arguments of submitit's ``update_parameters``."""
     trainer = {name: given.values.get(f"trainer.{name}") for name in ("devices", "num_nodes", "threads", "accelerator")}
     processes = trainer["devices"] or 1
     gpus = settings.gpus
@@ -82,12 +82,12 @@ def requested(settings: SlurmSettings, given: Given) -> dict[str, Any]:
         "nodes": trainer["num_nodes"] or 1,
         "tasks_per_node": processes,
         "cpus_per_task": settings.cpus or trainer["threads"] or 1,
-        "gpus_per_node": gpus or None,  # clusters without any refuse a job that asks for none of them
+        "gpus_per_node": gpus or None,  # a cluster without GPUs refuses even a request for 0 GPUs
         "slurm_partition": settings.partition,
         "slurm_account": settings.account,
         "slurm_array_parallelism": settings.at_once,
         "slurm_setup": [*settings.setup, _find_semicrowd()],
-        # Where one process of a run has died, the others would wait for it.
+        # Without this, the other processes of a run would wait for one that has died.
         "slurm_srun_args": ["--kill-on-bad-exit=1"],
         "slurm_additional_parameters": dict(option.split("=", 1) for option in settings.options),
     }
@@ -95,14 +95,14 @@ def requested(settings: SlurmSettings, given: Given) -> dict[str, Any]:
 
 
 def _find_semicrowd() -> str:
-    """A line of shell: the package is there for the job as it is for this process."""
+    """A shell command by which the job imports the same copy of the package as this process."""
     source = shlex.quote(str(Path(semicrowd.__file__).parents[1]))
     return f"export PYTHONPATH={source}${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 @dataclass(frozen=True)
 class _OnCluster:
-    """A job's call in a process that SLURM has started: scancel is what Ctrl-C is elsewhere."""
+    """A job's call in a process that SLURM has started: scancel interrupts it like Ctrl-C."""
 
     call: JobCall
 
@@ -112,7 +112,7 @@ class _OnCluster:
 
 
 def _submit(settings: SlurmSettings, folder: Path, calls: Sequence[JobCall]) -> "Iterator[Job[None]]":
-    """Submit the calls, one array for all that ask for the same."""
+    """Submit the calls, as one job array for all calls that request the same resources."""
     from submitit import AutoExecutor
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
@@ -130,12 +130,12 @@ def _submit(settings: SlurmSettings, folder: Path, calls: Sequence[JobCall]) -> 
 
 
 def _reason(error: BaseException) -> str:
-    """sbatch's own words, which stand at the end of what submitit quotes."""
+    """The error, which ends with sbatch's own message, on one line."""
     return " ".join(str(error).split())
 
 
 def _cancel(jobs: "Sequence[Job[None]]") -> None:
-    """Cancel what still waits or runs, and give it time to put its files in order."""
+    """Cancel the jobs that still wait or run, and give them time to put their files in order."""
     going = [job for job in jobs if not job.done()]
     for job in going:
         with contextlib.suppress(subprocess.CalledProcessError, OSError):

@@ -1,4 +1,4 @@
-"""A sweep: every combination of the values given, one job each; a job that fails leaves the others alone."""
+"""A sweep: every combination of the given values, one job each. If a job fails, the others still run."""
 
 import itertools
 import shutil
@@ -34,7 +34,7 @@ class Job:
 
     @property
     def folder(self) -> str:
-        """Folder within the sweep's: the swept arguments."""
+        """Name of the job's folder within the sweep's folder, made from the swept arguments."""
         return folder_name(self.swept, all_of_them=True)
 
 
@@ -44,7 +44,7 @@ def combinations(overrides: Sequence[Override]) -> list[Job]:
     Raises
     ------
     UserError
-        For a sweep without an end, such as ``interval(0, 1)``.
+        For a sweep over infinitely many values, such as ``interval(0, 1)``.
     """
     choices: dict[str, list[str]] = {}
     swept = set()
@@ -70,11 +70,11 @@ def run_sweep(arguments: Sequence[str]) -> None:
     Raises
     ------
     UserError, HydraException
-        If no job's arguments can be read, nothing has been run then; or if a cluster refuses the jobs.
+        If the arguments of every job are wrong, before any job is run, or if a cluster refuses the jobs.
     SystemExit
         With code 1 if any job failed.
     KeyboardInterrupt, BrokenPipeError
-        After Ctrl-C, or when nobody reads what is printed, and the table.
+        After Ctrl-C, or if the reader of the output has closed it; jobs.csv is written before.
     """
     here = place()
     if here is not None:
@@ -105,10 +105,10 @@ class Sweep:
     Attributes
     ----------
     jobs : all of them
-    given : what those that can be run are given
-    mistakes : what is wrong with the arguments of the others
-    folder : of the sweep
-    launch : runs jobs, several at once; None: one after the other in this process
+    given : job → its settings, if its arguments are valid
+    mistakes : job → what is wrong with its arguments
+    folder : folder of the sweep
+    launch : function that runs several jobs at once; None to run them one after the other in this process
     """
 
     jobs: Sequence[Job]
@@ -166,8 +166,8 @@ class Sweep:
             except UserError:
                 raise
             except Exception as error:
-                # A worker process that dies, say for want of memory, takes the others with it: the jobs that had
-                # not begun are launched again.
+                # If a worker process dies (for example, if memory runs out), the other workers end, too. The jobs that
+                # had not begun are launched again.
                 if not self._fail_running(jobs, error):
                     raise
             jobs = [job for job in jobs if self._report(job)["status"] == "not run"]
@@ -175,7 +175,7 @@ class Sweep:
     def _fail_running(self, jobs: Sequence[Job], error: Exception) -> int:
         running = [job for job in jobs if self._report(job)["status"] == "running"]
         for job in running:
-            reason = f"its process died ({type(error).__name__}); resume=true goes on"
+            reason = f"its process died ({type(error).__name__}); resume=true continues the job"
             write_json(report_path(self.folder, job.folder), self._report(job) | {"status": "failed", "error": reason})
         return len(running)
 
@@ -183,7 +183,7 @@ class Sweep:
         return read_report(report_path(self.folder, job.folder))
 
     def _finish(self, ancestor: Path) -> list[dict[str, Any]]:
-        """Table, jobs.csv, and no folder of a job that never started."""
+        """Write jobs.csv, print the table, and remove the folders of jobs that never started."""
         reports = [self._report(job) for job in self.jobs]
         for report in reports:
             if report["status"] == "running":

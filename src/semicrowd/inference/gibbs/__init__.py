@@ -1,11 +1,10 @@
-"""Gibbs sampling of partitions, compiled: one engine for every prior of partitions and every family of clusters.
+"""Compiled Gibbs sampling of partitions, by one engine for all priors of partitions and all families of clusters.
 
-:mod:`semicrowd.inference.gibbs.sweep` moves one item after the other. It asks a *prior* for the weight of a cluster
-(``restaurant.py``: Dirichlet process, ``franchise.py``: hidden Markov model), a *family* for the predictive density of
-the item in it (``gaussian.py``, ``multinomial.py``), and a table for an extra log-weight of item and cluster, which is
-how hyperplanes have their say (``hyperplanes.py``). Priors and families are named tuples of arrays, and what is asked
-of them is overloaded on their types (``parts.py``): a new one is a file of its own, and no line of the engine changes.
+:mod:`semicrowd.inference.gibbs.sweep` is the engine, which moves one item after the other. The probability of a cluster
+has three factors. A *prior* gives its weight (``restaurant.py``: Dirichlet process, ``franchise.py``: hidden Markov
+model). A *family* gives the item's predictive density (``gaussian.py``, ``multinomial.py``). A table may give an extra
+log-weight of item and cluster, as hyperplanes do (``hyperplanes.py``). Priors and families are named tuples of arrays;
+the functions of ``parts.py`` are overloaded on their types. So a new prior or family does not change the engine.
 
-Nothing here but ``hyperplanes.py`` and ``concentrations.py`` is needed to read the mathematics: the rest is
-bookkeeping. numba takes a third of a second to import: whoever imports this folder does so when a fit begins.
+numba takes a third of a second to import, so this folder is only imported when a fit begins.
 """

@@ -1,9 +1,9 @@
-"""Answers about pairs as must- and cannot-links of the Dirichlet process: the two-coin model, its annotators drawn.
+"""Dirichlet process with answers about pairs, by the two-coin model; the annotators' rates are sampled.
 
-Annotator m says "same" of two items of one cluster with probability α_m, "different" of two of different clusters with
-β_m; both have one Beta prior. Given them an answer weighs w in favour of one cluster for both: ln α/(1 − β) where it is
-"same", ln (1 − α)/β where it is "different". So the prior of partitions is the restaurant's times exp(Σ w) over the
-pairs within clusters.
+Annotator m answers "same" with probability α_m about two items of one cluster, and "different" with probability β_m
+about items of two clusters. All rates have the same Beta prior. Given the rates, an answer has the log-weight w in
+favour of one cluster for both items: ln α/(1 − β) for "same", ln (1 − α)/β for "different". So the prior of partitions
+is that of the Dirichlet process times exp(Σ w), summed over the pairs within clusters.
 """
 
 import math
@@ -17,19 +17,19 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
 from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 
-#: How sure an annotator can be.
+#: Rates are limited to the interval from this number to 1 minus it.
 _ENDS = 1e-9
 
 
 class Answered(NamedTuple):
-    """N items and C clusters; item i meets ``other[e]`` for e from ``first[i]`` to ``first[i + 1]``.
+    """N items and C clusters; the answers e about item i have e = ``first[i]``, …, ``first[i + 1] − 1``.
 
     Attributes
     ----------
     alpha : [1], the concentration
-    first, other : [N + 1] and [2 P]
+    first, other : [N + 1], and [2 P] the other item of each answer
     weight : [2 P] w of each answer
-    evidence : [C] Σ w of the item just met with the items of each cluster
+    evidence : [C] Σ w between the last item of :func:`.parts.meet` and the items of each cluster
     """
 
     alpha: np.ndarray
@@ -47,7 +47,7 @@ class Answers:
     ----------
     pairs : the answers
     prior : shapes of the Beta prior of every α and β
-    first, other, answer : the answers by item, as :class:`Answered` has them; ``answer`` is the number of each
+    first, other, answer : the answers by item, as in :class:`Answered`; ``answer`` [2 P]: index of each in ``pairs``
     """
 
     pairs: PairAnnotations
@@ -69,35 +69,35 @@ class Answers:
 
     @property
     def expected(self) -> Float[np.ndarray, "2 M"]:
-        """Sensitivities and specificities that the prior expects."""
+        """Prior means of the sensitivities and specificities."""
         return np.full((2, self.pairs.num_annotators), self.prior[0] / sum(self.prior))
 
     def weights(self, quality: Float[np.ndarray, "2 M"]) -> Float[np.ndarray, "P"]:
-        """Of every answer under annotators of such sensitivity and specificity, in nats."""
+        """Log-weight w of every answer given these sensitivities and specificities, in nats."""
         sensitivity, specificity = np.clip(quality, _ENDS, 1 - _ENDS)
         return answer_weights(sensitivity, specificity, self.pairs.worker, self.pairs.label)
 
     def shapes(self, z: Int[np.ndarray, "N"]) -> Float[np.ndarray, "2 M 2"]:
-        """Of the Beta posteriors of sensitivity and specificity given the partition: hits, then misses."""
+        """Beta posteriors of sensitivity and specificity given the partition: parameters for hits, then for misses."""
         pairs = self.pairs
         same = (z[pairs.i] == z[pairs.j]).astype(np.float64)
         return hits_and_misses(same, pairs.worker, pairs.label, pairs.num_annotators) + np.asarray(self.prior)
 
     def prior_of(self, alpha: np.ndarray, quality: Float[np.ndarray, "2 M"], slots: int) -> Answered:
-        """The prior of partitions under these annotators."""
+        """The prior of partitions given these sensitivities and specificities."""
         return Answered(alpha, self.first, self.other, self.weights(quality)[self.answer], np.zeros(slots))
 
     def evidence(
         self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"], clusters: int
     ) -> Float[np.ndarray, "N K"]:
-        """What its answers say of each item, all others in their clusters, in nats."""
+        """Σ w of the answers between each item and the items of each cluster, in nats."""
         log_odds, weight = np.zeros((len(z), clusters)), self.weights(quality)
         np.add.at(log_odds, (self.pairs.i, z[self.pairs.j]), weight)
         np.add.at(log_odds, (self.pairs.j, z[self.pairs.i]), weight)
         return log_odds
 
     def links(self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"], clusters: int) -> np.ndarray:
-        """What all answers say of one cluster for the items of two, in nats, [C, C]; the diagonal is nobody's."""
+        """Σ w of the answers between the items of two clusters, in nats, [C, C]; the diagonal has no meaning."""
         log_odds = np.zeros((clusters, clusters))
         np.add.at(log_odds, (z[self.pairs.i], z[self.pairs.j]), self.weights(quality))
         return log_odds + log_odds.T

@@ -1,6 +1,6 @@
 """Concentrations given a partition: Escobar & West 1995, and Teh, Jordan, Beal & Blei 2006 for the hidden Markov model.
 
-Both have a Gamma(shape, rate) prior.
+The prior of a concentration is Gamma(shape, rate).
 """
 
 import math

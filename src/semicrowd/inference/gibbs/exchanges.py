@@ -1,10 +1,10 @@
-"""Splits and merges of clusters that hyperplanes separate: partition and hyperplanes change in one step.
+"""Split and merge moves of clusters with hyperplanes: partition and hyperplanes change in one step.
 
-A split takes the uppermost hyperplane of nobody, a merge puts one there; both that are concerned are drawn anew, each
-from a Gaussian like its posterior given the items that it is to separate. Those that they take the place of are weighed
-by the Gaussians that would propose them: Metropolis and Hastings need no more, however good these are. They decide in
-two stages (Christen & Fox 2005). The first takes every cluster for as costly as one that is simple to separate, and
-spares most proposals the Gaussians.
+A split takes the last free hyperplane, which no cluster uses; a merge adds one to the free ones. Both hyperplanes are
+proposed anew, from Gaussian approximations of their posteriors given the proposed partition. The Metropolis–Hastings
+ratio has the proposal densities of the new and the old hyperplanes, so the posterior is invariant however rough the
+approximations are. Acceptance has two stages (Christen & Fox 2005). The first takes a constant cost for a separating
+hyperplane; it rejects most proposals before any Gaussian is computed.
 """
 
 import math
@@ -22,12 +22,12 @@ def split_or_merge_separated(
     prior: Any, family: Any, seating: Any, planes: Hyperplanes, price: float, eta: Float[np.ndarray, "H r"],
     free: list[int], rng: np.random.Generator,
 ) -> bool:  # fmt: skip
-    """Propose one, of a partition of all items with an empty slot; whether it was accepted.
+    """Propose a split or a merge, if all items have clusters and a slot is empty; returns whether it was accepted.
 
     Parameters
     ----------
-    price : of :func:`price_of`, or any other number: it decides what is tried, not what is sampled
-    eta, free : the hyperplanes, and which of them are of nobody, one at least; they change
+    price : see :func:`price_of`; any number is valid, as it changes the acceptance rate but not the posterior
+    eta, free : the hyperplanes, and the rows of the free ones, at least one; changed in place
     """
     proposal = propose(prior, family, seating, rng)
     more = price if proposal.splits else -price
@@ -51,7 +51,7 @@ def split_or_merge_separated(
 
 
 def price_of(planes: Hyperplanes) -> float:
-    """What ln p(y) loses by a cluster of half the items, cut off across their longest axis."""
+    """Decrease of ln p(y) by the hyperplane of one cluster: half of the items, cut off across their longest axis."""
     nobody = np.full(len(planes.items), -1.0)
     half = nobody.copy()
     if planes.items.shape[1]:
@@ -68,11 +68,11 @@ def _exchange(
     planes: Hyperplanes, eta: Float[np.ndarray, "H r"], before: Float[np.ndarray, "N H"],
     after: Float[np.ndarray, "N H"], rng: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "H r"], float]:  # fmt: skip
-    """Propose hyperplanes for the sides ``after`` (1 or −1) in the place of ``eta``, which have those of ``before``.
+    """Propose hyperplanes for the sides ``after`` (1 or −1), to replace ``eta``, whose sides are ``before``.
 
     Returns
     -------
-    new hyperplanes, and ln of their part of the ratio that Metropolis and Hastings accept with
+    new hyperplanes, and their part of the log Metropolis–Hastings ratio
     """
     new, gain = np.empty_like(eta), 0.0
     for row, (old, of_old, of_new) in enumerate(zip(eta, before.T, after.T, strict=True)):

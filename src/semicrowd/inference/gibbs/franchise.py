@@ -1,8 +1,8 @@
-"""The hierarchical Dirichlet process of a hidden Markov model's transitions as a prior of sequences of states.
+"""A prior of sequences of states: a hidden Markov model whose transitions have a hierarchical Dirichlet process.
 
-Teh et al. 2006, section 7, with the direct assignment of states; Nguyen et al. 2017, section 3.2. The first item of a
-sequence comes from a row of its own, as the first of every sequence does, and the last one leads nowhere: the papers
-give neither.
+Teh et al. 2006, section 7, with direct assignment; Nguyen et al. 2017, section 3.2. The papers do not say how sequences
+begin and end. Here the first items of all sequences are drawn from one additional row of the transition probabilities,
+and the last item of a sequence has no transition.
 """
 
 import math
@@ -20,11 +20,11 @@ class Franchise(NamedTuple):
 
     Attributes
     ----------
-    before, after : [N] the item before and after in its sequence, −1 where there is none
-    moves : [1 + C, C] transitions from the beginning (row 0) and from every state to every state
-    leaving : [1 + C] their sums
-    beta : [C] shares of the states that have items, 0 of the others
-    rest : [1] share of all others together
+    before, after : [N] previous and next item of each item in its sequence; −1 if there is none
+    moves : [1 + C, C] numbers of transitions from the beginning (row 0) and from every state to every state
+    leaving : [1 + C] sums of the rows of ``moves``
+    beta : [C] top-level probabilities of the states that have items; 0 for other states
+    rest : [1] top-level probability of all other states together
     alpha, gamma : [1] concentrations of the rows and of beta
     """
 
@@ -39,11 +39,11 @@ class Franchise(NamedTuple):
 
 
 def neighbours(sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The item before and the item after each item [N] in its sequence, −1 where there is none.
+    """The previous and the next item of each item in its sequence, [N] each; −1 if there is none.
 
     Parameters
     ----------
-    sequence : [N] sequence of each item; items of one are in order
+    sequence : [N] sequence of each item; the items of a sequence are in their order
     """
     before, after = np.full(len(sequence), -1), np.full(len(sequence), -1)
     order = np.argsort(sequence, kind="stable")
@@ -54,7 +54,7 @@ def neighbours(sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def transitions(z: np.ndarray, before: np.ndarray, states: int) -> np.ndarray:
-    """Transitions [1 + C, C] among the items that have a state (z >= 0); those before them have one, too."""
+    """Numbers of transitions [1 + C, C] to items with a state (z >= 0); their previous items must have one, too."""
     moves = np.zeros((1 + states, states))
     items = np.flatnonzero(z >= 0)
     rows = np.where(before[items] >= 0, 1 + z[before[items]], 0)
@@ -74,7 +74,7 @@ def _log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> float
     found = prior.moves[row, cluster] + alpha * prior.beta[cluster]
     if after < 0 or z[after] < 0:
         return math.log(found)
-    # The item's own first transition counts for its second one.
+    # The transition to the item is counted before that from the item is weighed.
     stays = 1.0 if row == 1 + cluster else 0.0
     again = stays if z[after] == cluster else 0.0
     onward = prior.moves[1 + cluster, z[after]] + again + alpha * prior.beta[z[after]]
@@ -123,7 +123,7 @@ def _closed(prior: Any, cluster: int) -> None:
 
 @compiled
 def tables(moves: Any, base: Any, rng: Any) -> Any:
-    """Draw how many tables [1 + C, C] the transitions sit at (Antoniak 1974), ``base`` [C] being α β."""
+    """Sample the numbers of tables [1 + C, C] of the transitions (Antoniak 1974); ``base`` [C] is α β."""
     found = np.zeros_like(moves)
     for row in range(moves.shape[0]):
         for state in range(moves.shape[1]):
@@ -137,7 +137,7 @@ def redraw(
     prior: Franchise, alpha_prior: tuple[float, float] | None, gamma_prior: tuple[float, float],
     rng: np.random.Generator,
 ) -> None:  # fmt: skip
-    """New α (None: it stays), γ and β given the transitions, in place: Teh et al. 2006, appendix A, by table counts."""
+    """Sample γ, β, and α if it has a prior, given the transitions, in place (Teh et al. 2006, app. A: table counts)."""
     found = tables(prior.moves, prior.alpha[0] * prior.beta, rng)
     per_state, total = found.sum(0), found.sum()
     rows = prior.leaving[prior.leaving > 0]

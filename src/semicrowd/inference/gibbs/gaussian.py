@@ -1,7 +1,7 @@
-"""Clusters that are Gaussians with any covariance, under a normal-inverse-Wishart base.
+"""Clusters that are Gaussians with full covariances, under a normal-inverse-Wishart base distribution.
 
-Murphy 2007, section 9: μ | Σ ~ N(μ₀, Σ / κ₀), Σ ~ IW(Ψ₀, ν₀), both integrated out. The scatter Ψ_n of a cluster is kept
-as its Cholesky factor, which an item changes in O(D²).
+Murphy 2007, section 9: μ | Σ ~ N(μ₀, Σ / κ₀), Σ ~ IW(Ψ₀, ν₀), both integrated out. The Cholesky factor of a cluster's
+scatter Ψ_n is stored; adding or removing an item updates it in O(D²).
 """
 
 import math
@@ -22,8 +22,8 @@ class Gaussian(NamedTuple):
     ----------
     x : [N, D] items
     kappa, degrees : κ₀ and ν₀
-    log_constant : [N + 1] what the predictive density of a cluster of n items has that depends on n alone
-    number : [C] items of a cluster
+    log_constant : [N + 1] the part of the log predictive density of a cluster of n items that depends on n alone
+    number : [C] number of items of each cluster
     location : [C, D] μ_n
     factor : [C, D, D] lower Cholesky factor of Ψ_n
     log_det : [C] ln |Ψ_n|
@@ -39,15 +39,15 @@ class Gaussian(NamedTuple):
     log_det: np.ndarray
 
     def log_evidence(self) -> float:
-        """ln p(x | partition) of all items, in nats; a cluster must be empty."""
+        """ln p(x | partition) of all items, in nats; at least one cluster must be empty."""
         empty = self.log_det[self.number == 0][0]
         log_det, n = self.log_det[self.number > 0], self.number[self.number > 0]
-        # ln Γ_D without what cancels: the constants of a cluster's items, one after the other.
+        # Sum of the predictive constants of a cluster's items; the other factors of Γ_D cancel.
         constant = np.append(0, np.cumsum(self.log_constant))[n.astype(int)]
         return float((constant + self.degrees / 2 * empty - (self.degrees + n) / 2 * log_det).sum())
 
     def integrated(self) -> "Gaussian":
-        """Itself."""
+        """This family, which integrates its parameters out."""
         return self
 
     def of(self, x: np.ndarray) -> "Gaussian":
@@ -58,7 +58,7 @@ class Gaussian(NamedTuple):
 def gaussian(
     x: np.ndarray, location: np.ndarray, kappa: float, degrees: float, scatter: np.ndarray
 ) -> Callable[[int], Gaussian]:
-    """What makes a family of so many empty clusters.
+    """A function that makes the family with a given number of empty clusters.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def gaussian(
 
 @overloads(log_predictive, Gaussian)
 def _log_predictive(family: Any, item: int, cluster: int) -> float:
-    # A Student density with ν_n − D + 1 degrees: the squared length of L⁻¹(x − μ_n) is all that it needs of x.
+    # A Student density with ν_n − D + 1 degrees of freedom; x enters by the squared length of L⁻¹(x − μ_n).
     dim, factor, location = family.x.shape[1], family.factor[cluster], family.location[cluster]
     n = family.number[cluster]
     solved = np.empty(dim)
@@ -122,12 +122,12 @@ def _remove(family: Any, item: int, cluster: int) -> None:
 
 @compiled
 def _change(family: Any, item: int, cluster: int, length: float, sign: float) -> None:
-    """Ψ becomes Ψ ± v vᵀ with v = ``length`` (x − μ): a rank-one change of its Cholesky factor (Golub & Van Loan)."""
+    """Add ± v vᵀ to Ψ, v = ``length`` (x − μ), by a rank-one update of its Cholesky factor (Golub & Van Loan)."""
     dim, factor = family.x.shape[1], family.factor[cluster]
     v = length * (family.x[item] - family.location[cluster])
     log_det = 0.0
     for d in range(dim):
-        # Ψ₀ is part of every scatter: what goes below 0 is the last bit of a sum.
+        # Every scatter contains Ψ₀, so that a negative value is a rounding error.
         radius = math.sqrt(max(factor[d, d] ** 2 + sign * v[d] ** 2, 1e-300))
         cosine, sine = radius / factor[d, d], v[d] / factor[d, d]
         factor[d, d] = radius

@@ -1,9 +1,9 @@
-"""Hyperplanes that separate each cluster from all others, given the partition: data augmentation.
+"""Sampling of hyperplanes that separate each cluster from all others, given the partition, by data augmentation.
 
-Nguyen et al. 2017, eqs. 2–4. Hyperplane h has weights η_h ~ N(0, w I) and meets item i with f = x_i · η_h and
-y = 1 where the item is in its cluster, −1 elsewhere. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f,
-0)) (svm). An auxiliary variable for each item *and hyperplane* makes it Gaussian in η: Pólya–Gamma (Polson, Scott &
-Windle 2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (Polson & Scott 2011).
+Nguyen et al. 2017, eqs. 2–4. Hyperplane h has weights η_h ~ N(0, w I). For item i, f = x_i · η_h, and y = 1 if the item
+is in the hyperplane's cluster, else −1. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f, 0)) (svm). An
+auxiliary variable for each item *and hyperplane* makes the likelihood Gaussian in η: Pólya–Gamma (logistic; Polson,
+Scott & Windle 2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (svm; Polson & Scott 2011).
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from jaxtyping import Float
 from polyagamma import random_polyagamma
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-#: Up to so many columns conjugate gradients are preconditioned by elimination in single precision, which ends them
-#: after a step or two; beyond by the diagonal, which is cheaper there.
+#: Up to this number of columns, the preconditioner of conjugate gradients is a Cholesky factor in single precision,
+#: with which one or two steps suffice. With more columns it is the diagonal, which is then cheaper.
 MOST_COLUMNS = 400
-#: Length of the residual, as a share of the right-hand side's, at which conjugate gradients end; a draw's own noise is
-#: about a million times as long.
+#: Conjugate gradients end when the residual's length, relative to the right-hand side's, is below this. The random part
+#: of a draw is about a million times as long.
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Hyperplanes:
-    """What hyperplanes see of N items.
+    """The N items that hyperplanes separate, and the likelihood and prior of hyperplanes.
 
     Attributes
     ----------
-    items : [N, r] items in the basis of their singular vectors, of which :func:`rotated` makes them: the prior is the
-        same in every basis, and the products of their columns are 0
+    items : [N, r] items in the basis of their singular vectors, see :func:`rotated`. The prior is the same in every
+        orthonormal basis; in this one the columns are orthogonal
     loss : ``svm``, ``logistic``, or ``margin`` of :mod:`semicrowd.inference.gibbs.margins`
     variance : w
     """
@@ -46,9 +46,9 @@ class Hyperplanes:
     def redraw(
         self, eta: Float[np.ndarray, "H r"], y: Float[np.ndarray, "N H"], rng: np.random.Generator
     ) -> Float[np.ndarray, "H r"]:
-        """New hyperplanes given which items are in their clusters: auxiliary variables, then eq. 4 with Σ₀ = w I.
+        """Sample auxiliary variables, and then hyperplanes by eq. 4 with Σ₀ = w I, given the items' sides y.
 
-        η is the solution of Q η = Xᵀ (Ω z + Ω^½ ε) + w^−½ ε', whose mean is that of eq. 4 and whose covariance is Q⁻¹.
+        η solves Q η = Xᵀ (Ω z + Ω^½ ε) + w^−½ ε' with ε, ε' ~ N(0, I). Its mean is that of eq. 4, its covariance Q⁻¹.
         """
         return self.drawn(*augmented(y, self.items @ eta.T, self.loss, rng), eta, rng)
 
@@ -56,7 +56,7 @@ class Hyperplanes:
         self, weight: Float[np.ndarray, "N H"], linear: Float[np.ndarray, "N H"], eta: Float[np.ndarray, "H r"],
         rng: np.random.Generator,
     ) -> Float[np.ndarray, "H r"]:  # fmt: skip
-        """Hyperplanes from their conditional, whose log-likelihood is −½ weight f² + linear f; ``eta`` is a guess."""
+        """Sample hyperplanes given a log-likelihood −½ weight f² + linear f; ``eta`` is the solver's first guess."""
         noise = rng.standard_normal(weight.shape)
         right = self.items.T @ (linear + np.sqrt(weight) * noise)
         right += rng.standard_normal(right.shape) / np.sqrt(self.variance)
@@ -65,16 +65,16 @@ class Hyperplanes:
     def precision(
         self, weight: Float[np.ndarray, "N"], items: Float[np.ndarray, "N r"] | None = None
     ) -> Float[np.ndarray, "r r"]:
-        """Q = Xᵀ Ω X + I / w of one hyperplane; in single precision from items that are."""
+        """Q = Xᵀ Ω X + I / w of one hyperplane, in the floating-point precision of ``items``."""
         items = self.items if items is None else items
         scaled = np.sqrt(weight).astype(items.dtype)[:, None] * items
-        precision = scaled.T @ scaled  # of one array with itself: half of the work
+        precision = scaled.T @ scaled  # BLAS saves half of the work, as both factors are one array
         precision.flat[:: len(precision) + 1] += items.dtype.type(1 / self.variance)
         return precision
 
     @cached_property
     def _squared(self) -> Float[np.ndarray, "r"]:
-        """Diagonal of XᵀX, which has nothing else in this basis."""
+        """Diagonal of XᵀX; in this basis all other entries are 0."""
         return np.square(self.items).sum(0)
 
     @cached_property
@@ -84,7 +84,7 @@ class Hyperplanes:
     def _solved(
         self, weight: Float[np.ndarray, "N H"], right: Float[np.ndarray, "r H"], eta: Float[np.ndarray, "H r"]
     ) -> Float[np.ndarray, "H r"]:
-        """Q η = right of all hyperplanes at once: a product with X and one with Xᵀ a step."""
+        """Solve Q η = right for all hyperplanes at once; a step needs one product with X and one with Xᵀ."""
         x, prior = self.items, 1 / self.variance
         near = self._preconditioner(weight)
         solution = eta.T.copy()
@@ -94,7 +94,7 @@ class Hyperplanes:
         step = near(residual, active)
         square = (residual * step).sum(0)
         for _ in range(10 * x.shape[1]):
-            # Not "longer than": what is no number has not settled, either.
+            # Written as "not <=", because a NaN has not converged either.
             active = active[~(np.linalg.norm(residual[:, active], axis=0) <= enough[active])]
             if not len(active):
                 return solution.T
@@ -107,13 +107,13 @@ class Hyperplanes:
             new = (residual[:, active] * scaled).sum(0)
             step[:, active] = scaled + new / square[active] * now
             square[active] = new
-        for one in active:  # those that did not settle
+        for one in active:  # those that have not converged
             solution[:, one] = cho_solve(cho_factor(self.precision(weight[:, one])), right[:, one])
         return solution.T
 
     def _preconditioner(self, weight: Float[np.ndarray, "N H"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Residuals [r, h] of hyperplanes [h] → about Q⁻¹ times each."""
-        # Q is diagonal, too, where all weights of a hyperplane are alike.
+        """A function of residuals [r, h] and their hyperplanes [h]; it returns about Q⁻¹ times each residual."""
+        # If all items had the mean weight, Q would be this diagonal matrix.
         scale = 1 / self.variance + self._squared[:, None] * weight.mean(0)
         if self.items.shape[1] > MOST_COLUMNS:
             return lambda residual, active: residual / scale[:, active]
@@ -130,7 +130,7 @@ class Hyperplanes:
         return eliminated
 
     def _factor(self, weight: Float[np.ndarray, "N"]) -> tuple[np.ndarray, bool] | None:
-        """Of Q in single precision; None where that is not positive definite or too large for it."""
+        """Cholesky factor of Q in single precision; None if Q is not positive definite, or too large, in it."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 factor = cho_factor(self.precision(weight, self._single), overwrite_a=True, check_finite=False)
@@ -140,12 +140,12 @@ class Hyperplanes:
 
 
 def log_ratio(f: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
-    """ln p(y = 1) − ln p(y = −1) at f = x · η: f, or 2 max(1 + f, 0) − 2 max(1 − f, 0) of the SVM."""
+    """ln p(y = 1) − ln p(y = −1) at f = x · η: f (logistic), or 2 max(1 + f, 0) − 2 max(1 − f, 0) (svm)."""
     return f if loss == "logistic" else 2 * (np.maximum(1 + f, 0) - np.maximum(1 - f, 0))
 
 
 def log_likelihood(signed: Float[np.ndarray, "..."], loss: str) -> Float[np.ndarray, "..."]:
-    """ln p(y) at y f (eq. 2), that of the SVM up to a constant."""
+    """ln p(y) given ``signed`` = y f (eq. 2); for svm up to a constant."""
     return -np.logaddexp(0, -signed) if loss == "logistic" else -2 * np.maximum(1 - signed, 0)
 
 
@@ -156,7 +156,7 @@ def augmented(
 
     Returns
     -------
-    weight, linear : [N, H] ω and y / 2, or 1/λ and y (1 + 1/λ) of the SVM
+    weight, linear : [N, H] ω and y / 2 (logistic), or 1/λ and y (1 + 1/λ) (svm)
     """
     if loss == "logistic":
         return random_polyagamma(1, f, random_state=rng), y / 2
@@ -166,7 +166,7 @@ def augmented(
 
 def reciprocal_scales(distance: Float[np.ndarray, "..."], rng: np.random.Generator) -> Float[np.ndarray, "..."]:
     """Draws of 1/λ ~ InverseGaussian(1 / distance, 1), for distances ≥ 0."""
-    # Michael, Schucany & Haas 1976, without the difference of large numbers; it takes a distance of 0, too.
+    # Michael, Schucany & Haas 1976, rewritten without differences of large numbers; the distance may be 0.
     chi = np.square(rng.standard_normal(distance.shape)) + 1e-300
     weight = 1 / (distance + chi / 2 + np.sqrt(distance * chi + np.square(chi) / 4))
     other = rng.random(distance.shape) * (1 + distance * weight) > 1
@@ -175,7 +175,7 @@ def reciprocal_scales(distance: Float[np.ndarray, "..."], rng: np.random.Generat
 
 
 def rotated(items: Float[np.ndarray, "N D"]) -> tuple[Float[np.ndarray, "N r"], Float[np.ndarray, "D r"]]:
-    """Items in the basis of their right singular vectors, r ≤ min(N, D), and that basis."""
+    """Items in the basis of their right singular vectors, and this basis; r ≤ min(N, D)."""
     left, length, right = np.linalg.svd(items, full_matrices=False)
     kept = length > length[:1] * max(items.shape) * np.finfo(float).eps
     return left[:, kept] * length[kept], right[kept].T

@@ -1,8 +1,8 @@
-"""Clusters that are Gaussians of one variance in all directions, whose means and precisions are drawn.
+"""Clusters that are Gaussians with the same variance in all directions; their means and precisions are sampled.
 
-Li et al. 2022, eqs. 1 and 17–19: x | μ, λ ~ N(μ, I/λ) under the base λ ~ Gamma(α₀, rate β₀), μ | λ ~ N(μ₀, I/(κ₀ λ)).
-An item's density in a cluster is that under its parameters, in one without items that of the base, which is the same
-for all of them (eq. 19) and known before a sweep. So a sweep costs O(N K D), and memory O(N D).
+Li et al. 2022, eqs. 1 and 17–19: x | μ, λ ~ N(μ, I/λ) with base λ ~ Gamma(α₀, rate β₀), μ | λ ~ N(μ₀, I/(κ₀ λ)). The
+density of an item in a cluster is given the cluster's parameters. In a cluster without items it is the marginal density
+of the base (eq. 19), which is computed once. So a sweep takes O(N K D) time and O(N D) memory.
 """
 
 import math
@@ -20,13 +20,13 @@ class Isotropic(NamedTuple):
 
     Attributes
     ----------
-    x : [N, D] items less μ₀
-    log_new : [N] ln p(x_i) in a cluster of its own, eq. 19
+    x : [N, D] items minus μ₀
+    log_new : [N] ln p(x_i) in a cluster without other items, eq. 19
     location, kappa, shape, rate : μ₀ [D], κ₀, α₀, β₀
-    eq19 : power of κ₀ / κ' in eq. 19
-    number : [C] items of a cluster
-    total, square : [C, D] and [C] sums of its items and of their squared lengths
-    mean, precision : [C, D] less μ₀, and [C]
+    eq19 : exponent of κ₀ / κ' in eq. 19
+    number : [C] number of items of each cluster
+    total, square : [C, D] and [C] sums of each cluster's items and of their squared lengths
+    mean, precision : [C, D] and [C] of each cluster; the mean minus μ₀
     log_scale : [C] D/2 ln(λ / 2π)
     """
 
@@ -50,7 +50,7 @@ class Isotropic(NamedTuple):
         return float(self.evidence(self.number[used], self.total[used], self.square[used]).sum())
 
     def evidence(self, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
-        """ln p(x) of clusters whose items, number [...], have these sums, [..., D] and [...]."""
+        """ln p(x) of clusters with ``number`` [...] items and the sums ``total`` [..., D] and ``square`` [...]."""
         dim = self.x.shape[1]
         kappa, shape = self.kappa + number, self.shape + number * dim / 2
         rate = self.rate + (square - np.square(total).sum(-1) / kappa) / 2
@@ -58,7 +58,7 @@ class Isotropic(NamedTuple):
         return np.asarray(terms + dim / 2 * (np.log(self.kappa / kappa) - number * np.log(2 * np.pi)))
 
     def expected(self) -> "Isotropic":
-        """The same clusters with the means and precisions expected of their items; of those without, of the base."""
+        """The same clusters with means and precisions expected given their items; given the base if they have none."""
         kappa, dim = self.kappa + self.number, self.x.shape[1]
         rate = self.rate + np.maximum(self.square - np.square(self.total).sum(1) / kappa, 0) / 2
         precision = (self.shape + self.number * dim / 2) / rate
@@ -66,7 +66,7 @@ class Isotropic(NamedTuple):
         return self._replace(mean=self.total / kappa[:, None], precision=precision, log_scale=log_scale)
 
     def integrated(self) -> "Integrated":
-        """The same clusters, of which items that enter and leave are theirs, too; for moves of many items at once."""
+        """The same clusters with parameters integrated out, for moves of many items; both share their statistics."""
         return Integrated(
             self.x, self.log_new, self.kappa, self.shape, self.rate, self.number, self.total, self.square
         )  # fmt: skip
@@ -93,13 +93,13 @@ class Integrated(NamedTuple):
 def isotropic(
     x: np.ndarray, location: np.ndarray, kappa: float, shape: float, rate: float, eq19: str = "corrected"
 ) -> Callable[[int], Isotropic]:
-    """What makes a family of so many empty clusters.
+    """A function that makes the family with a given number of empty clusters.
 
     Parameters
     ----------
     x : [N, D] items
     location, kappa, shape, rate : μ₀ [D], κ₀ > 0, α₀ > 0, β₀ > 0
-    eq19 : ``corrected``, with D/2 (ln κ₀ − ln κ'), or ``printed``, with ½ (ln κ₀ − ln κ'), which is no density
+    eq19 : ``corrected``, with D/2 (ln κ₀ − ln κ'), or ``printed``, with ½ (ln κ₀ − ln κ'), which is not normalised
     """
     location = np.asarray(location, float)
     x = np.ascontiguousarray(x - location, float)
@@ -119,18 +119,18 @@ def isotropic(
 def base_of(
     x: np.ndarray, scatter: float, mean_strength: float, variance_strength: float
 ) -> tuple[np.ndarray, float, float, float]:
-    """μ₀ [D], κ₀, α₀, β₀ of items [N, D]: their mean, and ``scatter`` times their variance for a cluster's.
+    """μ₀ [D], κ₀, α₀, β₀ from items [N, D]: their mean, and ``scatter`` times their variance within a cluster.
 
     Parameters
     ----------
-    mean_strength, variance_strength : items that the one and the other count for
+    mean_strength, variance_strength : number of items that the prior mean and variance count as
     """
     shape = variance_strength * x.shape[1] / 2
     return x.mean(0), mean_strength, shape, shape * scatter * max(float(x.var(0).mean()), 1e-30)
 
 
 def log_marginal(x: np.ndarray, kappa: float, shape: float, rate: float, power: float) -> np.ndarray:
-    """ln ∫ N(x | μ, I/λ) NG(μ, λ) dμ dλ of items [N, D] less μ₀, [N]: eq. 19, where ``power`` is D/2."""
+    """ln ∫ N(x | μ, I/λ) NG(μ, λ) dμ dλ, [N], of items minus μ₀ [N, D]: eq. 19, if ``power`` is D/2."""
     dim = x.shape[1]
     new_rate, new_shape = rate + kappa * np.square(x).sum(1) / (2 * (kappa + 1)), shape + dim / 2
     terms = gammaln(new_shape) - gammaln(shape) + shape * math.log(rate) - new_shape * np.log(new_rate)
@@ -150,7 +150,7 @@ def _log_predictive(family: Any, item: int, cluster: int) -> float:
 
 @overloads(log_predictive, Integrated)
 def _log_predictive_integrated(family: Any, item: int, cluster: int) -> float:
-    # Eq. 19 with the posterior of the cluster's items in the place of the base.
+    # Eq. 19 with the posterior given the cluster's items in place of the base.
     dim, n = family.x.shape[1], family.number[cluster]
     if n == 0:
         return family.log_new[item]
@@ -183,14 +183,14 @@ def _remove(family: Any, item: int, cluster: int) -> None:
     for d in range(family.x.shape[1]):
         family.total[cluster, d] -= family.x[item, d]
         family.square[cluster] -= family.x[item, d] * family.x[item, d]
-    if family.number[cluster] == 0:  # what rounding has left
+    if family.number[cluster] == 0:  # removes rounding errors
         family.total[cluster] = 0.0
         family.square[cluster] = 0.0
 
 
 @overloads(draw, Isotropic)
 def _draw(family: Any, cluster: int, rng: Any) -> None:
-    # Eq. 17. β_n is written without the scatter about the cluster's own mean: it is the same number.
+    # Eq. 17. This formula of β_n from sums gives the same number as the paper's, from deviations from the mean.
     dim, n = family.x.shape[1], family.number[cluster]
     kappa, square = family.kappa + n, 0.0
     for d in range(dim):

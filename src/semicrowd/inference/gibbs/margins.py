@@ -1,10 +1,10 @@
 """A margin between each item's cluster and the best of the others: the max-margin Dirichlet process mixture.
 
 Chen, Zhu & Zhang 2014, "Robust Bayesian max-margin clustering" (NIPS). Cluster k has weights η_k ~ N(0, w I) and gives
-item i the score f_ik = x_i · η_k; with the best rival s = argmax_{l ≠ z_i} f_il the item weighs
-exp(−2 c max(0, ℓ − f_{i z_i} + f_is)). In each η_k with all others held this is a hinge for every item: of
-ℓ − f_ik + the best other for the cluster's own, of f_ik − max(f_{i z_i} − ℓ, the best third) for all others. So 1/λ_i ~
-InverseGaussian(1 / (c |ζ_i|), 1) of the hinge's argument ζ_i makes it Gaussian in η_k, whatever the number of clusters.
+item i the score f_ik = x_i · η_k. With the best rival s = argmax_{l ≠ z_i} f_il, the likelihood of the item is
+exp(−2 c max(0, ℓ − f_{i z_i} + f_is)). In η_k it is a hinge exp(−2 c max(0, ζ_i)), where ζ_i =
+ℓ − f_ik + max_{l ≠ k} f_il if z_i = k, else f_ik − max(f_{i z_i} − ℓ, max_{l ∉ {k, z_i}} f_il). Auxiliary variables
+1/λ_i ~ InverseGaussian(1 / (c |ζ_i|), 1) make it Gaussian in η_k, for any number of clusters.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, reciprocal_scales
 
 @dataclass(frozen=True)
 class Margins(Hyperplanes):
-    """Weight vectors in the place of hyperplanes.
+    """Weight vectors of clusters, which replace hyperplanes.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Margins(Hyperplanes):
     def redraw(
         self, eta: Float[np.ndarray, "K r"], y: Float[np.ndarray, "N K"], rng: np.random.Generator
     ) -> Float[np.ndarray, "K r"]:
-        """A step of the vectors of all clusters, one after the other; y is 1 in the column of an item's own."""
+        """Sample the weight vectors of all clusters in turn; y is 1 in the column of an item's cluster, else −1."""
         z, rows = y.argmax(1), np.arange(len(y))
         eta, score = eta.copy(), self.items @ eta.T
         if len(eta) == 1:  # without a rival there is no margin
@@ -43,7 +43,7 @@ class Margins(Hyperplanes):
             others = score.copy()
             others[:, cluster] = -np.inf
             others[rows[~own], z[~own]] -= self.margin
-            # Of its own items ζ = ℓ − f + the best other; those of others pay as f passes the best rival and f_iz − ℓ.
+            # ζ = ℓ − f + ``best`` for items of this cluster, ζ = f − ``best`` for the others.
             best = others.max(1)
             offset = np.where(own, self.margin + best, -best)
             scale = reciprocal_scales(self.cost * np.abs(offset - side * score[:, cluster]), rng)
@@ -57,7 +57,7 @@ class Margins(Hyperplanes):
 def best_rival(
     score: Float[np.ndarray, "N K"], z: Int[np.ndarray, "N"]
 ) -> tuple[Int[np.ndarray, "N"], Float[np.ndarray, "N"]]:
-    """The cluster of highest score but an item's own, and that score, −∞ where there is no other."""
+    """The cluster with the highest score except the item's own, and this score; −∞ if there is no other."""
     others = score.copy()
     others[np.arange(len(z)), z] = -np.inf
     rival = others.argmax(1)
@@ -67,7 +67,7 @@ def best_rival(
 def log_margins(
     score: Float[np.ndarray, "N H"], rivals: Int[np.ndarray, "K"], cost: float, margin: float
 ) -> Float[np.ndarray, "N H"]:
-    """−2 c max(0, ℓ − f_ih + the best of the rivals other than h): what an item weighs in the cluster of h."""
+    """Log-weight of item i in the cluster of h: −2 c max(0, ℓ − f_ih + the highest score of rivals other than h)."""
     best = np.full(score.shape, -np.inf)
     if len(rivals):
         of_rivals = score[:, rivals]
@@ -79,7 +79,7 @@ def log_margins(
 
 
 class MarginChain(Chain):
-    """A chain whose clusters are separated by margins; the rivals are those that have items when a sweep begins."""
+    """A chain with margins between clusters; the rivals are the clusters that have items when a sweep begins."""
 
     def _tilt(self) -> np.ndarray:
         planes = self.model.planes

@@ -1,6 +1,6 @@
 """Clusters that are multinomials of counts, under a symmetric Dirichlet base; the probabilities are integrated out.
 
-Densities leave the multinomial coefficient out, which is the same for every partition.
+Densities are without the multinomial coefficient, which is the same for every partition.
 """
 
 import math
@@ -14,18 +14,18 @@ from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads
 
 
 class Multinomial(NamedTuple):
-    """N items with counts in D columns, and C clusters. Only counts above 0 are kept: item i has those from
-    ``first[i]`` to ``first[i + 1]``.
+    """N items with counts in D columns, and C clusters. Only counts above 0 are stored; those of item i have indices
+    from ``first[i]`` to ``first[i + 1] − 1``.
 
     Attributes
     ----------
     first : [N + 1]
-    column, value : of every count above 0
-    total : [N] sums of the items' counts
+    column, value : column and value of every count above 0
+    total : [N] sum of each item's counts
     mass : D · a, the sum of the Dirichlet's parameters
-    log_gamma : [largest sum of a column + 1] ln Γ(a + c)
-    counts, log_gammas : [C, D] counts of the clusters and ln Γ(a + c) of each
-    totals : [C] their sums
+    log_gamma : [largest sum of a column + 1] ln Γ(a + c) for c = 0, 1, …
+    counts, log_gammas : [C, D] counts c of each cluster, and ln Γ(a + c)
+    totals : [C] sum of each cluster's counts
     """
 
     first: np.ndarray
@@ -39,12 +39,12 @@ class Multinomial(NamedTuple):
     totals: np.ndarray
 
     def log_evidence(self) -> float:
-        """ln p(x | partition) of all items but for the multinomial coefficients, in nats."""
+        """ln p(x | partition) of all items without the multinomial coefficients, in nats."""
         columns = self.log_gammas.sum(-1) - self.counts.shape[1] * self.log_gamma[0]
         return float((columns + gammaln(self.mass) - gammaln(self.mass + self.totals)).sum())
 
     def integrated(self) -> "Multinomial":
-        """Itself."""
+        """This family, which integrates its parameters out."""
         return self
 
     def of(self, x: np.ndarray) -> "Multinomial":
@@ -55,13 +55,13 @@ class Multinomial(NamedTuple):
 
 
 def multinomial(x: np.ndarray, concentration: float, more: int = 0) -> Callable[[int], Multinomial]:
-    """What makes a family of so many empty clusters.
+    """A function that makes the family with a given number of empty clusters.
 
     Parameters
     ----------
     x : [N, D] whole numbers >= 0
     concentration : a > 0, of the symmetric Dirichlet base
-    more : what a column's sum may be besides that of x
+    more : the largest count of a column that clusters may have in addition to x
     """
     row, column = np.nonzero(x)
     dim = x.shape[1]

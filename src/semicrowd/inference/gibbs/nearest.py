@@ -1,8 +1,8 @@
-"""A Gaussian like the posterior of a hyperplane whose sides are known, to propose hyperplanes from.
+"""Gaussian approximation of the posterior of a hyperplane given the items' sides, from which hyperplanes are proposed.
 
-Of the logistic loss the mean is the top of the posterior and the precision its curvature there (Laplace). That of the
-svm has edges, so that neither says much: it gets the Gaussian that is nearest by variational inference (Opper &
-Archambeau 2009), in which the loss is averaged over what f may be.
+For the logistic loss it is the Laplace approximation, by the mode and the curvature there. The svm loss has kinks, at
+which the curvature is not informative. Its approximation is by variational inference (Opper & Archambeau 2009), in
+which the loss is averaged over the distribution of f.
 """
 
 import math
@@ -15,16 +15,16 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_likelihood
 
-#: Steps, at most.
+#: Maximal number of Newton steps.
 _STEPS = 50
-#: Change of any item's f at which the steps end.
+#: Steps end when no item's f changes by as much.
 _TOLERANCE = 0.05
 
 
 def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:
-    """Mean of the Gaussian of a hyperplane with these sides, and the Cholesky factor of its precision.
+    """Mean of the Gaussian given the items' sides ``y`` (1 or −1), and the Cholesky factor of its precision.
 
-    Newton's method, after each of whose steps the spread of the items' f is what the precision says.
+    By Newton's method. For svm, the standard deviation of each item's f is computed again after each step.
     """
     x, variance, svm = planes.items, planes.variance, planes.loss == "svm"
     mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
@@ -33,7 +33,7 @@ def nearest(planes: Hyperplanes, y: Float[np.ndarray, "N"]) -> tuple[Float[np.nd
     change = np.inf
     for _ in range(_STEPS):
         value, slope, now = _losses(y * f, spread, svm)
-        bend = (3 * bend + now) / 4 if svm else now  # a quarter of the way: the whole one overshoots
+        bend = (3 * bend + now) / 4 if svm else now  # a quarter of the step; the whole step overshoots
         root = cholesky(planes.precision(bend), lower=True, overwrite_a=True, check_finite=False)
         if change < _TOLERANCE:
             break
@@ -60,7 +60,7 @@ def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.
 
 @compiled
 def _losses(signed: Any, spread: Any, svm: bool) -> Any:
-    """−ln p(y) of all items, its slope against y f, and how that bends; of the svm their means over a Gaussian of f."""
+    """Σ −ln p(y), and of each item the slope and negative curvature of ln p(y) in y f; for svm, means over Gaussian f."""
     value, slope, bend = 0.0, np.empty_like(signed), np.empty_like(signed)
     for item in range(len(signed)):
         if svm:

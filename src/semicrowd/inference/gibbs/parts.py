@@ -1,7 +1,7 @@
-"""What the engine asks of a family of clusters and of a prior of partitions.
+"""The functions of a family of clusters, and of a prior of partitions, that the engine calls.
 
-Here the functions do nothing: a family or prior is a named tuple of arrays, whose file says what they are for it by
-:func:`overloads`. A cluster is a slot from 0 to C − 1; a slot without items has the statistics of no items.
+They are empty here. Each family or prior is a named tuple of arrays, and its file implements the functions for it by
+:func:`overloads`. A cluster is a slot from 0 to C − 1; a slot may have no items.
 """
 
 import inspect
@@ -15,21 +15,21 @@ from numba.extending import overload
 
 
 def log_predictive(family: Any, item: int, cluster: int) -> Any:
-    """ln p(x_i | items of the cluster), its parameters integrated out, or p(x_i | parameters), in nats."""
+    """ln p(x_i | items of the cluster) with parameters integrated out, or ln p(x_i | parameters), in nats."""
 
 
 def add(family: Any, item: int, cluster: int) -> None:
-    """The item joins the cluster's statistics."""
+    """Add the item to the cluster's statistics."""
 
 
 def remove(family: Any, item: int, cluster: int) -> None:
-    """The item leaves the cluster's statistics."""
+    """Remove the item from the cluster's statistics."""
 
 
 def draw(family: Any, cluster: int, rng: Any) -> None:
-    """Draw the cluster's parameters given its items, of a family that does not integrate them out.
+    """Draw the cluster's parameters given its items, in a family that does not integrate them out.
 
-    Before a sweep of every cluster that has items, within it of one that has got its first.
+    Called for every cluster with items before a sweep, and within a sweep for a cluster that has got its first item.
     """
 
 
@@ -37,42 +37,42 @@ def draw(family: Any, cluster: int, rng: Any) -> None:
 
 
 def meet(prior: Any, z: Any, item: int) -> None:
-    """The item is in no cluster, and about to be weighed in all."""
+    """Called for an item without a cluster, before its weights in all clusters are computed."""
 
 
 def log_weight(prior: Any, z: Any, size: Any, item: int, cluster: int) -> Any:
-    """ln of the prior weight of a cluster that has items, for the item just met; in units of :func:`weight_of_new`."""
+    """Log prior weight of a cluster with items, for the last item of :func:`meet`; scaled as :func:`weight_of_new`."""
 
 
 def weight_of_new(prior: Any, z: Any, item: int) -> Any:
-    """Prior weight of all clusters without items together, a number."""
+    """Total prior weight of all clusters without items."""
 
 
 def enter(prior: Any, z: Any, item: int) -> None:
-    """The item has got the cluster z[item]."""
+    """Called after the item has got the cluster z[item]."""
 
 
 def leave(prior: Any, z: Any, item: int) -> None:
-    """The item is about to lose the cluster z[item]."""
+    """Called before the item leaves the cluster z[item]."""
 
 
 def opened(prior: Any, cluster: int, rng: Any) -> None:
-    """The cluster is about to get its first item."""
+    """Called before the cluster gets its first item."""
 
 
 def closed(prior: Any, cluster: int) -> None:
-    """The cluster has lost its last item."""
+    """Called after the cluster has lost its last item."""
 
 
 def overloads(function: Callable[..., Any], kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: this is what ``function`` does in compiled code where its first argument is of the class ``kind``."""
+    """Decorator of the implementation of ``function``, in compiled code, for a first argument of the class ``kind``."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         def choose(first: Any, *_: Any) -> Callable[..., Any] | None:
             named = isinstance(first, types.NamedTuple | types.NamedUniTuple)
             return inspect.unwrap(body) if named and first.instance_class is kind else None
 
-        choose.__signature__ = inspect.signature(body)  # type: ignore[attr-defined] # numba compares the two
+        choose.__signature__ = inspect.signature(body)  # type: ignore[attr-defined] # numba compares signatures
         overload(function)(choose)
         return body
 

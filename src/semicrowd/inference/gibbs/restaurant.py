@@ -24,7 +24,7 @@ def _weight_of_new(prior: Any, z: Any, item: int) -> float:  # noqa: ARG001
     return prior.alpha[0]
 
 
-# The sizes, which the engine keeps, are all that it counts.
+# This prior only depends on the sizes of clusters, which the engine counts.
 @overloads(meet, Restaurant)
 def _meet(prior: Any, z: Any, item: int) -> None:
     pass

@@ -1,9 +1,9 @@
 """Splits and merges of clusters of a Dirichlet process mixture, by sequential allocation (Dahl 2005).
 
-A sweep moves one item at a time and rarely takes a cluster of many columns apart: its chains keep the number of
-clusters that they begin with. Here two items are drawn. If one cluster has both, its others go one by one, in random
-order, to the one or the other as their predictive densities say; if two clusters have them, these become one.
-Metropolis and Hastings accept or not: the posterior stays as it is.
+A sweep moves one item at a time. If items have many columns it rarely splits a cluster, so chains keep the number of
+clusters that they begin with. Here two items are drawn. If they are in one cluster, a split is proposed: its other
+items are assigned one by one, in random order, to one of the two by their predictive densities. If the two items are in
+different clusters, a merge is proposed. The Metropolis–Hastings rule keeps the posterior invariant.
 """
 
 import math
@@ -16,15 +16,15 @@ from semicrowd.inference.gibbs.parts import add, log_predictive, log_weight, mee
 
 
 class Proposal(NamedTuple):
-    """A split or a merge that the clusters' statistics show already; :func:`settle` takes it or leaves it.
+    """A split or merge, already made in the clusters' statistics; :func:`settle` keeps it or takes it back.
 
     Attributes
     ----------
-    log_ratio : ln of what Metropolis and Hastings accept it with, hyperplanes left out
-    splits : whether the first cluster is cut in two; else it takes up the second
-    first, second : their slots
-    items : all items of both
-    found : the cluster of each while there are two
+    log_ratio : log Metropolis–Hastings ratio, without the part of hyperplanes
+    splits : True: the first cluster is split in two; False: the second is merged into the first
+    first, second : slots of the two clusters
+    items : all items of both clusters
+    found : cluster of each of these items before a merge, or after a split
     """
 
     log_ratio: float
@@ -37,7 +37,7 @@ class Proposal(NamedTuple):
 
 @compiled
 def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
-    """Propose one, of a partition of all items with an empty slot and without hyperplanes; whether it was accepted."""
+    """Propose a split or merge without hyperplanes, see :func:`propose`; returns whether it was accepted."""
     proposal = propose(prior, family, seating, rng)
     accepted = math.log(rng.random()) < proposal.log_ratio
     settle(family, seating, proposal, accepted)
@@ -46,9 +46,9 @@ def split_or_merge(prior: Any, family: Any, seating: Any, rng: Any) -> bool:
 
 @compiled
 def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
-    """A :class:`Proposal`, of a partition of all items with an empty slot.
+    """A :class:`Proposal`. All items must have clusters, and a slot must be empty.
 
-    The prior is of a kind whose weights, item after item, make that of the partition in any order.
+    The prior must be exchangeable: the product of its weights, item after item, is the same for any order of the items.
     """
     z, size = seating.z, seating.size
     one = int(rng.random() * len(z))
@@ -66,7 +66,7 @@ def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
             items[place] = item
             count += 1
     items[count], items[count + 1] = one, other
-    # Densities one after the other make that of all: here as items leave, below as they come.
+    # The joint density is the product of predictive densities: here as items leave, below as they are added.
     gain = 0.0
     for item in items:
         remove(family, item, z[item])
@@ -74,7 +74,7 @@ def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
     found = z[items]
     found[count], found[count + 1] = first, second
     z[items], size[first], size[second] = -1, 0, 0
-    weight, chance = math.log(weight_of_new(prior, z, other)), 0.0  # the prior's, of two clusters against one
+    weight, chance = math.log(weight_of_new(prior, z, other)), 0.0  # log prior odds of two clusters against one
     for place in (count, count + 1):
         item = items[place]
         meet(prior, z, item)
@@ -96,21 +96,21 @@ def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
         goes_second = found[place] == second
         chance -= _softplus(-odds if goes_second else odds)
         gain += to_second if goes_second else to_first
-        # In one cluster: as many as in both, and what either has to say of the item.
+        # A merged cluster would have the sum of both sizes, and of both log-weights of the answers.
         in_first, in_second = size[first], size[second]
         weight += math.log(in_first * in_second / (in_first + in_second))
         weight -= prior_of_first if goes_second else prior_of_second
         _take(family, z, size, item, found[place])
     if splits:
         return Proposal(gain + weight - chance, splits, first, second, items, found)
-    # All are back where they were; ``gain`` is 0 but for rounding.
+    # All items are back in their clusters; ``gain`` is 0 except for rounding errors.
     joint = _move(family, items, found, second, first)
     return Proposal(joint - weight + chance, splits, first, second, items, found)
 
 
 @compiled
 def settle(family: Any, seating: Any, proposal: Any, accepted: bool) -> None:
-    """Let the partition be as proposed, or the statistics as the partition."""
+    """Change z and sizes to the proposed partition if ``accepted``, else the statistics back to the old partition."""
     _, splits, first, second, items, found = proposal
     if splits and not accepted:
         _move(family, items, found, second, first)
@@ -135,7 +135,7 @@ def _take(family: Any, z: Any, size: Any, item: int, cluster: int) -> None:
 
 @compiled
 def _move(family: Any, items: Any, found: Any, source: int, target: int) -> float:
-    """Items of one cluster join another: what ln p(x | partition) gains."""
+    """Move the items of cluster ``source`` to ``target``; returns the change of ln p(x | partition)."""
     gain = 0.0
     for place in range(len(items)):
         if found[place] == source:

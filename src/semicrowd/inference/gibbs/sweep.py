@@ -1,12 +1,12 @@
-"""The engine: one sweep of Gibbs moves of all items, whatever prior and family.
+"""The engine: one sweep of Gibbs moves of all items, for any prior and family.
 
-An item leaves its cluster and takes one of those that have items, or one of the infinitely many that have none, with
-probability prior weight × predictive density × exp(extra weight). Eq. 5 of Nguyen et al. 2017; without extra weights
-algorithm 3 of Neal 2000, or algorithm 2 where the family draws its parameters. With hyperplanes, those of the clusters
-without items are independent draws of one distribution, whatever the partition. They are kept as a stack, of which the
-uppermost stand for all; the hyperplane of a cluster that loses its last item goes back among these, at random. This is
-the exchange of Favaro & Teh 2013 ("ReUse") with the rest of the draws kept, and leaves the posterior as it is, however
-many they are; with more it mixes faster.
+An item leaves its cluster, and enters a cluster with items or one of the infinitely many without, with probability
+proportional to prior weight × predictive density × exp(extra weight). This is eq. 5 of Nguyen et al. 2017; without
+extra weights it is algorithm 3 of Neal 2000, or algorithm 2 if the family draws its parameters. The hyperplanes of
+clusters without items, called free, are independent draws from one distribution. The last ``candidates`` of the list of
+free hyperplanes represent all of them. If a cluster loses its last item, its hyperplane is inserted among these at a
+random place. This is the "ReUse" algorithm of Favaro & Teh 2013, except that unused draws are kept. It leaves the
+posterior invariant for any number of candidates, and mixes faster with more.
 """
 
 import math
@@ -31,16 +31,16 @@ from semicrowd.inference.gibbs.parts import (
 
 
 class Seating(NamedTuple):
-    """Where N items are, in C slots for clusters, at least one of them empty.
+    """The clusters of N items, in C slots, of which at least one is empty.
 
     Attributes
     ----------
-    z : [N] cluster of an item, −1 of one that is in none yet
-    size : [C] items of a cluster
-    extra : [N, H] extra log-weight of an item in a cluster with hyperplane h; [N, 0]: there are none
-    plane : [C] hyperplane of a cluster that has items
-    free : [H] those of the clusters without items, the uppermost last; the first ``num_free[0]`` of them count
-    candidates : how many of them stand for all, 1 without hyperplanes
+    z : [N] cluster of each item; −1 if it has none yet
+    size : [C] number of items of each cluster
+    extra : [N, H] extra log-weight of each item in a cluster with hyperplane h; [N, 0] without hyperplanes
+    plane : [C] hyperplane of each cluster that has items
+    free : [H] free hyperplanes; only the first ``num_free[0]`` entries are valid
+    candidates : number of free hyperplanes, the last valid ones, that represent all; 1 without hyperplanes
     """
 
     z: np.ndarray
@@ -59,7 +59,7 @@ def sweep(prior: Any, family: Any, seating: Any, rng: Any, first: int) -> int:
     Returns
     -------
     int
-        N, or the item to go on with when there are an empty slot and as many free hyperplanes as candidates again.
+        N; or the item to go on with, once there are an empty slot and enough free hyperplanes (``candidates``) again.
     """
     z, size, extra = seating.z, seating.size, seating.extra
     slots, tilted = len(size), extra.shape[1] > 0
@@ -140,7 +140,7 @@ def _choose(score: Any, rng: Any) -> int:
 
 @compiled
 def seat(family: Any, z: Any, size: Any) -> None:
-    """Let a family of empty clusters, and sizes of 0, take up all items that are in a cluster."""
+    """Add all items that have a cluster to a family of empty clusters, and to sizes that are 0."""
     for item in range(len(z)):
         if z[item] >= 0:
             size[z[item]] += 1
@@ -149,7 +149,7 @@ def seat(family: Any, z: Any, size: Any) -> None:
 
 @compiled
 def draw_all(family: Any, size: Any, rng: Any) -> None:
-    """Draw the parameters of all clusters that have items, where they are not integrated out."""
+    """Draw the parameters of all clusters that have items, if the family does not integrate them out."""
     for cluster in range(len(size)):
         if size[cluster] > 0:
             draw(family, cluster, rng)
@@ -157,7 +157,7 @@ def draw_all(family: Any, size: Any, rng: Any) -> None:
 
 @compiled
 def predictive(family: Any, items: int, clusters: int) -> Any:
-    """ln p(x_i | items of cluster k) of items that are in none, [N, K]."""
+    """ln p(x_i | items of cluster k), [N, K], for items that are in no cluster."""
     found = np.empty((items, clusters))
     for item in range(items):
         for cluster in range(clusters):

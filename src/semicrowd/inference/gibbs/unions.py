@@ -1,9 +1,9 @@
-"""Unions of clusters of a Dirichlet process mixture that make items and partition likelier together.
+"""Unions of clusters of a Dirichlet process mixture that raise the joint probability of items and partition.
 
-A posterior of partitions takes a cluster that is not quite Gaussian for two that overlap, the more surely the more
-items there are. As a partition of the items such a pair is paid for: unless both lie apart, their union has the higher
-ln p(x, z), with means and precisions integrated out. This is the criterion of Biernacki, Celeux & Govaert 2000 (ICL),
-which counts clusters where a likelihood counts components.
+With many items, the posterior represents a cluster that is not quite Gaussian by two overlapping ones. Their union has
+a higher ln p(x, z), with means and precisions integrated out, unless the two clusters are well separated. This
+criterion is ICL (Biernacki, Celeux & Govaert 2000). It selects a number of clusters, whereas the likelihood selects a
+number of mixture components.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ from semicrowd.inference.gibbs.isotropic import Isotropic
 
 
 def united(family: Isotropic, alpha: float, links: Float[np.ndarray, "C C"] | None = None) -> Int[np.ndarray, "C"]:
-    """Cluster that each slot's items go to: the best union first, then the best of what it leaves, while one gains.
+    """The new slot of each slot's items, after the best union is made again and again while it increases ln p(x, z).
 
     Parameters
     ----------
-    family : all items in their clusters
+    family : statistics of all items in their clusters
     alpha : the concentration
-    links : log-weight of the answers in favour of one cluster for both; None: there are none
+    links : log-weight of the answers in favour of the union of two clusters; None: no answers
     """
     into = np.arange(len(family.number))
     used = np.flatnonzero(family.number > 0)
@@ -45,5 +45,5 @@ def united(family: Isotropic, alpha: float, links: Float[np.ndarray, "C C"] | No
 
 
 def _log_weight(family: Isotropic, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """ln p(x of a cluster) + ln Γ(its items), of clusters with these sums."""
+    """ln p(x of a cluster) + ln Γ(its number of items), for clusters with these sums."""
     return family.evidence(number, total, square) + gammaln(number)

@@ -33,7 +33,7 @@ _REPORTS = Path("reports/generality")
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, run, write; exit code 2 for a mistake of the user, 1 where a fit failed."""
+    """Run the command; exit code 2 for a mistake of the user, 1 if a fit failed."""
     options = _options(arguments)
     try:
         plan = list(cells(options.data, options.regimes, options.methods, options.seeds, locked=options.locked))
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not rows.empty:
             _write(rows, options)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("stopped; the same command continues from here", file=sys.stderr)
         return 130
     failed = rows[rows["status"].str.contains(":")] if len(rows) else rows
     for row in failed.itertuples():
@@ -56,25 +56,25 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m semicrowd.pipeline.generality", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        description="Measure methods on many data sets under many regimes of answers; ours are not told the number of "
-        "clusters, the others are. A finished fit is not run again until code that it depends on has changed.",
+        description="Measure methods on many data sets under many regimes of answers. Our methods are not given the "
+        "number of clusters, the others are. A finished fit is only run again if code that it depends on has changed.",
     )  # fmt: skip
     listed: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "A,B,…"}
     variants = (
-        "any; a baseline stands for all of its variants, mcvc_raw_one is one of them; "
-        "scdc[model.latent_dim=4;epochs=0]: with settings, in a table of its own"
+        "methods; a baseline stands for all of its variants, such as mcvc_raw_one; scdc[model.latent_dim=4;epochs=0] "
+        "is scdc with other settings, reported in a table of its own"
     )
-    parser.add_argument("--data", default=None, help="data sets; all of the list that are at hand", **listed)
-    parser.add_argument("--regimes", default=list(REGIMES), help="of the answers", **listed)
+    parser.add_argument("--data", default=None, help="data sets; if none are given, all that are available", **listed)
+    parser.add_argument("--regimes", default=list(REGIMES), help="regimes of answers", **listed)
     parser.add_argument("--methods", default=[*OURS, *BASELINES], help=variants, **listed)
-    parser.add_argument("--seeds", default="0-4", type=parse_ranges, help="of answers and fits: 0-4 or 0,2")
+    parser.add_argument("--seeds", default="0-4", type=parse_ranges, help="seeds of answers and fits: 0-4 or 0,2")
     parser.add_argument("--jobs", default=2, type=int, help="processes, one thread each")
     parser.add_argument("--limit", default=600.0, type=float, help="seconds for a fit")
-    parser.add_argument("--keep", default=[], help="methods whose finished fits count, by any code", **listed)
-    parser.add_argument("--locked", action="store_true", help="the locked data sets in place of the others; is noted")
+    parser.add_argument("--keep", default=[], help="methods whose fits are not run again for new code", **listed)
+    parser.add_argument("--locked", action="store_true", help="use the locked data sets instead; this is logged")
     parser.add_argument("--summary-only", action="store_true", help="run nothing")
-    parser.add_argument("--record", action="store_true", help="keep the fits of today's code in the recorded tables")
-    parser.add_argument("--recorded", default=FOLDER, type=Path, help="folder of these, and of the log of looks")
+    parser.add_argument("--record", action="store_true", help="add fits of the current code to the recorded tables")
+    parser.add_argument("--recorded", default=FOLDER, type=Path, help="folder of these and of the log of --locked")
     parser.add_argument("--cells", default=_CELLS, type=Path, help="where finished fits are kept")
     parser.add_argument("--reports", default=_REPORTS, type=Path, help="where tables and picture go")
     options = parser.parse_args(arguments)
@@ -83,7 +83,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _at_hand(names: Iterable[str]) -> list[str]:
-    """Data sets but those whose files the user has not brought; of these a line says where they come from."""
+    """The available data sets; for each of the others, a line says where to get it."""
     missing = {name: missing_file(name, data_root()) for name in names}
     for name, reason in missing.items():
         if reason:
@@ -101,7 +101,7 @@ def _run(plan: list[Cell], options: argparse.Namespace) -> None:
     if not waiting:
         return
     root, made = data_root(), revision()
-    for name in dict.fromkeys(cell.data for cell in waiting):  # fetched once, and missing files are told before any fit
+    for name in dict.fromkeys(cell.data for cell in waiting):  # fetched here, to report missing files before any fit
         table = TABLES[name]
         load_dataset(table.loader, root, **table.options)
     if options.locked:
@@ -119,17 +119,17 @@ def _run(plan: list[Cell], options: argparse.Namespace) -> None:
 
 
 def _note_look(options: argparse.Namespace, made: dict[str, Any]) -> None:
-    """Say when locked data are looked at, before anything is seen of them."""
+    """Log an evaluation on locked data sets, before the first fit."""
     path = options.recorded / LOOKS
     path.parent.mkdir(parents=True, exist_ok=True)
     look = pd.DataFrame([{**made, "data": " ".join(options.data), "methods": " ".join(options.methods),
                           "regimes": " ".join(options.regimes), "seeds": " ".join(map(str, options.seeds))}])
     look.to_csv(path, mode="a", header=not path.exists(), index=False)
-    print(f"locked data sets: this look is noted in {path}")
+    print(f"locked data sets: this evaluation is logged in {path}")
 
 
 def _record(plan: list[Cell], options: argparse.Namespace) -> None:
-    """Keep the fits that were asked for: those of the code as it is now, and of methods whose fits count by any."""
+    """Record the requested fits by the current code, and those by any code of the methods of ``--keep``."""
     kept = expanded(options.keep)
     found = [(cell, read_row(options.cells / f"{cell.name}.json")) for cell in plan]
     rows = [row for cell, row in found if row and (cell.method in kept or row["fingerprint"] == fingerprint(cell))]
@@ -139,7 +139,7 @@ def _record(plan: list[Cell], options: argparse.Namespace) -> None:
 
 
 def _rows(options: argparse.Namespace) -> pd.DataFrame:
-    """All finished fits on these data sets, regimes and seeds, whichever method; of variants those asked for."""
+    """All finished fits on these data sets, regimes and seeds: of every method, and of the requested variants."""
     found = []
     for name in options.data:
         for path in sorted((options.cells / name).glob("*/*/*.json")):

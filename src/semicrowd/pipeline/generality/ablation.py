@@ -1,4 +1,4 @@
-"""What a piece of a method is worth: variants of ours against the default, paired by seed."""
+"""Ablations: variants of our methods compared with the default, paired by seed."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def ablation(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) ->
 
     Parameters
     ----------
-    rows : a fit each, those of the methods that are varied among them
+    rows : one for each fit, including the fits of the default methods
     data, regimes : their order on the page
     """
     scores = rows[rows["status"] == "done"].pivot(index=["data", "regime", "seed"], columns="method", values="nmi")
@@ -31,9 +31,9 @@ def ablation(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) ->
     return "\n\n".join([
         "# Ablations",
         provenance(kept),
-        "NMI of all items, variant less default, paired by seed, ± the standard error over seeds. Over all cells: the "
-        "mean over the cells of each seed that has them all, then over seeds; a cell counts as better or worse where "
-        "the difference is beyond two standard errors.",
+        "NMI of all items: variant minus default, paired by seed, ± the standard error over seeds. All cells: the mean "
+        "over all cells, for seeds that have a result in every cell. A cell counts as better or worse if the "
+        "difference is more than two standard errors.",
         markdown(["variant", "all cells", "seeds", "cells", "better", "worse"], lines),
         markdown(["data", "regime", *variants], table),
     ]) + "\n"  # fmt: skip

@@ -1,6 +1,6 @@
 """Baselines of the generality suite, each run in several ways, of which the best one counts.
 
-What a method of the literature gets here should not be worse than what somebody who knows it would give it.
+A method of the literature should be run here at least as well as an expert for this method would run it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,10 +14,10 @@ class Variant:
 
     Attributes
     ----------
-    baseline : its name, which is its estimator's too
-    scaled : whether each column has been given mean 0 and variance 1
-    options : of the estimator
-    predicted : whether all items count as it predicts them from their features, those with answers too
+    baseline : name of the baseline and of its estimator
+    scaled : whether each column is standardised to mean 0 and variance 1
+    options : parameters of the estimator
+    predicted : whether all items, also those with answers, get the clusters predicted from their features
     """
 
     baseline: str
@@ -27,11 +27,11 @@ class Variant:
 
 
 def _variants(baseline: str) -> dict[str, Variant]:
-    """Raw and standardised columns."""
+    """Two variants: raw and standardised columns."""
     return {f"{baseline}_{name}": Variant(baseline, scaled) for name, scaled in (("raw", False), ("scaled", True))}
 
 
-#: Its own standardisation is switched off where it has one: the columns are as the suite gives them.
+#: Switches off the estimator's own standardisation, since the suite scales the columns or leaves them raw.
 _AS_GIVEN = {"standardize": False}
 #: Name → how it is run. The baselines are given the true number of clusters.
 VARIANTS: dict[str, Variant] = {
@@ -56,16 +56,16 @@ BASELINES: dict[str, tuple[str, ...]] = {
 }
 #: What the variants are, for the reader.
 EXPLAINED = (
-    "Each baseline counts with the best of several variants in each cell, by the mean NMI, so that it is chosen with "
-    "hindsight, too: all of them on raw and on standardised columns; MCVC with one view and with five; answers + LR "
-    "by the clusters of its graph, and by its own prediction of all items."
+    "Each baseline is run in several variants. In each cell the variant with the highest mean NMI counts, so it is "
+    "chosen with hindsight, too. All baselines are run on raw and on standardised columns, MCVC with one view and with "
+    "five, answers + LR with the clusters of its graph and with its own prediction of all items."
 )
-#: Methods that have been given less than they could use, and why.
+#: Limits on how some methods are run, to save time.
 BOUNDS = {
-    "gmm": "three starts; of more than 50 features the first 50 principal components",
+    "gmm": "three initialisations; data of more than 50 features are reduced to 50 principal components",
 }
 
 
 def expanded(methods: Iterable[str]) -> list[str]:
-    """Methods with the variants of a baseline in its place."""
+    """The methods, in which each baseline is replaced by its variants."""
     return list(dict.fromkeys(name for method in methods for name in BASELINES.get(method, (method,))))

@@ -36,13 +36,13 @@ from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
 
-#: Principal components that Gaussian mixtures are fitted to, at most; stated in baselines.BOUNDS.
+#: Maximum number of principal components for Gaussian mixtures; stated in baselines.BOUNDS.
 _COMPONENTS = 50
 #: Initialisations of Gaussian mixtures; stated in baselines.BOUNDS.
 _STARTS = 3
-#: Answers of an annotator from which on the rates count as known.
-_TOLD = 30
-#: Values that a fit's code takes its defaults from, beside what it imports.
+#: Annotators with fewer answers are left out where rates are compared with the truth.
+_LEAST_ANSWERS = 30
+#: Whether a method is trained by gradients → files of settings/ with its defaults, which its imports do not contain.
 _SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("parameters.py",)}
 
 
@@ -51,13 +51,13 @@ class _OverLimitError(Exception):
 
 
 def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[str, Any]) -> dict[str, Any]:
-    """Fit, and write the numbers to ``path`` as a whole or not at all; the numbers.
+    """Fit a cell, write its numbers to ``path`` (the whole file or nothing), and return them.
 
     Parameters
     ----------
     root : data root
-    limit : seconds for the fit; one that takes longer has no scores, and its status gives the limit
-    provenance : columns to add
+    limit : seconds for the fit; a fit that takes longer has no scores, and its status names the limit
+    provenance : further columns
     """
     row: dict[str, Any] = {**vars(cell), "status": "done", "fingerprint": fingerprint(cell), **provenance}
     data, answers = inputs(cell, root)
@@ -77,7 +77,7 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
             row |= _trust(estimator, data.labels, answers)
     except _OverLimitError:
         row |= {"seconds": limit, "status": f"over {limit:g} s"}
-    except Exception as error:  # whatever it is: one method's failure on one data set must not end the others' fits
+    except Exception as error:  # any error: a fit that fails must not end the other fits
         reason = str(error).splitlines()[0] if str(error) else ""
         row |= {"seconds": round(time.perf_counter() - started, 2), "status": f"{type(error).__name__}: {reason}"}
     write_json(path, row)
@@ -85,9 +85,9 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
 
 
 def finished(cell: Cell, path: Path, limit: float, *, any_code: bool) -> bool:
-    """Whether a cell's numbers are there, from the code as it is now, or from any.
+    """Whether a cell has been fitted by the current code, or, if ``any_code``, by any.
 
-    A failed fit is tried again, and so is one that took too long where the limit is a longer one now.
+    A failed fit is tried again, and so is a fit that took too long if the limit is longer now.
     """
     row = read_row(path)
     status = str(row.get("status", "none"))
@@ -96,7 +96,7 @@ def finished(cell: Cell, path: Path, limit: float, *, any_code: bool) -> bool:
 
 
 def read_row(path: Path) -> dict[str, Any]:
-    """Numbers of a cell, none where it has not been run."""
+    """Numbers of a cell; empty if it has not been run."""
     try:
         row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -117,7 +117,7 @@ def _data(name: str, root: Path, loader: str, options: str) -> Dataset:  # noqa:
 
 
 def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
-    """Features as the method gets them, and the method with nothing set but what the suite says."""
+    """The features that the method gets, and the estimator; parameters that the suite does not set have defaults."""
     features, kind = data.features, ESTIMATORS[cell.estimator]
     given: dict[str, Any] = {"random_state": cell.seed}
     if "image_shape" in kind._get_param_names():
@@ -149,16 +149,16 @@ def _scores(found: np.ndarray, labels: np.ndarray, answers: PairAnnotations | No
 
 
 def _trust(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotations) -> dict[str, float]:
-    """Calibration of the annotated items' probabilities; how well intervals and ranks of the annotators hold.
+    """Calibration error of the annotated items' probabilities; coverage of the annotators' intervals; rank correlation.
 
-    Annotators whose true rates are not known are compared with what the labels say of their answers, those with
-    :data:`_TOLD` answers.
+    The rates of annotators with at least :data:`_LEAST_ANSWERS` answers are compared with the true ones: those of the
+    simulation, or, for real answers, those computed from the answers and the labels.
     """
     items, final = answers.annotated, estimator.result_.final
     found = {"calibration_error": calibration_error(labels[items], final.cluster[items], final.probability[items])}
     people = estimator.workers_
     if people is not None:
-        told = (people["pairs"] >= _TOLD).to_numpy()
+        told = (people["pairs"] >= _LEAST_ANSWERS).to_numpy()
         held = []
         for name, in_answers in zip(("sensitivity", "specificity"), answers.empirical_quality(labels), strict=True):
             simulated = getattr(answers, f"true_{name}")
@@ -171,7 +171,7 @@ def _trust(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotatio
 
 
 def _in_use(found: np.ndarray, labels: np.ndarray) -> int:
-    """Clusters of half a per cent of the items, or of as few as the smallest kind has."""
+    """Number of clusters with half a per cent of the items, or, if that is fewer, as many as the smallest class has."""
     sizes, smallest = np.bincount(found), int(np.unique(labels, return_counts=True)[1].min())
     if smallest < USED_SHARE * len(labels):
         return int((sizes >= smallest).sum())
@@ -180,9 +180,9 @@ def _in_use(found: np.ndarray, labels: np.ndarray) -> int:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stop what takes longer, at the next line of Python that it comes to. Only in a process's main thread."""
+    """Stop a block that takes longer, between two instructions of Python. Only in a process's main thread."""
 
-    def stop(number: int, frame: Any) -> None:  # noqa: ARG001 - what the system calls it with
+    def stop(number: int, frame: Any) -> None:  # noqa: ARG001 - arguments of a signal handler
         raise _OverLimitError
 
     before: Callable[[int, Any], Any] | int | None = signal.signal(signal.SIGALRM, stop)

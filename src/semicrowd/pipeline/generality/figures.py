@@ -1,7 +1,7 @@
-"""The figures by which the suite judges a method, from its table of cells: shares of the cells, ranks, differences.
+"""Summary of a method in the suite, from the table of cells: shares of the cells, ranks, differences.
 
-A cell is a data set under a regime. One whose baseline has no score does not count; one in which the method itself has
-none (its fit failed or took too long) counts against it.
+A cell is a data set under a regime. A cell in which the baseline has no score does not count. A cell in which the
+method itself has no score (its fit failed or took too long) counts against the method.
 """
 
 from dataclasses import dataclass
@@ -46,12 +46,13 @@ class Figures:
     ----------
     near : cells with answers in which it is above the best baseline or within NEAR of it
     below_kmeans, below_lr : cells with answers in which it is more than NEAR below k-means, below answers + LR
-    worst : smallest difference to the best baseline with answers, NaN where there is none
-    rank, place, methods : mean rank with answers, NaN where there is none; its place among so many methods
+    worst : smallest difference to the best baseline in cells with answers, NaN if there is none
+    rank : mean rank in cells with answers, NaN if there is none
+    place, methods : place by mean rank, and number of methods with a mean rank
     alone : cells without answers in which it is within NEAR_ALONE of the better of k-means and GMM, or above
-    chance : the same of cells whose answers are chance
-    exact, within_one : cells with answers whose number of clusters, the median over the seeds, is the number of kinds,
-        or differs from it by one at most
+    chance : the same for cells with random answers
+    exact, within_one : cells with answers in which the number of clusters (median over the seeds) equals the number of
+        classes, or differs from it by at most one
     """
 
     near: Share
@@ -73,7 +74,7 @@ def with_answers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def figures(table: pd.DataFrame, method: str) -> Figures | None:
-    """Of cells as :func:`semicrowd.pipeline.generality.summary.cell_table` has them; None without one of the method."""
+    """Figures of a method, from :func:`semicrowd.pipeline.generality.summary.cell_table`; None if it has no cells."""
     informed = with_answers(table)
     ranks = mean_ranks(informed)
     mine = informed[informed["method"] == method]
@@ -92,7 +93,7 @@ def figures(table: pd.DataFrame, method: str) -> Figures | None:
 
 
 def level(cells: pd.DataFrame, column: str, near: float) -> Share:
-    """Cells in which the difference is above −near."""
+    """Cells in which the difference is at least −near."""
     if column not in cells:
         return Share(0, 0)
     counted = cells[cells[column].notna() | cells["nmi"].isna()]

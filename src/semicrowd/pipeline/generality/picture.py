@@ -1,4 +1,4 @@
-"""Heat map: how far ours are above or below the best baseline of each cell."""
+"""Heat map: differences in NMI between our methods and the best baseline of each cell."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import pandas as pd
 from semicrowd.figures.style import new_figure, save
 from semicrowd.pipeline.generality.plan import OURS
 
-#: Differences from here on have the darkest colour.
+#: Differences of at least this size have the darkest colour.
 _FULL = 0.3
 
 
@@ -23,7 +23,7 @@ def draw(table: pd.DataFrame, data: Sequence[str], regimes: Sequence[str], path:
     if not ours:
         return
     figure = new_figure(1.5 + len(ours) * (1.2 + 0.75 * len(columns)), 1.6 + 0.45 * len(rows),
-                        "NMI of all items, less that of the best baseline (which knows K)")  # fmt: skip
+                        "NMI of all items, minus that of the best baseline (which is given K)")  # fmt: skip
     panels = figure.subplots(1, len(ours), squeeze=False, sharey=True)[0]
     for axes, method in zip(panels, ours, strict=True):
         mine = table[table["method"] == method].pivot(index="data", columns="regime", values="to_best")

@@ -16,7 +16,7 @@ from semicrowd.pipeline.generality.regimes import OWN, REGIMES
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, TABLES, Table
 from semicrowd.settings.fields import nearest
 
-#: Ours get no number of clusters. A name here, of any estimator that needs none, is all that the suite asks for.
+#: Our methods, which are not given the number of clusters. The name of any estimator that needs none can be added.
 OURS = ("cotrain", "scdc", "bayes")
 
 
@@ -31,7 +31,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Path of its file within the folder of cells, without the suffix."""
         return f"{self.data}/{self.regime}/{self.method}/{self.seed}"
 
     @property
@@ -46,12 +46,12 @@ class Cell:
 
     @property
     def variant(self) -> Variant:
-        """The variant of a baseline, which is given the number of clusters."""
+        """How the method is run: a variant of a baseline, or the method itself."""
         return VARIANTS.get(self.method, Variant(base_of(self.method)))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a variant of one of ours sets, by dotted name."""
+        """Settings of a variant of one of our methods, by dotted name."""
         return settings_of(self.method)
 
 
@@ -66,7 +66,7 @@ def settings_of(method: str) -> dict[str, Any]:
     Raises
     ------
     UserError
-        For brackets that hold something else, of a method that is not one of ours, and for what that cannot be set to.
+        For brackets with other content or after a method that is not ours, and for wrong settings.
     """
     base = base_of(method)
     if base == method:
@@ -80,31 +80,31 @@ def settings_of(method: str) -> dict[str, Any]:
 
 
 def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of a method without a rule for its settings: ``model.max_iter`` is ``max_iter``."""
+    """Parameters of the estimator, for a method without rules: ``model.max_iter`` becomes ``max_iter``."""
     return {name.removeprefix("model."): value for name, value in given.items()}
 
 
 def cells(
     data: Sequence[str], regimes: Sequence[str], methods: Sequence[str], seeds: Sequence[int], *, locked: bool
 ) -> Iterator[Cell]:
-    """The fits that are asked for; those of a method that needs answers under ``none`` are left out.
+    """The requested fits; under the regime ``none``, methods that need answers are left out.
 
     A baseline stands for all of its variants.
 
     Raises
     ------
     UserError
-        For a name that there is not, and for a locked data set without ``locked``.
+        For an unknown name, and for a locked data set without ``locked``.
     """
     if not locked and (shut := [name for name in data if name in LOCKED]):
-        raise UserError(f"--data {shut[0]}: a locked data set, which is looked at once, at the end; with --locked")
+        raise UserError(f"--data {shut[0]}: a locked data set, which is evaluated once, at the end; needs --locked")
     _check("--data", data, LOCKED if locked else DEVELOPMENT)
     _check("--regimes", regimes, REGIMES)
     _check("--methods", [base_of(method) for method in methods], [*ESTIMATORS, *VARIANTS])
     methods = expanded(methods)
     for method in methods:
         settings_of(method)
-    # A variant is compared with what it varies.
+    # A variant is compared with the method that it varies, which therefore must be run, too.
     methods = list(dict.fromkeys([*(base_of(method) for method in methods if base_of(method) in OURS), *methods]))
     for seed in seeds:
         for name in data:

@@ -1,7 +1,7 @@
-"""Results of the suite that are kept in the repository, ``recorded/suite/*.csv``: what claims are computed from.
+"""Results of the suite that are kept in git, ``recorded/suite/*.csv``; claims are computed from them.
 
-Cells of a run are many files that git ignores; a claim needs numbers that stay. Rows are sorted and a fit that is
-measured again replaces its row, so that a commit shows what has changed.
+The suite writes a file for each fit, which git ignores, but a claim needs numbers that stay. Rows are sorted, and a fit
+that is repeated replaces its row, so that a commit shows what has changed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,12 +17,12 @@ from semicrowd.pipeline.generality.baselines import VARIANTS
 from semicrowd.pipeline.generality.plan import base_of
 
 FOLDER = Path("recorded/suite")
-#: When locked data sets were looked at, with which code: one line for each time, never deleted.
+#: Log of all evaluations on locked data sets, with date and commit; its lines are never deleted.
 LOOKS = "locked_looks.csv"
-#: Tables of fits, and which list of data sets each is of.
+#: List of data sets → file with the table of its fits.
 FILES = {"development": "development.csv", "locked": "locked.csv"}
 _KEY = ["data", "regime", "method", "settings", "seed"]
-#: Whether probabilities and intervals mean what they say, and annotators are ranked as they should be.
+#: Columns on calibration: of the probabilities, of the annotators' intervals, and of the annotators' ranks.
 TRUST = ["calibration_error", "interval_coverage", "sensitivity_rank", "specificity_rank"]
 COLUMNS = ["data", "regime", "method", "seed", "nmi", "acc", "clusters", "classes", "seconds", "commit", "date",
            "settings", "status", *TRUST]  # fmt: skip
@@ -42,7 +42,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_text(method: str) -> str:
-    """What a method was given beside its defaults: settings of ours, ``epochs=0``, or how a baseline was run."""
+    """What a method was given besides its defaults: settings of our method (``epochs=0``), or a baseline's variant."""
     if method not in VARIANTS:
         return method.partition("[")[2].removesuffix("]")
     variant = VARIANTS[method]
@@ -51,7 +51,7 @@ def settings_text(method: str) -> str:
 
 
 def record(results: Iterable[Mapping[str, Any]], path: Path, lock: Path) -> int:
-    """Put fits into a table, each in the place of an older one of the same method, data, regime, settings and seed.
+    """Add fits to a table; a fit replaces an older one of the same method, data, regime, settings and seed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def record(results: Iterable[Mapping[str, Any]], path: Path, lock: Path) -> int:
     Returns
     -------
     int
-        How many there are now.
+        Number of fits in the table.
     """
     new = pd.DataFrame([row_of(result) for result in results], columns=COLUMNS)
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def record(results: Iterable[Mapping[str, Any]], path: Path, lock: Path) -> int:
 
 
 def recorded(path: Path) -> pd.DataFrame:
-    """The fits of a table as the summary wants them: a variant of ours under its name with settings."""
+    """The fits of a table; the name of a variant of our methods includes its settings, as the summary expects."""
     rows = _read(path)
     ours = (rows["settings"] != "") & ~rows["method"].isin(VARIANTS)
     rows.loc[ours, "method"] += "[" + rows.loc[ours, "settings"] + "]"

@@ -7,11 +7,11 @@ from typing import Any
 
 from semicrowd.settings.realistic import EFFECTS
 
-#: Fewest items with answers, in tables that are small.
+#: Minimum number of items with answers, which matters for small tables.
 _FEWEST = 20
-#: Tasks that each annotated item is in.
+#: Number of tasks that contain each annotated item.
 _PLACEMENTS = 3
-#: Annotators who answer about pairs.
+#: Number of annotators who answer about pairs.
 _ASKED = 10
 _TASK_SIZE = (12, 20)
 
@@ -22,10 +22,10 @@ class Regime:
 
     Attributes
     ----------
-    kind : of answers: ``none``; ``crowd``, those of people that came with the data; ``two_coin``, ``realistic``
-        (pairs); ``tasks``, ``realistic_tasks``
-    share : of the items that get answers, at least 20 of them
-    options : others, of the kind
+    kind : kind of answers: ``none``; ``crowd``, the real answers that belong to the data; ``two_coin`` and
+        ``realistic``, about pairs; ``tasks`` and ``realistic_tasks``, about tasks
+    share : share of the items that get answers; at least 20 items get some
+    options : further options of the kind
     """
 
     kind: str
@@ -53,11 +53,11 @@ class Regime:
 
 
 def _with(kind: str, **effects: float) -> Regime:
-    """These effects and no others."""
+    """A regime with these effects and no others."""
     return Regime(kind, options={**dict.fromkeys(EFFECTS, 0.0), **effects})
 
 
-#: Errors that come on top of those that a regime is named after.
+#: Share of misplaced items in regimes that are named after another kind of error.
 _SOME = 0.05
 REGIMES: dict[str, Regime] = {
     "pairs90": Regime("two_coin", options={"sensitivity": 0.9, "specificity": 0.9}),
@@ -67,7 +67,7 @@ REGIMES: dict[str, Regime] = {
     "misplaced100": Regime("tasks", 1.0, {"misplaced": 0.1}),
     "merging": Regime("tasks", options={"merging": 0.5, "misplaced": _SOME}),
     "guessing": Regime("tasks", options={"guessing": 1 / 3, "misplaced": _SOME}),
-    # Errors that are no independent coin flips: one effect at a time, then all of them, half as strong.
+    # Dependent errors: one effect at a time, then all effects together, each half as strong.
     "hard_items": _with("realistic", hardness=0.2),
     "confused_kinds": _with("realistic", confused=0.5, confusion=0.6),
     "other_axis": _with("realistic", other_axis=0.3),
@@ -76,17 +76,17 @@ REGIMES: dict[str, Regime] = {
     "copying": _with("realistic", copying=0.4, sensitivity=0.85, specificity=0.85),
     "mixed": Regime("realistic"),
     "mixed_tasks": Regime("realistic_tasks"),
-    # Everybody says "same" in half of the cases, whatever they see: sensitivity is 1 − specificity.
+    # Every annotator answers "same" to half of the pairs, whatever their classes: sensitivity is 1 − specificity.
     "chance": Regime("two_coin", options={"sensitivity": 0.5, "specificity": 0.5}),
     "none": Regime("none"),
     "crowd": Regime("crowd"),
-    # Of 4,500 items in 14 kinds: real groupings of people, whose kinds are often confused.
+    # For the generated table ``families``, 4,500 items in 14 classes, many of which are often confused.
     "hard": Regime(
         "tasks", 800 / 4500,
         {"num_tasks": 350, "num_annotators": 50, "sensitivity": 0.87, "specificity": 0.77, "families": 4, "alike": 0.7},
     ),
 }  # fmt: skip
-#: Regimes of the tables that name them.
+#: Regimes that are only used for tables that name them.
 OWN = ("hard", "crowd")
 #: Regimes whose answers carry no information.
 UNINFORMED = ("none", "chance")

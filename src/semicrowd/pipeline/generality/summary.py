@@ -1,4 +1,4 @@
-"""What the fits of the suite say together: a table by cell, shares of cells, ranks, paired differences.
+"""Summary of the suite's fits: a table of cells, shares of cells, ranks, paired differences.
 
 A cell here is a data set under a regime; its fits are methods × seeds. Differences are paired by seed.
 """
@@ -12,24 +12,24 @@ from semicrowd.pipeline.generality.baselines import BOUNDS, EXPLAINED, VARIANTS
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE, figures, level, mean_ranks, with_answers
 from semicrowd.pipeline.generality.plan import OURS
 
-#: Methods of the features alone, as everybody has them.
+#: Standard methods that use the features alone.
 PLAIN = ("kmeans", "gmm")
 
 
 def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> tuple[pd.DataFrame, str]:
-    """Table of cells, and the page of all.
+    """Table of cells, and the page that summarises them.
 
     Parameters
     ----------
-    rows : a fit each: data, regime, method, seed, status, nmi, clusters, classes, seconds, commit, dirty, date
+    rows : one for each fit: data, regime, method, seed, status, nmi, clusters, classes, seconds, commit, dirty, date
 
     Returns
     -------
-    table : a row for each cell and method: ``n`` seeds and which, mean and standard deviation of NMI, clusters,
-        seconds; the clusters found for each seed and their median beside the number of kinds; the variant of a
-        baseline that counts, the best of ``variants``; rank among the methods of the cell (1 is best); the best
-        baseline, and of ours the difference to it, to k-means, to answers + LR and to the better of k-means and GMM,
-        with their standard errors
+    table : a row for each cell and method: the number ``n`` of seeds and the seeds; mean and standard deviation of
+        NMI; mean number of clusters and of seconds; the number of clusters for each seed, their median, and the number
+        of classes; the best variant of a baseline and the number of its variants; rank among the methods of the cell
+        (1 is best); the best baseline. For our methods, also the differences to the best baseline, to k-means, to
+        answers + LR and to the better of k-means and GMM, with their standard errors
     text : Markdown
     """
     table = cell_table(rows)
@@ -44,7 +44,7 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
 
 
 def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """See :func:`summary`."""
+    """The table of cells that :func:`summary` describes."""
     summarised = []
     for (data, regime), fits_of_all in rows.groupby(["data", "regime"], sort=False):
         cell = _best_variants(fits_of_all)
@@ -74,7 +74,7 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _best_variants(cell: pd.DataFrame) -> pd.DataFrame:
-    """Fits of a cell with each baseline's best variant alone, under the baseline's name."""
+    """Fits of a cell, of each baseline only those of its best variant, under the baseline's name."""
     name = cell["method"].map(lambda method: VARIANTS[method].baseline if method in VARIANTS else method)
     scores = cell.pivot(index="seed", columns="method", values="nmi").mean(skipna=False)
     kept = []
@@ -92,17 +92,17 @@ def _whole(clusters: float) -> str:
 def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[str, float]:
     if other not in scores:
         return {}
-    # One seed without a score, and there is no difference: the others alone would flatter one of the two.
+    # If one seed has no score, there is no difference: the other seeds alone would favour one of the two methods.
     paired = scores[one] - scores[other]
     error = paired.std(skipna=False) / np.sqrt(len(paired)) if len(paired) > 1 else np.nan
     return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(error)}
 
 
 def provenance(rows: pd.DataFrame) -> str:
-    """How many fits, when, of which seeds and code."""
+    """A sentence with the number of fits, their dates, seeds and commits."""
     when = f"{rows['date'].min()[:10]} to {rows['date'].max()[:10]}" if len(rows) else ""
     commits = ", ".join(f"{c[:10]} ({k} fits)" for c, k in rows["commit"].fillna("unknown").value_counts().items())
-    dirty = "; with changes that are in no commit" if rows["dirty"].fillna(True).any() else ""
+    dirty = "; with uncommitted changes" if rows["dirty"].fillna(True).any() else ""
     seeds = ", ".join(map(str, sorted(rows["seed"].unique())))
     return f"{len(rows)} fits, {when}, seeds {seeds}; commit {commits}{dirty}."
 
@@ -110,9 +110,9 @@ def provenance(rows: pd.DataFrame) -> str:
 def _head(rows: pd.DataFrame) -> str:
     lines = [
         provenance(rows),
-        f"{' and '.join(OURS)} get the features and the answers alone, with default settings; the others are told the "
-        "true number of clusters, too. NMI is of all items. Differences are paired by seed, ± their standard error; "
-        "the best baseline of a cell is the one with the highest mean, so it is chosen with hindsight.",
+        f"{', '.join(OURS)} only get the features and the answers, with default settings; the other methods are also "
+        "given the true number of clusters. NMI is of all items. Differences are paired by seed, ± their standard "
+        "error. The best baseline of a cell is the one with the highest mean NMI, so it is chosen with hindsight.",
         EXPLAINED,
     ]  # fmt: skip
     there = {VARIANTS[name].baseline if name in VARIANTS else name for name in rows["method"]}
@@ -135,12 +135,12 @@ def bars(table: pd.DataFrame) -> list[str]:
                 f"{result.below_lr} cells with answers (bar: never)",
             ]  # fmt: skip
         if result.exact.of:
-            lines.append(f"{method}: as many clusters as kinds in {result.exact.with_percent} cells with answers, one "
-                         f"more or less at most in {result.within_one.with_percent} (median over the seeds)")
+            lines.append(f"{method}: as many clusters as classes in {result.exact.with_percent} cells with answers, "
+                         f"off by at most one in {result.within_one.with_percent} (median over the seeds)")
         if not np.isnan(result.rank):
             of_all = f"place {result.place} of {result.methods} methods (bar: 1)"
             lines.append(f"{method}: mean rank {result.rank:.2f} with answers, {of_all}")
-        for share, where in ((result.alone, "without answers"), (result.chance, "with answers by chance")):
+        for share, where in ((result.alone, "without answers"), (result.chance, "with random answers")):
             if share.of:
                 lines.append(f"{method}: {where} within {NEAR_ALONE:g} of the better of k-means and GMM, or above it, "
                              f"in {share.with_percent} cells (bar: 80 %)")
@@ -150,8 +150,8 @@ def bars(table: pd.DataFrame) -> list[str]:
 def _verdicts(table: pd.DataFrame) -> str:
     header = ["method", "cells with answers", f"within {NEAR:g} of the best baseline, or above",
               f"not more than {NEAR:g} below k-means", f"not more than {NEAR:g} below answers + LR",
-              "worst to the best", f"without answers: within {NEAR_ALONE:g} of the best",
-              "clusters: as many as kinds", "one more or less at most"]  # fmt: skip
+              "smallest difference to the best", f"without answers: within {NEAR_ALONE:g} of the best",
+              "number of clusters = classes", "off by at most one"]  # fmt: skip
     lines = []
     for method in OURS:
         result = figures(table, method)
@@ -169,7 +169,7 @@ def _verdicts(table: pd.DataFrame) -> str:
 
 
 def _ranks(table: pd.DataFrame) -> str:
-    """Over the cells in which every method of the column has a score."""
+    """Mean ranks over the cells in which every method of the column has a score."""
     columns = {}
     for name, part in (("with answers", with_answers(table)), ("none", table[table["regime"] == "none"])):
         cells = part.pivot(index=["data", "regime"], columns="method", values="rank").dropna()
@@ -208,7 +208,7 @@ def _side_table(table: pd.DataFrame) -> str:
         line += [str(by_method["variant"].get(name, "")).removeprefix(f"{name}_") for name in others]
         seconds = [by_method["seconds"].get(name, np.nan) for name in methods]
         lines.append([*line, *("" if np.isnan(x) else f"{x:.0f}" for x in seconds)])
-    return markdown(["data", "regime", "kinds", *(f"{m}: found" for m in ours), *(f"{m}: variant" for m in others),
+    return markdown(["data", "regime", "classes", *(f"{m}: found" for m in ours), *(f"{m}: variant" for m in others),
                      *(f"{m}: s" for m in methods)], lines)  # fmt: skip
 
 
@@ -243,6 +243,6 @@ def signed(x: float) -> str:
 
 
 def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table."""
+    """A table in Markdown."""
     rows = [f"| {' | '.join(cells)} |" for cells in ([*header], *lines)]
     return "\n".join([rows[0], "|" + "-|" * len(header), *rows[1:]])

@@ -9,7 +9,7 @@ from semicrowd.data.embedding import MISSING, installed
 from semicrowd.data.npz import find, where_to_put
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
-#: Items that are drawn of a larger table, for time.
+#: Number of items that are sampled from a larger table, to save time.
 _DRAWN = 2000
 
 
@@ -19,9 +19,9 @@ class Table:
 
     Attributes
     ----------
-    loader, options : of :func:`semicrowd.data.load_dataset`
-    regimes : those that it is measured under; None: all that are not of one table alone
-    embedded : whether the features are those of a network that others have trained on labelled photographs
+    loader, options : arguments of :func:`semicrowd.data.load_dataset`
+    regimes : regimes under which it is measured; None for all but those in ``regimes.OWN``
+    embedded : whether the features are those of a network that was trained on labelled photographs
     """
 
     loader: str = "benchmark"
@@ -31,12 +31,12 @@ class Table:
 
 
 def _crowd(name: str, *regimes: str, embedded: bool = False) -> Table:
-    """A file with answers of people, under its own answers and these regimes."""
+    """A file with answers of people; it is measured with these answers and under the given regimes."""
     return Table("npz", {"path": name}, regimes=("crowd", *regimes), embedded=embedded)
 
 
 def _file(name: str, **options: Any) -> Table:
-    """A table that is a file of the user's."""
+    """A table in a file that the user provides."""
     return Table("npz", {"path": name, **options})
 
 
@@ -44,7 +44,7 @@ def _letters(first: str, last: str) -> list[str]:
     return [chr(code) for code in range(ord(first), ord(last) + 1)]
 
 
-#: On these decisions are made.
+#: Data sets on which decisions about the methods are made.
 DEVELOPMENT: dict[str, Table] = {
     "iris": Table(options={"which": "iris"}),
     "wine": Table(options={"which": "wine"}),
@@ -55,7 +55,7 @@ DEVELOPMENT: dict[str, Table] = {
     "face": Table("face"),
     "mnist": Table("mnist", {"subset": _DRAWN}),
     "families": Table(options={"which": "families"}, regimes=("hard",)),
-    # Locked once, looked at in November 2026.
+    # Locked until they were evaluated in November 2026.
     "letter_last": Table(options={"which": "letter", "classes": _letters("Q", "Z"), "subset": _DRAWN}),
     "leukaemia": Table(options={"which": "leukaemia", "columns": 500}),
     "lung": Table(options={"which": "lung", "columns": 500}),
@@ -75,7 +75,7 @@ DEVELOPMENT: dict[str, Table] = {
         "cifar10", {"features": EFFICIENTNET_LITE0, "subset": _DRAWN}, ("pairs90", "misplaced5", "misplaced", "none"),
         embedded=True,
     ),
-    # Of 1,162 kinds, most of one item or two.
+    # It has 1,162 classes, most of them with one or two items.
     "product_matching": _crowd("product_matching"),
     "segment": _file("segment", subset=_DRAWN),
     "vehicle": _file("vehicle"),
@@ -85,7 +85,7 @@ DEVELOPMENT: dict[str, Table] = {
     "banknote": _file("banknote"),
     "ionosphere": _file("ionosphere"),
 }  # fmt: skip
-#: These are looked at once, at the end: nothing may be decided on them.
+#: Locked data sets, which are evaluated once, at the end. No decision may be based on them.
 LOCKED: dict[str, Table] = {
     "labelme": _crowd("labelme", "none", embedded=True),
     "music_genre": _crowd("music_genre", "none"),
@@ -102,7 +102,7 @@ TABLES = DEVELOPMENT | LOCKED
 
 
 def missing_file(name: str, root: Path) -> str:
-    """What to say of a data set whose file the user has not brought, or whose features nothing can make; else empty."""
+    """Message about a data set whose file is missing, or whose network is not installed; else empty."""
     table = TABLES[name]
     if table.options.get("features") == EFFICIENTNET_LITE0 and not installed():
         return MISSING

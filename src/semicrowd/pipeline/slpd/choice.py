@@ -1,4 +1,4 @@
-"""How many clusters SLPD takes where nobody tells it: as many as predict items best that it was not fitted to."""
+"""Number of clusters for SLPD if none is given: the one with the highest likelihood of held-out items."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ from semicrowd.random import stream, torch_stream
 
 #: Numbers of clusters to choose from.
 CLUSTERS = range(2, 7)
-#: Starts of every fit; fewer than the tables have, since there are five fits for one.
+#: Restarts of every fit; fewer than in the tables, since each table is fitted once for each number of clusters.
 RESTARTS = 3
-#: The training items held out are one in so many.
+#: One in this many training items is held out.
 _PARTS = 3
 
 
 def choose(tables: Sequence[Table], model: SLPD) -> list[int]:
-    """A number of clusters for each table, of its items and their blocks alone, for SLPD as ``model`` is set.
+    """A number of clusters for each table, chosen by its items and blocks alone; ``model`` has SLPD's other settings.
 
-    The paper's device (section 4, Fig. 2): the mean ln p of held-out items (section 6.2) is highest. The items that
-    the clusters are scored on later must not be in the tables.
+    As in the paper (section 4, Fig. 2), it is the number with the highest mean ln p of held-out items (section 6.2).
+    The items on which the clusters are scored later must not be in the tables.
     """
     inner, values = [_held_out(table) for table in tables], []
     for count in CLUSTERS:
@@ -44,7 +44,7 @@ def fit_chosen(tables: Sequence[Table], model: SLPD) -> list[SLPD]:
 
 
 def _held_out(table: Table) -> tuple[Table, np.ndarray]:
-    """A table within the items, and those held out; a block keeps those of its items that remain."""
+    """A table without the held-out items, and the held-out items; blocks keep their other items."""
     order = stream(table.seed, "slpd/choice").permutation(len(table.features))
     number = len(order) // _PARTS
     held_out, train = order[:number], order[number:]

@@ -1,4 +1,4 @@
-"""Held-out log-likelihood of wine against the number of clusters, under more and more labels."""
+"""Held-out log-likelihood of wine by number of clusters: without labels, with those of one class, and with all."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ _RESTARTS = 3
 
 
 def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | float]]:
-    """Rows of :data:`COLUMNS`: mean ln p of a held-out item, in nats and the published units, and its error."""
+    """Rows of :data:`COLUMNS`: mean ln p of the held-out items in nats (features in published units), and its error."""
     data = load_dataset("benchmark", DATA, which="wine")
     assert data.labels is not None
     features, tables, asked = data.features.astype(np.float64), [], []
@@ -45,7 +45,7 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
     fitted = SLPD(num_clusters, n_restarts=_RESTARTS).fit_each(tables)
     for run, model, items in zip(runs, fitted, asked, strict=True):
         value, error = model.log_likelihood(items)
-        # The draws are the same for all items: errors add up at worst.
+        # All items share the same random draws, so their errors may be equal: the mean error is an upper bound.
         rows.append([labelled, num_clusters, run, float(value.mean()), float(error.mean())])
     return rows
 

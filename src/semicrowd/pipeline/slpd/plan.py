@@ -1,4 +1,4 @@
-"""Which data, side information and trials the tables have, and the run of ``src/train.py`` that a number is from."""
+"""Data, side information and trials of the tables, and commands of ``src/train.py`` that repeat their runs."""
 
 import shlex
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from semicrowd.settings.sources import BenchmarkSettings
 FOLDER = RESULTS / "slpd"
 #: Modules whose code, with all that they import, the stages' numbers depend on.
 CODE = ("semicrowd.pipeline.slpd.tables", "semicrowd.pipeline.slpd.curve", *data_modules("benchmark"))
-#: Share of the training labels that is known.
+#: Shares of the training labels that are known: the degrees of supervision.
 SHARES = (0.0, 0.25, 0.5)
 
 
@@ -30,11 +30,11 @@ class TableSet:
 
     Attributes
     ----------
-    options : of ``data=benchmark``
-    num_clusters : its classes, of those that are trained on
-    standardize : of all methods
-    together : whether the items that are asked about are among those that are clustered
-    restarts, least_variance : of SLPD
+    options : options of ``data=benchmark``
+    num_clusters : number of classes of the items that are clustered
+    standardize : whether all methods standardise the features
+    together : whether the test items are clustered together with the training items
+    restarts, least_variance : parameters of SLPD
     choose : whether SLPD also runs without a given number of clusters; it takes a minute, so on small data sets only
     """
 
@@ -48,17 +48,17 @@ class TableSet:
 
     @property
     def folds(self) -> int:
-        """Parts of the items, each of which is a test split once."""
+        """Number of parts of the items, each of which is the test split once."""
         return int(self.options.get("folds", BenchmarkSettings.folds))
 
     def model(self, num_clusters: int) -> SLPD:
-        """SLPD as the tables have it."""
+        """SLPD with the parameters of the tables."""
         return SLPD(
             num_clusters, standardize=self.standardize, n_restarts=self.restarts, least_variance=self.least_variance
         )
 
     def command(self, method: str, share: float, trials: int) -> str:
-        """The runs behind one cell, trial after trial, by hand; of a set that is clustered together, its stage."""
+        """The command that repeats the runs of one table cell; if ``together``, that of the data set's stage."""
         if self.together:
             return f"python -m semicrowd.pipeline.slpd.tables {self.options['which']}"
         own = {f"data.{name}": value for name, value in self.options.items()}
@@ -76,7 +76,7 @@ SETS = {
     "wine": TableSet({"which": "wine"}, 3, choose=True),
     "iris": TableSet({"which": "iris"}, 3, choose=True),
     "pen": TableSet({"which": "pen", "classes": ["3", "6", "8"], "subset": 174}, 3),
-    # Labels of three classes, the other three are the test split; then the other way round.
+    # Of the six classes, three have known labels and three are the test split; the second fold swaps them.
     "leukaemia": TableSet(
         {"which": "leukaemia", "columns": 500, "item_scale": True, "per_class": 15, "folds": 2, "fold_classes": True},
         6, standardize=False, together=True, restarts=4, least_variance=1.0,
@@ -89,7 +89,7 @@ SETS = {
 
 @dataclass(frozen=True)
 class Split:
-    """One fold of one trial: what is fitted, and the items [N, G] that are asked about, with their labels."""
+    """One fold of one trial: the table that is fitted, and the test items [N, G] with their labels [N]."""
 
     trial: int
     fold: int
@@ -98,12 +98,12 @@ class Split:
     test_labels: np.ndarray
 
     def alone(self) -> "Split":
-        """The items asked about, clustered without any others."""
+        """The same fold, in which only the test items are fitted."""
         return replace(self, table=Table(self.test, np.arange(len(self.test)), self.table.seed))
 
 
 def splits(name: str, share: float, trials: range, root: Path = DATA) -> list[Split]:
-    """Every fold of some trials: what the run with ``seed`` = ``data.data_seed`` = trial is given."""
+    """Every fold of some trials, with the data of the run with ``seed`` = ``data.data_seed`` = trial."""
     return [_split(SETS[name], share, trial, fold, root) for trial in trials for fold in range(SETS[name].folds)]
 
 

@@ -1,6 +1,6 @@
 """Tables 2 and 3 of the SLPD paper: the balanced Rand index of every method, degree of supervision, trial and fold.
 
-Rows are written when a degree has done some trials, and kept where the rest was stopped.
+Rows are written after every :data:`BATCH` trials, so that they are kept if the stage is stopped.
 """
 
 import argparse
@@ -26,17 +26,17 @@ from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.pipeline.slpd.choice import fit_chosen
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
 
-#: Trials between two looks at the disk.
+#: Number of trials whose rows are written into one file.
 BATCH = 10
 SIZE = "size.json"
-#: What a row is of, its index, and the number of clusters that were asked for.
+#: Columns that identify a row; the others are the balanced Rand index and the requested number of clusters.
 KEYS = ("method", "share", "trial", "fold")
 COLUMNS = (*KEYS, "bri", "clusters")
 #: SLPD without a given number of clusters.
 CHOSEN = "slpd, K by held-out likelihood"
-#: What the clusters of the items asked about, without any others, are called after their method.
+#: Suffix of a method's name in rows in which only the test items were clustered.
 ALONE = "tested classes alone"
-#: What makes features alike, which the paper leaves open.
+#: Scalings of the features; the paper does not state which one it uses.
 SCALERS: dict[str, type[TransformerMixin]] = {
     "standardised": StandardScaler, "range": MinMaxScaler, "as they are": FunctionTransformer,
 }  # fmt: skip
@@ -52,14 +52,14 @@ def rows_of(name: str, share: float, trials: range, root: Path = DATA) -> list[l
             [CHOSEN, share, split.trial, split.fold, _index(split, model.predict(split.test)), model.n_clusters]
             for split, model in zip(parts, fit_chosen(tables, of.model(of.num_clusters)), strict=True)
         ]
-    if of.together and not share:  # labels of other classes say nothing of these
+    if of.together and not share:  # with labels it would be the same: they are of other classes
         alone = _rows([split.alone() for split in parts], of, share, of.num_clusters // of.folds)
         rows += [[f"{row[0]}, {ALONE}", *row[1:]] for row in alone if row[0] in ("ckm", "slpd")]
     return rows
 
 
 def _rows(parts: Sequence[Split], of: TableSet, share: float, num_clusters: int) -> list[list[Any]]:
-    """Every method that is given the number of clusters."""
+    """Rows of every method that is given the number of clusters."""
     fitted = of.model(num_clusters).fit_each([split.table for split in parts])
     rows: list[list[Any]] = []
     for split, model in zip(parts, fitted, strict=True):
@@ -76,12 +76,12 @@ def _rows(parts: Sequence[Split], of: TableSet, share: float, num_clusters: int)
 
 
 def _index(split: Split, labels: np.ndarray) -> float:
-    """Balanced Rand index of clusters of the items asked about."""
+    """Balanced Rand index of the test items' clusters."""
     return balanced_rand_index(split.test_labels, labels)
 
 
 def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, Any]]:
-    """Clusters of the items asked about under every scaler, and by one start in place of several."""
+    """Clusters of the test items for every scaling, and for a single initialisation instead of several."""
     table = split.table
     for name, starts in [*((name, CKMParameters.n_init) for name in SCALERS), (main, 1)]:
         scaler = SCALERS[name]().fit(table.features)
@@ -91,7 +91,7 @@ def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, A
 
 
 def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path = DATA) -> None:
-    """Write what is not there yet, made by this code; of data that cannot be had, how to get them."""
+    """Write the rows that this code has not written yet, or a note on how to get the data if they are missing."""
     place = folder / name
     forget_others(place, place / INPUTS, digest(fingerprints(CODE)))
     (place / "unavailable.json").unlink(missing_ok=True)
@@ -110,7 +110,7 @@ def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path
 
 
 def read_rows(name: str, folder: Path = FOLDER / "tables") -> pd.DataFrame:
-    """The rows of a data set that are there."""
+    """The rows of a data set that have been written."""
     tables = [pd.read_csv(path) for path in sorted((folder / name).glob("*.csv"))]
     rows = pd.concat(tables) if tables else pd.DataFrame(columns=COLUMNS)
     return rows.drop_duplicates(list(KEYS))

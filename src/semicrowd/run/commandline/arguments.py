@@ -11,7 +11,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 _SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
 #: Longest folder name made from arguments, in characters.
 _LONGEST = 120
-#: Arguments that say how to run, not what: they leave a run's folder alone.
+#: Settings of how a run is executed, which are not part of a folder's name.
 _NOT_NAMED = ("resume", "figures", "logger", "trainer")
 _SWEEP = ("-m", "--multirun")
 #: Flags of Hydra that show something and run nothing, with the values that may follow each.
@@ -28,9 +28,9 @@ class Command:
 
     Attributes
     ----------
-    overrides : ``key=value``, ranges of seeds as lists, with the folder of the run or sweep
-    sweep : several jobs
-    help, explain : show that, and run nothing
+    overrides : ``key=value``, with ranges of seeds as lists, and with the folder of the run or sweep
+    sweep : whether the command is a sweep
+    help, explain : whether to print that page and run nothing
     showing : flags of Hydra that show something
     """
 
@@ -47,7 +47,7 @@ def parse(arguments: Sequence[str]) -> Command:
     Raises
     ------
     UserError
-        For a flag that there is not, and for what is no ``key=value``.
+        For an unknown flag, and as :func:`expand_seeds`.
     """
     typed: list[str] = []
     showing: list[str] = []
@@ -74,7 +74,7 @@ def parse(arguments: Sequence[str]) -> Command:
     sweep = not flags.isdisjoint(_SWEEP)
     overrides = expand_seeds(typed, sweep)
     named = "hydra.sweep.dir" if sweep else "hydra.run.dir"
-    if sweep:  # Hydra would ignore hydra.run.dir there
+    if sweep:  # Hydra ignores hydra.run.dir in a sweep
         overrides = [one.replace("hydra.run.dir=", "hydra.sweep.dir=", 1) for one in overrides]
     if not any(one.startswith(f"{named}=") for one in overrides):
         overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
@@ -114,13 +114,13 @@ def _seeds_of(part: str, argument: str) -> range:
 
 
 def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
-    """A folder name for overrides: the same for the same ones, so that ``resume=true`` finds the run again.
+    """A folder name for overrides. The same overrides get the same name, so that ``resume=true`` finds the run again.
 
     ``["data=mnist", "+note=a", "seed=0"]`` gives ``data-mnist_note-a_seed-0``. Characters that need quoting are
-    replaced; a short hash then keeps different overrides apart. Arguments that say how to run and not what are left
-    out, unless ``all_of_them``: of two jobs of a sweep they may be all that differs.
+    replaced; a short hash then keeps different overrides apart. Settings of how a run is executed are left out, unless
+    ``all_of_them``: two jobs of a sweep may differ in nothing else.
     """
-    named = [o for o in overrides if "=" in o and (all_of_them or not _leaves_name(o))]
+    named = [o for o in overrides if "=" in o and (all_of_them or not _not_in_name(o))]
     if not named:
         return "default"
     plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)
@@ -130,6 +130,6 @@ def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
     return f"{name[: _LONGEST - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
 
 
-def _leaves_name(override: str) -> bool:
+def _not_in_name(override: str) -> bool:
     key = override.split("=", 1)[0].lstrip("+~")
     return key.startswith(("hydra.", "hydra/")) or key.split(".")[0] in _NOT_NAMED

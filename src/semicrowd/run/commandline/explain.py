@@ -12,7 +12,7 @@ from semicrowd.settings.groups import groups_of
 
 
 def show_explanation(resolved: Resolved) -> None:
-    """Print the table; what is as everywhere is dim."""
+    """Print the table, with default values dimmed."""
     console = Console(width=None if sys.stdout.isatty() else 200)
     chosen = " ".join(f"{group}={name}" for group, name in resolved.choices.items())
     table = Table(title=f"settings of {chosen}", title_justify="left")

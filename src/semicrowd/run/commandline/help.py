@@ -17,19 +17,19 @@ choices [default]
 {choices}
   experiment=<name>      a whole run: {experiments}
 
-settings of {chosen} [default, where the rule of the protocol has no other for the data]
+settings of {chosen} [default, if the rules of the protocol set no other value for the data]
 {settings}
   hydra.run.dir=<path>   where the run's files go [runs/<the arguments>; a sweep: multirun/<the arguments>]
 
-to see
+pages (nothing is run)
   --help data=mnist model=scdc …    this page for other choices
   --explain …                       every value that a run would use, and the argument, file or rule that set it
 
 sweeps
-  -m                     every combination of comma-separated values, one job each; one that fails leaves the rest alone
-  seed=0-9               ten of them; seed=0-2,7
+  -m                     every combination of comma-separated values, one job each; if a job fails, the others still run
+  seed=0-9               ten seeds; other lists: seed=0-2,7
   hydra/launcher=joblib hydra.launcher.n_jobs=2      jobs in two processes instead of one after the other
-  hydra/launcher=slurm hydra.launcher.gpus=1         each a job of a SLURM cluster; docs/CLUSTER.md
+  hydra/launcher=slurm hydra.launcher.gpus=1         jobs on a SLURM cluster (docs/CLUSTER.md)
 
 examples
   python src/train.py
@@ -40,11 +40,11 @@ examples
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 
-A run leaves report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, restarts.csv,
-candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ in its directory; report.html is the page to look at,
-warnings.json says why not to trust the result.
-python src/predict.py assigns new items with it; `make ui` shows all runs; --hydra-help: Hydra's own.
-Exit codes: 0 done, 1 a job or the program failed, 2 an input to mend, 130 stopped by Ctrl-C.
+A run writes report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, restarts.csv,
+candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ into its directory. report.html shows the result in a
+browser; warnings.json lists reasons not to trust it.
+python src/predict.py assigns new items to the clusters of a run. `make ui` shows all runs. --hydra-help: help of Hydra.
+Exit codes: 0 done, 1 a job or the program failed, 2 wrong input, 130 stopped by Ctrl-C.
 """
 
 
@@ -64,16 +64,16 @@ def help_page(overrides: Sequence[str] = ()) -> str:
 def _settings(group: str, kind: type) -> list[str]:
     """A line for each setting: name, what it is, default."""
     lines = []
-    for one in described(kind)[1 if group in FIXED else 0 :]:  # the first is the choice
+    for one in described(kind)[1 if group in FIXED else 0 :]:  # the first is shown among the choices
         name = f"{group}.{one.spelled}" if group else one.spelled
-        # That of the other methods is the number of classes of the data.
+        # The default of n_clusters depends on the data.
         default = "as many as the data have classes" if one.name == "n_clusters" else shown(one.default)
         lines.append(f"  {name}=".ljust(32) + f" {one.help} [{default}]")
     return lines
 
 
 def _choices(group: str, chosen: dict[str, str]) -> list[str]:
-    """A line for each choice of a group: its name and what it is; or one for all of them."""
+    """A line for each choice of a group: its name and what it is. A group of :data:`FIXED` has one line for all."""
     lines = []
     if group in FIXED:
         first = described(FIXED[group])[0]

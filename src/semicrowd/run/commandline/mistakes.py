@@ -1,4 +1,4 @@
-"""Hydra's exceptions as one line that names the argument, what is wrong with it and the nearest thing that is right."""
+"""Turns Hydra's exceptions into one line: the argument, what is wrong with it, and the nearest valid name or value."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         owners = [choice for choice in CHOSEN.get(group, {}) if name in names_in(group, choice)]
         if owners:
             chosen = [one.partition("=")[2] for one in arguments if one.startswith(f"{group}=")]
-            what = f"{group}={chosen[-1]}" if chosen else f"the {group} that is chosen where none is named"
+            what = f"{group}={chosen[-1]}" if chosen else f"the default {group}"
             itself = " and finds the number of clusters by itself" if key == "model.K" else ""
             way = f"add {group}={owners[0]}, which has" if len(owners) == 1 else f"{group}={', '.join(owners)} have"
             return UserError(f"{given}: {what} has no setting {name}{itself}; {way} it")
@@ -57,7 +57,7 @@ def _quoted(override: str) -> str | None:
     key, _, value = override.partition("=")
     if not key.endswith("path") or '"' in value or not set(value) & set("=,(){}[]: "):
         return None
-    return f"""a path with such a sign is put in two kinds of quotes: '{key}="{value}"'"""
+    return f"""a path with special characters needs two kinds of quotes: '{key}="{value}"'"""
 
 
 def is_mistake(error: BaseException) -> bool:

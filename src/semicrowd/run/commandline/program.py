@@ -1,17 +1,17 @@
-"""What the user typed to get here, for the messages that say what to type next."""
+"""How the user has started the program, for messages that tell which command to type next."""
 
 import sys
 from pathlib import Path
 
 
 def program(command: str) -> str:
-    """``semicrowd train`` where the installed command runs, else ``python src/train.py``; of predict and check too."""
+    """``semicrowd <command>`` if the installed program is running, else ``python src/<command>.py``."""
     installed = Path(sys.argv[0]).name in ("semicrowd", "semicrowd.exe", "__main__.py")
     return f"semicrowd {command}" if installed else f"python src/{command}.py"
 
 
 def as_typed(text: str) -> str:
-    """A text with commands of the source tree, as they are typed here."""
+    """The text, in which ``python src/<command>.py`` is replaced by :func:`program`."""
     for command in ("train", "predict", "check"):
         text = text.replace(f"python src/{command}.py", program(command))
     return text

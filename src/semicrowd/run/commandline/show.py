@@ -1,4 +1,4 @@
-"""What a person sees at the end: one run's result, or the table of a sweep's jobs."""
+"""What is printed at the end: one run's result, or the table of a sweep's jobs."""
 
 import sys
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-#: Metric, heading and format of the table's columns; one that no job has is left out.
+#: Metric, heading and format of the table's columns; a metric that no job has is left out.
 _COLUMNS = (
     ("train/acc", "ACC", ".3f"),
     ("train/nmi", "NMI", ".3f"),

@@ -1,1 +1,1 @@
-"""What a run leaves in its directory."""
+"""The files that a run writes into its directory."""

@@ -1,4 +1,4 @@
-"""A run's config.yaml: all settings as they were resolved, and what of them was given."""
+"""A run's config.yaml: all resolved settings, and those of them that the user has given."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -12,15 +12,15 @@ from semicrowd.files import write_text
 from semicrowd.settings.fields import dotted, shown
 
 CONFIG = "config.yaml"
-#: Its part that says what was given.
+#: Key of config.yaml that holds the given settings.
 GIVEN = "given"
-#: Settings that say how to run, not what: a resumed run may change them.
-_FREE = ("resume", "figures", "trainer", "logger", GIVEN)
+#: Settings of how a run is executed, which may change when a run is resumed.
+_CHANGEABLE = ("resume", "figures", "trainer", "logger", GIVEN)
 
 
 def write_config(run_dir: Path, content: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Write the settings, nested, and those that were given, dotted."""
-    # A copy: YAML writes an object that stands in two places once, and an alias (*id001) in the other.
+    """Write all settings (nested) and the given ones (by dotted name)."""
+    # A copy, since YAML writes an alias (*id001) in place of an object that it has written before.
     text = yaml.safe_dump({**content, GIVEN: deepcopy(dict(given))}, sort_keys=False, allow_unicode=True)
     write_text(run_dir / CONFIG, text)
 
@@ -45,23 +45,23 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def same_given(before: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether a run's configuration says that just this was given, as far as it decides the result."""
+    """Whether a run was given exactly these settings, apart from those of how it is executed."""
     old = before.get(GIVEN)
     return isinstance(old, dict) and _decisive(old) == _decisive(given)
 
 
 def _decisive(flat: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in flat.items() if key.split(".")[0] not in _FREE}
+    return {key: value for key, value in flat.items() if key.split(".")[0] not in _CHANGEABLE}
 
 
 def more_epochs(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a run is asked for more epochs than it was started with: it can go on."""
+    """Whether more epochs are asked for than before, so that even a finished run is continued."""
     old, new = before.get("epochs"), now.get("epochs")
     return isinstance(old, int) and isinstance(new, int) and new > old
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """Refuse to resume a run under other settings than it was started with, but for more epochs.
+    """Refuse to resume a run with other settings than it was started with; more epochs are allowed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether a run's inputs are still those that it began with."""
+"""Checks that a run's inputs have not changed since it was started."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,17 +8,17 @@ from typing import Any
 from semicrowd.errors import UserError
 from semicrowd.files import read_object, sha256_of
 
-#: Where a run keeps what its inputs were.
+#: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"
 _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link", "annotations.history")
 
 
 def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Path → sha256 of the files, and of the folder of pictures, that somebody named as data and answers.
+    """Path → sha256 of the files, and of the folder of images, that the user has named as data and answers.
 
     Parameters
     ----------
-    hashed : name of a file or folder → sha256, of the data that have been loaded: they are not read again
+    hashed : name of a file or folder → sha256, for data that have been loaded and need not be read again
     """
     paths = {name: Path(given[name]) for name in _PATHS if given.get(name)}
     known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
@@ -30,7 +30,7 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
 def _digest(path: Path, skip_unreadable: bool) -> str:
     if path.is_file():
         return sha256_of(path)
-    # Imported here: few data are pictures.
+    # Imported here: only images need these functions.
     from semicrowd.data.image_files import digest_of, find_images
 
     return digest_of(find_images(path, skip_unreadable))
@@ -42,7 +42,7 @@ def read_provenance(run_dir: Path) -> dict[str, Any]:
 
 
 def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
-    """Refuse to take a run for one on files that have changed since; nothing is read but these.
+    """Refuse a finished run whose input files have changed since; only these files are read.
 
     Raises
     ------
@@ -53,11 +53,11 @@ def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
 
 
 def check_inputs(run_dir: Path, now: Mapping[str, Any]) -> None:
-    """Refuse to go on with a run on other data or answers than it was started with.
+    """Refuse to resume a run whose data or answers have changed since it was started.
 
     Parameters
     ----------
-    now : what provenance.json of the run would be
+    now : content of provenance.json for the current inputs
 
     Raises
     ------
@@ -72,7 +72,7 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any]) -> None:
 
 
 def _compare(before: Mapping[str, str] | None, now: Mapping[str, str], run_dir: Path) -> None:
-    """What an earlier version has not kept is not compared."""
+    """Refuse a hash that has changed. Names whose hash an earlier version of the package did not write are skipped."""
     for name in sorted((before or {}).keys() & now.keys()):
         if (before or {})[name] != now[name]:
             verb = "have" if name == "the answers" else "has"

@@ -54,13 +54,13 @@ def _digest(answers: PairAnnotations) -> str:
 
 
 def revision() -> dict[str, Any]:
-    """Commit, whether there are changes beside it, and the date: columns of a table of results."""
+    """Commit, whether there are uncommitted changes, and the date, as columns of a table of results."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"commit": _git("rev-parse", "HEAD"), "dirty": _dirty(), "date": now}
 
 
 def command() -> str:
-    """What the user typed, in the worker processes of a sweep too."""
+    """The command that the user typed; in a worker process of a sweep, the command of the sweep."""
     return os.environ.get("SEMICROWD_COMMAND") or shlex.join(sys.argv)
 
 
@@ -76,7 +76,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _dirty() -> bool | None:
-    """Whether code or configurations differ from the commit; reports and a user's own tables say nothing."""
+    """Whether code or configurations differ from the commit; changes of other files do not count."""
     status = _git("status", "--porcelain", "--", ":/src", ":/conf")
     return None if status is None else bool(status)
 

@@ -14,7 +14,7 @@ from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 from semicrowd.starts.selection import Verdict
 
-#: Where a run says which component of the model a cluster is.
+#: File of a run with the model's component of each cluster.
 CLUSTERS = "clusters.csv"
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
@@ -29,14 +29,14 @@ def write_results(
     likeliest: Likeliest | None = None,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Write what there is of the result; metrics.json is the caller's, who writes it last.
+    """Write the files of the result, except metrics.json, which the caller writes last.
 
     Parameters
     ----------
     components : [K] the model's component behind each cluster
-    warnings : why not to trust the result, a line each
-    likeliest : of images, those that the clusters are surest of
-    names : of the items, None where they have none
+    warnings : reasons not to trust the result, one line each
+    likeliest : the images with the highest cluster probabilities; None without images
+    names : names of the items; None if they have no names
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
@@ -60,10 +60,10 @@ def write_results(
 
 
 def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequence[str] | None = None) -> str:
-    """Content of assignments.csv: item, cluster, probability, annotated (1: with the item's answers, 0: without).
+    """Content of assignments.csv: item, cluster, probability, annotated (1 if the item's answers were used, else 0).
 
-    The item is its name, and a last column ``row`` counts from 0; where items have no names, the item is its row. The
-    probability of a method that has none is an empty cell.
+    The column ``item`` has the items' names, and a last column ``row`` their rows, counted from 0. If items have no
+    names, ``item`` has the rows. The column ``probability`` is empty for methods without probabilities.
     """
     columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
     rows = np.arange(len(annotated))
@@ -72,7 +72,7 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
 
 
 def clusters_csv(assignment: Assignment, components: np.ndarray) -> str:
-    """Content of clusters.csv: cluster, items, and the component that it is in the model of model.pt."""
+    """Content of clusters.csv: cluster, number of items, and the cluster's component in the model of model.pt."""
     sizes = np.bincount(assignment.cluster, minlength=len(components))
     table = pd.DataFrame({"items": sizes, "component": components}).rename_axis("cluster")
     return table.to_csv(lineterminator="\n")
@@ -81,7 +81,7 @@ def clusters_csv(assignment: Assignment, components: np.ndarray) -> str:
 def read_components(folder: Path, number: int) -> np.ndarray:
     """[K] the model's component behind each of ``number`` clusters, from a run's clusters.csv.
 
-    As they are, of a run that an earlier version has made.
+    A run of an earlier version has no such file; its clusters have the numbers of their components.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def read_components(folder: Path, number: int) -> np.ndarray:
 
 
 def candidates_csv(verdict: Verdict) -> str:
-    """Content of candidates.csv: a row for each result that was tried, ``winner`` 1 in that of the one kept, else 0."""
+    """Content of candidates.csv: a row for each candidate; ``winner`` is 1 for the selected one, else 0."""
     marked = verdict.table.assign(winner=(verdict.table["candidate"] == verdict.winner).astype(int))
     return marked.to_csv(index=False, float_format="%.6f", lineterminator="\n")
 
