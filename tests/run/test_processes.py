@@ -101,7 +101,10 @@ def test_two_machines_of_one_process_find_what_one_of_two_finds(
     ("variables", "said"),
     [
         ({}, "trainer.num_nodes=2: expected NODE_RANK, MASTER_ADDR, MASTER_PORT in the environment"),
-        ({"NODE_RANK": "2", "MASTER_PORT": "29500"}, "NODE_RANK=2: expected a whole number from 0 to 1"),
+        (
+            {"NODE_RANK": "2", "MASTER_PORT": "29500"},
+            "NODE_RANK=2: expected a whole number from 0 to 1 (trainer.num_nodes - 1)",
+        ),
         ({"NODE_RANK": "1", "MASTER_PORT": "none"}, "MASTER_PORT=none: expected a whole number from 1 to 65535"),
     ],
 )

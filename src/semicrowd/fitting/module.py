@@ -84,7 +84,7 @@ class ClusteringModule(pl.LightningModule):
             share(self.model)
 
     def on_train_epoch_start(self) -> None:
-        """Set step sizes, which fall along a cosine to ``final_rate`` times their first value; they only depend on the epoch."""
+        """Set step sizes by a cosine from the first value to ``final_rate`` times it; a function of the epoch alone."""
         final = self.settings.final_rate
         progress = self.current_epoch / max((self.trainer.max_epochs or 1) - 1, 1)
         factor = final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(progress, 1)))

@@ -73,7 +73,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
         except SystemExit:  # raised by Lightning after Ctrl-C or SIGTERM
             raise KeyboardInterrupt from None
         finally:
-            signal.signal(signal.SIGINT, handler)  # Lightning's handler ignores Ctrl-C
+            signal.signal(signal.SIGINT, handler)  # Lightning may leave Ctrl-C ignored
     monitor.end()
     module.eval().to(trainer.strategy.root_device)
 
@@ -174,7 +174,7 @@ def _check_nodes(number: int) -> None:
         )
     node = os.environ["NODE_RANK"]
     if not (node.isdecimal() and int(node) < number):
-        raise UserError(f"NODE_RANK={node}: expected a whole number from 0 to {number - 1}, below trainer.num_nodes")
+        raise UserError(f"NODE_RANK={node}: expected a whole number from 0 to {number - 1} (trainer.num_nodes - 1)")
     port = os.environ["MASTER_PORT"]
     if not (port.isdecimal() and 0 < int(port) < 2**16):
         raise UserError(f"MASTER_PORT={port}: expected a whole number from 1 to {2**16 - 1}")
@@ -188,7 +188,7 @@ def accelerator(settings: TrainerSettings) -> str:
     if settings.accelerator == "cpu" or (settings.accelerator == "auto" and not torch.cuda.is_available()):
         return "cpu"
     if not torch.cuda.is_available():
-        raise UserError(f"trainer.accelerator={settings.accelerator}: expected cpu; this machine has no GPU with float64")
+        raise UserError(f"trainer.accelerator={settings.accelerator}: expected cpu; there is no GPU with float64 here")
     return "cuda"
 
 

@@ -3,7 +3,7 @@
 The rows C_m(l, ·) of an annotator's confusions have a Dirichlet prior with parameter r on the diagonal, and parameters
 off the diagonal whose sum is w; r and w depend on the annotator's type. EM over the annotators' types estimates r and w
 of both types, and their shares of the crowd (type-II maximum likelihood). So a minority of annotators who merge
-clusters or guess gets its own prior, and does not affect that of the careful majority.
+clusters or guess gets its own prior, and hardly affects that of the careful majority.
 """
 
 from typing import NamedTuple, Self

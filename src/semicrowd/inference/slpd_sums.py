@@ -21,7 +21,7 @@ _HIGH = 6.93147180369123816490e-01
 _LOW = 1.90821492927058770002e-10
 #: Taylor coefficients of eˣ, sufficient for |x| ≤ ½ ln 2.
 _C = tuple(1 / math.factorial(n) for n in range(13))
-#: Smallest argument of eˣ whose result is a normal number; smaller arguments are set to it.
+#: About the smallest x for which eˣ is a normal number; smaller arguments are set to it.
 _LEAST = -708.0
 
 

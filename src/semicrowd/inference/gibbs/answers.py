@@ -29,7 +29,7 @@ class Answered(NamedTuple):
     alpha : [1], the concentration
     first, other : [N + 1], and [2 P] the other item of each answer
     weight : [2 P] w of each answer
-    evidence : [C] Σ w between the last item of :func:`.parts.meet` and the items of each cluster
+    evidence : [C] Σ w between the item that is being moved and the items of each cluster
     """
 
     alpha: np.ndarray

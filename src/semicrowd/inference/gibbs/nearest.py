@@ -60,7 +60,7 @@ def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.
 
 @compiled
 def _losses(signed: Any, spread: Any, svm: bool) -> Any:
-    """Σ −ln p(y), and of each item the slope and negative curvature of ln p(y) in y f; for svm, means over Gaussian f."""
+    """Σ −ln p(y), and each item's slope and negative curvature of ln p(y) in y f; for svm, means over Gaussian f."""
     value, slope, bend = 0.0, np.empty_like(signed), np.empty_like(signed)
     for item in range(len(signed)):
         if svm:

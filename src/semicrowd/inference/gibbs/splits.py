@@ -110,7 +110,7 @@ def propose(prior: Any, family: Any, seating: Any, rng: Any) -> Any:
 
 @compiled
 def settle(family: Any, seating: Any, proposal: Any, accepted: bool) -> None:
-    """Change z and sizes to the proposed partition if ``accepted``, else the statistics back to the old partition."""
+    """Set z, sizes and statistics to those of the proposed partition if ``accepted``, else of the old partition."""
     _, splits, first, second, items, found = proposal
     if splits and not accepted:
         _move(family, items, found, second, first)
