@@ -12,7 +12,7 @@ from tests.small_fits import SmallFit
 from semicrowd.expfam import normal_inverse_wishart
 from semicrowd.fitting import merges
 from semicrowd.fitting.bayes_moves import BayesClimber, refit
-from semicrowd.fitting.merges import candidates, merge_moves
+from semicrowd.fitting.moves import candidates, merge_moves
 from semicrowd.models.bayes import BayesSCDC
 
 Build = Callable[..., SmallFit[BayesSCDC]]

@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.merges import merge_moves
+from semicrowd.fitting.moves import merge_moves, split_moves
 from semicrowd.fitting.scdc_moves import SCDCClimber
-from semicrowd.fitting.splits import split_moves
 from semicrowd.inference.cuts import cuts
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.scdc import SCDC

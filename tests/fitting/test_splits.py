@@ -10,8 +10,7 @@ from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting.bayes_moves import BayesClimber, refit
-from semicrowd.fitting.merges import merge_moves
-from semicrowd.fitting.splits import _moves, split_moves
+from semicrowd.fitting.moves import merge_moves, split_moves, splits
 from semicrowd.inference.cuts import cuts
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.bayes import BayesSCDC
@@ -80,7 +79,7 @@ def test_without_a_free_component_nothing_is_split_and_nothing_changes() -> None
     with torch.no_grad():
         model.globals.eta["pi"] += 3.0
     assert cuts(climber.items(), 0, climber.prior)
-    assert next(_moves(climber, 0, climber.items()), None) is None
+    assert next(splits(climber, 0, climber.items()), None) is None
 
 
 @pytest.mark.parametrize("with_answers", [True, False])

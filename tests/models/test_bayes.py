@@ -16,7 +16,7 @@ from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.fitting import climb
 from semicrowd.fitting.batches import Batch
 from semicrowd.fitting.bayes_moves import BayesClimber, refit
-from semicrowd.fitting.merges import merge_moves
+from semicrowd.fitting.moves import merge_moves
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound

@@ -7,11 +7,10 @@ from pytorch_lightning.callbacks import Callback
 
 from semicrowd.fitting.bayes_moves import BayesClimber
 from semicrowd.fitting.climb import Climber
-from semicrowd.fitting.merges import merge_moves
 from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.moves import merge_moves, split_moves
 from semicrowd.fitting.ranks import is_first, share
 from semicrowd.fitting.scdc_moves import SCDCClimber
-from semicrowd.fitting.splits import split_moves
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC

@@ -1,0 +1,56 @@
+"""Merge and split moves: accepted if the ELBO, after a refit of the mixture, is higher.
+
+Coordinate ascent and gradient steps neither merge a class that the start has divided into two clusters nor separate two
+classes that it has put into one. A split cuts the cluster's items into two halves (inference/cuts.py), and assigns one
+half to a component that is not in use.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from semicrowd.fitting.climb import MIN_COUNT, Climber, Move, climb
+from semicrowd.inference.cuts import Items, cuts
+from semicrowd.inference.mixture import union_gains
+
+
+def merge_moves(climber: Climber) -> Tensor:
+    """A round of merges; returns how many each restart accepted, [R]."""
+    return climb(climber, lambda climber: [merges(climber, restart) for restart in range(climber.model.num_restarts)])
+
+
+def split_moves(climber: Climber) -> Tensor:
+    """A round of splits; returns how many each restart accepted, [R]."""
+
+    def proposals(climber: Climber) -> list[Iterator[Move]]:
+        items = climber.items()
+        return [splits(climber, restart, items) for restart in range(climber.model.num_restarts)]
+
+    return climb(climber, proposals)
+
+
+def merges(climber: Climber, restart: int) -> Iterator[Move]:
+    """The merges of :func:`candidates`."""
+    for pair in candidates(climber, restart):
+        yield partial(climber.unite, restart, *pair)
+
+
+def candidates(climber: Climber, restart: int) -> list[tuple[int, int]]:
+    """Pairs of clusters in use, sorted by the evidence of the conjugate mixture that their union loses, least first."""
+    used = torch.nonzero(climber.counts(restart) > MIN_COUNT)[:, 0]
+    gains = union_gains(climber.components(restart)[used], climber.prior)
+    a, b = torch.triu_indices(len(used), len(used), offset=1)
+    gains = gains[a, b]
+    order = [index for index in gains.argsort(descending=True).tolist() if gains[index].isfinite()]
+    return [(int(used[a[index]]), int(used[b[index]])) for index in order]
+
+
+def splits(climber: Climber, restart: int, items: Items) -> Iterator[Move]:
+    """Cuts of clusters, the one that gains most evidence first; none if every component is in use."""
+    free = torch.nonzero(climber.counts(restart) <= MIN_COUNT)[:, 0]
+    if not len(free):
+        return
+    for cut in sorted(cuts(items, restart, climber.prior), key=lambda cut: -cut.gain):
+        yield partial(climber.divide, restart, cut, int(free[0]))
