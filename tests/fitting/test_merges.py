@@ -10,7 +10,7 @@ from scipy.special import multigammaln
 from tests.small_fits import SmallFit
 
 from semicrowd.expfam import normal_inverse_wishart
-from semicrowd.fitting import merges
+from semicrowd.fitting import moves
 from semicrowd.fitting.bayes_moves import BayesClimber, refit
 from semicrowd.fitting.moves import candidates, merge_moves
 from semicrowd.models.bayes import BayesSCDC
@@ -33,7 +33,7 @@ def log_evidence(eta: np.ndarray, prior: np.ndarray) -> float:
 def test_pairs_are_tried_from_the_smallest_loss_of_evidence(
     bayes: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merges, "MIN_COUNT", 12)
+    monkeypatch.setattr(moves, "MIN_COUNT", 12)
     fit = bayes(K=6, start={"epochs": 40}, with_answers=False)
     fit.begin()
     model = fit.model

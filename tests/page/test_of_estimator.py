@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import semicrowd
-from semicrowd import MCVC, CoTraining, KMeans, UserError, write_report
+from semicrowd import MCVC, CoTraining, KMeansOnly, UserError, write_report
 
 
 def people() -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
@@ -51,7 +51,7 @@ def test_new_items_are_called_by_the_column_that_gave_the_ids_in_the_fit() -> No
 
 def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> None:
     features = np.repeat([[0.0, 0.0], [9.0, 1.0]], 10, axis=0) + np.random.default_rng(1).normal(size=(20, 2))
-    page = write_report(KMeans(n_clusters=2, random_state=0).fit(features), features, path=tmp_path / "page.html")
+    page = write_report(KMeansOnly(n_clusters=2, random_state=0).fit(features), features, path=tmp_path / "page.html")
     assert "You gave model.K=2" in page.read_text()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from semicrowd.errors import UserError
 from semicrowd.report.cells import Cell, PaperValue
 from semicrowd.report.protocol import Protocol
 from semicrowd.report.runs import Collected
@@ -84,10 +85,17 @@ class Exhibit:
     fill: "Callable[[Exhibit, Collected, Path], Result] | None" = None
 
     def build(self, collected: Collected, folder: Path) -> Result:
-        """The result; if ``fill`` is None, the paper's numbers with empty cells for ours."""
+        """The result; if ``fill`` is None or data for it are missing, the paper's numbers with empty cells for ours.
+
+        A report may be made of pulled results, without the public data, so that one figure must not stop all others.
+        """
+        why, text = NOT_YET_DONE, ""
         if self.fill is not None:
-            return self.fill(self, collected, folder)
-        return Result(tuple(Cell(value.cell, value.quantity, value, remark=NOT_YET_DONE) for value in self.values))
+            try:
+                return self.fill(self, collected, folder)
+            except UserError as error:
+                why, text = "data missing", f"Not made here: {error}"
+        return Result(tuple(Cell(value.cell, value.quantity, value, remark=why) for value in self.values), text)
 
     def value(self, cell: str, quantity: str) -> PaperValue:
         """The printed number with this cell and quantity.

@@ -149,8 +149,8 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
     cell = found[f"{label} (recorded)"]
     assert cell.paper == exhibit("table-1", PAPER).value(paper, "nmi")
     assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name}; 10 chains, their last 3 partitions; NOT")
-    _, found, ranking = result.text.partition("in the order of their mean NMI")
-    assert found
+    _, before, ranking = result.text.partition("in the order of their mean NMI")
+    assert before
     assert label.partition(", ")[2] not in ranking
     empty = exhibit("table-1", PAPER).build(collected(), tmp_path).cells
     assert [c.remark for c in empty if c.cell == label] == [not_in_profile(name)] * 3

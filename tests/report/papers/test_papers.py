@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from semicrowd import report
+from semicrowd.errors import UserError
 from semicrowd.report import papers, site
 from semicrowd.report.build import build, find_papers
+from semicrowd.report.cells import PaperValue
+from semicrowd.report.exhibits import Exhibit, Result
 
 from ..conftest import collected, exhibit, finished
 
@@ -43,6 +46,16 @@ def test_a_further_paper_is_one_folder(tmp_path: Path, monkeypatch: pytest.Monke
     assert "## A new paper" in text
     assert "it is there" in text
     assert "| row | NMI | 0.250 | – | – | – | – | – | not yet done |" in text
+
+
+def test_a_figure_whose_data_cannot_be_had_says_so_and_stops_no_other(tmp_path: Path) -> None:
+    def fill(*_: object) -> Result:
+        raise UserError("wifi: cannot be fetched")
+
+    one = Exhibit("figure-9", "Fig. 9", "some", values=(PaperValue("row", "NMI", 0.25),), fill=fill)
+    result = one.build(collected(), tmp_path)
+    assert (result.status, result.text) == ("not yet done", "Not made here: wifi: cannot be fetched")
+    assert [(cell.paper, cell.ours, cell.remark) for cell in result.cells] == [(one.values[0], None, "data missing")]
 
 
 def test_the_engine_names_no_paper() -> None:

@@ -58,9 +58,9 @@ EXHIBITS = (
         "figure-4b", "Fig. 4b", "CIFAR-10: SCDC without and with crowd answers",
         values=paper.FIGURE_4B_PRINTED, protocol=paper.FIGURE_4B, fill=cifar.figure_4b,
         gap="In profile laptop our runs have a tenth of the images, a quarter of the annotated images, smaller "
-            "networks, fewer epochs and simulated answers, and the effect of each has not been measured; without "
-            "answers our numbers are better because our clusters come from patches of the images, which the paper "
-            "does not use.",
+            "networks, fewer epochs and answers of a simulated crowd, and the effect of each has not been "
+            "measured; without answers our numbers are better because our clusters come from patches of the images, "
+            "which the paper does not use.",
     ),
     Exhibit(
         "figure-5", "Fig. 5", "Face: deep MCVC beside MCVC and SCDC (and their NMI on CIFAR-10)",
