@@ -62,7 +62,7 @@ def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> No
         ({"pairs": None}, "pairs: answers of 0 annotators; expected the answers of the fit, which are of 2: a, b"),
         ({"pairs": [(0, 1, "a", 1), (1, 2, "c", 0)]}, "pairs: answers of 2 annotators; expected the answers"),
         ({"labels": [0, 1]}, "labels: 2 items; expected the 20 of the fit"),
-        ({"path": "no such folder/page.html"}, "no such folder"),
+        ({"path": f"{__file__}/page.html"}, "cannot be written"),
     ],
 )  # fmt: skip
 def test_what_is_not_of_the_fit_is_refused(more: dict[str, object], expected: str) -> None:
