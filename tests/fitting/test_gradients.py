@@ -162,7 +162,7 @@ def test_a_fit_that_diverges_keeps_its_last_good_checkpoint(
     module = break_after(made, 2, slice(None), monkeypatch)
     message = (
         r"training diverged in epoch 3: every restart has values that are not finite; the checkpoint of the previous "
-        r"epoch is kept; try a lower model\.learning_rate, or model\.clip=1"
+        r"epoch, if there is one, is kept; try a lower model\.learning_rate, or model\.clip=1"
     )
     with pytest.raises(UserError, match=f"^{message}$"):
         train(module, Monitor(tmp_path), TrainerSettings(accelerator="cpu", progress=False))

@@ -145,7 +145,8 @@ class ClusteringModule(pl.LightningModule):
     def _diverged(self) -> UserError:
         return UserError(
             f"training diverged in epoch {self.current_epoch + 1}: every restart has values that are not finite; the "
-            "checkpoint of the previous epoch is kept; try a lower model.learning_rate, or model.clip=1"
+            "checkpoint of the previous epoch, if there is one, is kept; try a lower model.learning_rate, or "
+            "model.clip=1"
         )
 
     def _take(self, elbo: Tensor, diagnostics: dict[str, Tensor]) -> None:
