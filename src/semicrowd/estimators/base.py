@@ -159,7 +159,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     def _new_items(self, X: Any) -> np.ndarray:
         """Checked items to be predicted, float64 [N, D]."""
         check_is_fitted(self)
-        return checked_features(self, items_to_predict(self, X).X, fit=False)
+        return checked_features(self, items_to_predict(self, X), fit=False)
 
     def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         found = getattr(self, "n_clusters", 1 + final.cluster.max())

@@ -67,7 +67,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     return Items(_numbers(frame, columns), ids, columns, True)
 
 
-def items_to_predict(estimator: BaseEstimator, X: Any) -> Items:
+def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
     """New items: the columns of a data frame are found by the names that they had in the fit, in any order.
 
     Raises
@@ -77,10 +77,10 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Items:
     """
     X, columns = _dense(X), getattr(estimator, "columns_", None)
     if columns is None or not columns.named or not _has_names(X):
-        return Items(X, names_of_rows(X), None)
+        return X
     found = _numbers(X, columns)
     names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
-    return Items(found if names is not None else found.to_numpy(), names_of_rows(X), columns)
+    return found if names is not None else found.to_numpy()
 
 
 def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:

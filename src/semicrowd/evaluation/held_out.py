@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.random import stream
 from semicrowd.starts.answer_model import fit_prevalence, fit_rates
 from semicrowd.starts.cotraining import FOLDS, folds_of_answers
-from semicrowd.starts.selection import MIN_ANSWERS, mean_difference
+from semicrowd.starts.selection import MIN_ANSWERS, Verdict, mean_difference
 
 #: Share of the tasks, or of the distinct pairs for answers without tasks, whose answers are held out.
 SHARE = 0.1
@@ -35,6 +35,11 @@ class Gain(NamedTuple):
 
     nats: float
     error: float
+
+    @classmethod
+    def of(cls, verdict: Verdict | None) -> "Gain | None":
+        """The gain of a verdict; None without one."""
+        return None if verdict is None else cls(verdict.gain, verdict.gain_error)
 
     @property
     def real(self) -> bool:

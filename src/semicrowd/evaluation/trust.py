@@ -41,7 +41,7 @@ def doubts(result: Result, answers: PairAnnotations | None, held_out: Gain | Non
     if answers is None:
         return lines
     verdict = result.verdict
-    gain = held_out if verdict is None else Gain(verdict.gain, verdict.gain_error)
+    gain = Gain.of(verdict) or held_out
     uninformative = _too_few(answers) if verdict is not None else None
     uninformative = uninformative or (
         _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers)

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.frames import ids_of_rows, items_to_predict
-from semicrowd.estimators.inputs import checked_answers, checked_features
+from semicrowd.estimators.frames import ids_of_rows
+from semicrowd.estimators.inputs import checked_answers
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import score
 from semicrowd.evaluation.trust import doubts
@@ -45,9 +44,7 @@ def write_report(
     UserError
         If items, answers or labels are not those of the fit, or the file cannot be written.
     """
-    check_is_fitted(estimator)
-    items = items_to_predict(estimator, X)
-    features = checked_features(estimator, items.X, fit=False)
+    features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
     ids = ids_of_rows(estimator, X)
     answers = checked_answers(pairs, len(features), ids, skip_unknown=isinstance(X, pd.DataFrame))
@@ -61,10 +58,10 @@ def write_report(
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
-    verdict = result.found.verdict
-    gain = {} if verdict is None else Gain(verdict.gain, verdict.gain_error).scores("cross_validated_gain")
+    gain = Gain.of(result.found.verdict)
+    scores = {**result.scores, **({} if gain is None else gain.scores("cross_validated_gain"))}
     settings, given = _settings(estimator)
-    page = Page(type(estimator).__name__, data, answers, result, {**result.scores, **gain},
+    page = Page(type(estimator).__name__, data, answers, result, scores,
                 doubts(result.found, answers), settings, given)  # fmt: skip
     write_text(Path(path), render(page))
     return Path(path)

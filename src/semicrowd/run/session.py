@@ -81,13 +81,12 @@ class Session:
         scored = score(self.estimator.result_, self.data, self.answers, self._test())
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
-        verdict, held_out = result.found.verdict, self._held_out()
-        own = {} if verdict is None else Gain(verdict.gain, verdict.gain_error).scores("cross_validated_gain")
+        own, held_out = Gain.of(result.found.verdict), self._held_out()
         warnings = doubts(result.found, self.answers, held_out)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
-            **result.scores, **self._likelihood(), **own,
+            **result.scores, **self._likelihood(), **({} if own is None else own.scores("cross_validated_gain")),
             **({} if held_out is None else held_out.scores("held_out_gain")), "seconds/fit": round(seconds, 3),
             "epochs": epochs, "warnings/count": len(warnings),
         }  # fmt: skip
