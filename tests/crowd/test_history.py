@@ -12,7 +12,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.history import read_history
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import load_dataset
-from semicrowd.data.answers import read_answers
+from semicrowd.data.answers import answers_of_files
 from semicrowd.errors import UserError
 from semicrowd.settings.answers import FileSettings
 from semicrowd.starts.answer_model import fit_rates
@@ -106,7 +106,7 @@ def test_known_links_decide_between_people_who_contradict_each_other(tmp_path: P
     told = FileSettings(
         path=tmp_path / "answers.csv", must_link=tmp_path / "same.csv", cannot_link=tmp_path / "different.csv"
     )
-    model = CoTraining(max_clusters=4).fit(data.features, pairs=read_answers(data, told))
+    model = CoTraining(max_clusters=4).fit(data.features, pairs=answers_of_files(data, told))
     together = model.labels_[i[:60]] == model.labels_[j[:60]]
     assert (together == same).mean() > 0.95
     weight = model.workers_.set_index("annotator")["weight"]

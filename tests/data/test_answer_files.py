@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.anonymous import anonymised
-from semicrowd.data.answers import read_answers
+from semicrowd.data.answers import answers_of_files
 from semicrowd.errors import UserError
+from semicrowd.estimators.inputs import checked_answers
 from semicrowd.settings.answers import FileSettings
 
 DATA = Dataset("table", np.zeros((4, 1), np.float32), ids=("a", "b", "c", "d"))
@@ -39,7 +41,7 @@ def rows(answers: PairAnnotations) -> list[tuple[str, int, int, int]]:
     ],
 )  # fmt: skip
 def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
-    answers = read_answers(DATA, FileSettings(path=written(tmp_path, text)))
+    answers = answers_of_files(DATA, FileSettings(path=written(tmp_path, text)))
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
 
 
@@ -51,23 +53,41 @@ def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
     columns = {"i": "Bild A", "j": "Bild B", "worker": "wer", "label": "Urteil"}
     path = written(tmp_path, OWN_WORDS)
     settings = FileSettings(path=path, columns=columns, same_words=["gleich"], different_words=[-1])
-    assert rows(read_answers(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+    assert rows(answers_of_files(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
     with pytest.raises(UserError, match=r"line 2, column label: Gleich; .*annotations\.same_words"):
-        read_answers(DATA, FileSettings(path=path, columns=columns))
+        answers_of_files(DATA, FileSettings(path=path, columns=columns))
     with pytest.raises(UserError, match=r"line 1: no column Wer \(annotations\.columns\); found Bild A,Bild B,label"):
-        read_answers(DATA, FileSettings(path=path, columns={**columns, "worker": "Wer"}))
+        answers_of_files(DATA, FileSettings(path=path, columns={**columns, "worker": "Wer"}))
     frame = pd.read_csv(path, sep=";")
     frame.to_parquet(tmp_path / "answers.parquet")
     settings = FileSettings(**{**vars(settings), "path": tmp_path / "answers.parquet"})
-    assert rows(read_answers(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+    assert rows(answers_of_files(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+
+
+def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
+    columns = {"i": "Bild A", "j": "Bild B", "worker": "wer", "label": "Urteil"}
+    words: dict[str, Any] = {"same_words": ["gleich"], "different_words": [-1]}
+    path = written(tmp_path, OWN_WORDS)
+    expected = pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], "worker": ["eve"] * 2, "label": [1, 0]})
+    for given in (path, str(path), pd.read_csv(path, sep=";")):
+        frame = semicrowd.read_answers(given, columns=columns, **words)
+        pd.testing.assert_frame_equal(frame[list(expected)], expected)
+        assert rows(checked_answers(frame, 4, DATA.ids)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
+    piles = pd.DataFrame({"Stapel": ["x", "x"], "Bild": [0, 2]})
+    groups = semicrowd.read_answers(piles, columns={"group": "Stapel", "item": "Bild"})
+    assert rows(checked_answers(groups, 4)) == [("everybody", 0, 2, 1)]
+    with pytest.raises(UserError, match=r"answers, row 0, column label: Gleich; .*in Python read_answers"):
+        semicrowd.read_answers(pd.read_csv(path, sep=";"), columns=columns)
+    with pytest.raises(UserError, match=r"annotations.columns=.*: expected a name for some of i, j"):
+        semicrowd.read_answers(path, columns={"k": "x"})
 
 
 def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\n0,1,0.0\n1,2,1\n2,3,yes\n")
-    reversed_answers = read_answers(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
+    reversed_answers = answers_of_files(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
     assert reversed_answers.label.tolist() == [1, 0, 0]
     with pytest.raises(UserError, match=r"annotations\.same_words and annotations\.different_words: ja is in both"):
-        read_answers(DATA, FileSettings(path=path, same_words=["Ja"], different_words=["ja"]))
+        answers_of_files(DATA, FileSettings(path=path, same_words=["Ja"], different_words=["ja"]))
 
 
 @pytest.mark.parametrize("columns", [{"k": "x"}, {"i": ""}, ["i"], {"i": 3}])
@@ -77,47 +97,47 @@ def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) ->
 
 
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns=\{i: …\} gives .* names$"):
-        read_answers(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
+    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns=\{i: …\}, in Python read_answers, gives .* names$"):
+        answers_of_files(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 
 def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
     path = tmp_path / "answers.parquet"
     pd.DataFrame({"item": ["a", "b", "c"], "worker": "eve", "group": [1.0, 1, 2]}).to_parquet(path)
-    assert rows(read_answers(DATA, FileSettings(path=path))) == [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
+    assert rows(answers_of_files(DATA, FileSettings(path=path))) == [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
 
 
 def test_lists_of_links_are_known_beside_answers_of_people(tmp_path: Path) -> None:
     must, cannot = written(tmp_path, "x,y\na,b\n", "must.csv"), written(tmp_path, "i,j,note\nc,d,?\n", "cannot.csv")
-    both = read_answers(DATA, FileSettings(must_link=must, cannot_link=cannot))
+    both = answers_of_files(DATA, FileSettings(must_link=must, cannot_link=cannot))
     assert rows(both) == [("known", 0, 1, 1), ("known", 2, 3, 0)]
     assert both.history is not None
     assert both.history.tolist() == [[[1000, 0], [1000, 0]]]
     path = written(tmp_path, "item,worker,group,task\na,eve,1,t\nb,eve,1,t\n")
-    all_three = read_answers(DATA, FileSettings(path=path, must_link=must, cannot_link=cannot))
+    all_three = answers_of_files(DATA, FileSettings(path=path, must_link=must, cannot_link=cannot))
     assert rows(all_three) == [("eve", 0, 1, 1), ("known", 0, 1, 1), ("known", 2, 3, 0)]
     assert all_three.history is not None
     assert all_three.history.tolist() == [[[0, 0], [0, 0]], [[1000, 0], [1000, 0]]]
     assert all_three.task is not None
     assert len(set(all_three.task.tolist())) == 3
     by_eve = written(tmp_path, "i,j,worker\na,b,eve\n", "by_eve.csv")
-    assert read_answers(DATA, FileSettings(must_link=by_eve)).history is None
+    assert answers_of_files(DATA, FileSettings(must_link=by_eve)).history is None
     with pytest.raises(UserError, match="expected i,j"):
-        read_answers(DATA, FileSettings(must_link=written(tmp_path, "0,1\n2,3\n", "bare.csv")))
+        answers_of_files(DATA, FileSettings(must_link=written(tmp_path, "0,1\n2,3\n", "bare.csv")))
 
 
 @pytest.mark.parametrize("name", ["cats/one.png", "one.png", "one"])
 def test_pictures_are_called_by_their_files(tmp_path: Path, name: str) -> None:
     data = Dataset("images", np.zeros((2, 1), np.float32), files=("cats/one.png", "dogs/two.png"))
     other = name.replace("cats", "dogs").replace("one", "two")
-    answers = read_answers(data, FileSettings(path=written(tmp_path, f"i,j,label\n{other},{name},0\n")))
+    answers = answers_of_files(data, FileSettings(path=written(tmp_path, f"i,j,label\n{other},{name},0\n")))
     assert (answers.i.tolist(), answers.j.tolist()) == ([1], [0])
 
 
 def test_pictures_in_a_folder_are_known_by_their_paths_where_the_first_lies_beside_it(tmp_path: Path) -> None:
     pictures = Dataset("images", np.zeros((3, 4), np.float32), files=("b.png", "sub folder/a.png", "sub folder/c.png"))
     path = written(tmp_path, "i,j,worker,label\nb.png,sub folder/a.png,ann,1\nsub folder/c.png,b.png,ann,0\n")
-    answers = read_answers(pictures, FileSettings(path=path))
+    answers = answers_of_files(pictures, FileSettings(path=path))
     assert [(i, j) for _, i, j, _ in rows(answers)] == [(0, 1), (2, 0)]
 
 
@@ -125,14 +145,14 @@ def test_rows_about_items_that_are_not_there_are_refused_with_the_way_out(tmp_pa
     path = written(tmp_path, "i,j,label\na,b,1\na,z,1\ny,x,0\n")
     said = r"line 3, column j: z; .*skip_unknown=true leaves out .* unknown items, 2 here"
     with pytest.raises(UserError, match=said) as caught:
-        read_answers(DATA, FileSettings(path=path))
+        answers_of_files(DATA, FileSettings(path=path))
     assert "\n" not in str(caught.value)
-    assert rows(read_answers(DATA, FileSettings(path=path, skip_unknown=True))) == [("everybody", 0, 1, 1)]
+    assert rows(answers_of_files(DATA, FileSettings(path=path, skip_unknown=True))) == [("everybody", 0, 1, 1)]
 
 
 def test_a_row_of_commas_between_answers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="line 3: every cell is empty"):
-        read_answers(DATA, FileSettings(path=written(tmp_path, "i,j,label\na,b,1\n,,\nb,c,0\n")))
+        answers_of_files(DATA, FileSettings(path=written(tmp_path, "i,j,label\na,b,1\n,,\nb,c,0\n")))
 
 
 def test_names_become_the_same_hashes_everywhere_and_the_salt_is_its_owners(tmp_path: Path) -> None:

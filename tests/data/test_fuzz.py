@@ -19,7 +19,7 @@ from PIL import Image
 
 from semicrowd.crowd.odd_answers import odd_answers
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import read_answers
+from semicrowd.data.answers import answers_of_files
 from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError
 from semicrowd.settings.answers import FileSettings
@@ -176,7 +176,7 @@ def read_table(path: Path) -> None:
 
 def read_pairs(path: Path) -> None:
     items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
-    answers, _ = said(lambda: read_answers(items, FileSettings(path=path, skip_unknown=bool(len(path.name) % 2))))
+    answers, _ = said(lambda: answers_of_files(items, FileSettings(path=path, skip_unknown=bool(len(path.name) % 2))))
     if answers is not None:
         odd_answers(answers)
         assert set(answers.label.tolist()) <= {0, 1}
@@ -234,7 +234,7 @@ def same(what: str, path: Path, spelling: str) -> None:
         return
     items = Dataset("table", np.zeros((12, 1), np.float32), ids=tuple(IDS))
     good.write_bytes(SPELLINGS["as it is"](ANSWERS if what == "pairs" else GROUPS))
-    expected_answers, found_answers = (read_answers(items, FileSettings(path=one)) for one in (good, path))
+    expected_answers, found_answers = (answers_of_files(items, FileSettings(path=one)) for one in (good, path))
     for name in ("i", "j", "worker", "label"):
         np.testing.assert_array_equal(getattr(found_answers, name), getattr(expected_answers, name))
     assert found_answers.worker_names == expected_answers.worker_names

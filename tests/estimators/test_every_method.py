@@ -191,7 +191,7 @@ def test_pickled_it_predicts_the_same(fitted: CrowdClusterer, problem: Problem) 
 
 
 def test_the_package_names_every_method_and_loads_none() -> None:
-    assert {*NAMES, "PairAnnotations", "UserError", "load", "write_report"} == set(semicrowd.__all__)
+    assert {*NAMES, "PairAnnotations", "UserError", "load", "read_answers", "write_report"} == set(semicrowd.__all__)
     assert set(PARAMETERS) == set(ESTIMATORS) - {"bayes", "scdc"}
     assert semicrowd.MCVC is ESTIMATORS["mcvc"]
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):

@@ -35,7 +35,7 @@ _ALIASES = {
     "group": ("cluster", "pile", "group_id"),
     "task": ("task_id", "question", "batch", "session"),
 }
-_NAMED = "annotations.columns={i: …} gives columns of other names"
+_NAMED = "annotations.columns={i: …}, in Python read_answers, gives columns of other names"
 _ANY_HEADER = ", or ".join(_HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -48,7 +48,7 @@ _WORDS = {
 }  # fmt: skip
 _LABELS = (
     "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link; for other words see "
-    "annotations.same_words and annotations.different_words"
+    "annotations.same_words and annotations.different_words, in Python read_answers"
 )
 
 

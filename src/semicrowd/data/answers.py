@@ -14,9 +14,9 @@ from semicrowd.crowd.experts import experts
 from semicrowd.crowd.history import read_history
 from semicrowd.data import Dataset
 from semicrowd.data.anonymous import anonymised
+from semicrowd.data.answer_files import table_of_file
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
-from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
 from semicrowd.random import stream
 from semicrowd.settings.answers import FileSettings
@@ -72,7 +72,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
             return None
         case FileSettings() | CrowdSettings():
             if isinstance(settings, FileSettings):
-                answers = read_answers(data, settings)
+                answers = answers_of_files(data, settings)
             else:
                 answers = _crowd(data, root, seed, settings)
             return anonymised(answers, root) if settings.anonymise else answers
@@ -95,7 +95,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
-def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
+def answers_of_files(data: Dataset, settings: FileSettings) -> PairAnnotations:
     """The answers of files about the items of ``data``, which may call these by ids, by files, or by rows.
 
     Raises
@@ -112,10 +112,7 @@ def read_answers(data: Dataset, settings: FileSettings) -> PairAnnotations:
         )
     parts, wording = [], Wording(settings.columns or {}, settings.same_words, settings.different_words)
     for path, label in files:
-        if path.suffix.lower() in (".parquet", ".xlsx"):
-            table = AnswerTable.of_frame(read_frame(path).table, path.name, wording)
-        else:
-            table = AnswerTable.read(path, label, wording if label is None else Wording())
+        table = table_of_file(path, wording if label is None else Wording(), label)
         names, truth = _names(data, table), csv_file.truth_path(path)
         skip, known = settings.skip_unknown, label is not None
         parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=skip, known=known))

@@ -63,7 +63,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
     from semicrowd.data.anonymous import anonymised
-    from semicrowd.data.answers import read_answers
+    from semicrowd.data.answers import answers_of_files
     from semicrowd.data.columns import Columns
     from semicrowd.data.fetch import data_root
     from semicrowd.data.table import load_new_items
@@ -98,7 +98,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         of_run = config.get("annotations", {})
         hashed, how = bool(of_run.get("anonymise")), ("columns", "same_words", "different_words")
         written = {name: of_run[name] for name in how if name in of_run}  # new answers have the format of the run's
-        answers = read_answers(data, FileSettings.of({"path": str(annotations_file), **written}))
+        answers = answers_of_files(data, FileSettings.of({"path": str(annotations_file), **written}))
         answers = anonymised(answers, data_root()) if hashed else answers
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
