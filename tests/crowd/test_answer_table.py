@@ -58,7 +58,8 @@ def test_labels_as_words_or_numbers(tmp_path: Path, same: str, different: str) -
 def test_labels_that_are_none(tmp_path: Path, label: str) -> None:
     assert refused(tmp_path, HEADER + f'0,1,ann,1\n0,2,ann,"{label}"\n') == (
         f", line 3, column label: {label}; expected 1 (same) or 0 (different), or true/false, same/different, yes/no, "
-        "must-link/cannot-link; for other words see annotations.same_words and annotations.different_words, in Python read_answers"
+        "must-link/cannot-link; for other words see annotations.same_words and annotations.different_words, in Python "
+        "read_answers"
     )
 
 

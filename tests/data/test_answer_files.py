@@ -97,14 +97,16 @@ def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) ->
 
 
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"found one,other,who,answer; annotations.columns=\{i: …\}, in Python read_answers, gives .* names$"):
+    hint = r"annotations.columns=\{i: …\}, in Python read_answers, gives columns of other names$"
+    with pytest.raises(UserError, match=rf"found one,other,who,answer; {hint}"):
         answers_of_files(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 
 
 def test_tables_that_are_no_text_have_answers_too(tmp_path: Path) -> None:
     path = tmp_path / "answers.parquet"
     pd.DataFrame({"item": ["a", "b", "c"], "worker": "eve", "group": [1.0, 1, 2]}).to_parquet(path)
-    assert rows(answers_of_files(DATA, FileSettings(path=path))) == [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
+    expected = [("eve", 0, 1, 1), ("eve", 0, 2, 0), ("eve", 1, 2, 0)]
+    assert rows(answers_of_files(DATA, FileSettings(path=path))) == expected
 
 
 def test_lists_of_links_are_known_beside_answers_of_people(tmp_path: Path) -> None:
