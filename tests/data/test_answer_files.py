@@ -26,7 +26,8 @@ def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
     return path
 
 
-def rows(answers: PairAnnotations) -> list[tuple[str, int, int, int]]:
+def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
+    assert answers is not None
     names = [answers.worker_names[m] for m in answers.worker]
     return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
 
