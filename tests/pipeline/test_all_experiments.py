@@ -197,3 +197,18 @@ def test_without_any_data_the_pipeline_ends_in_a_report_that_says_so(
     assert "cifar-10-binary.tar.gz" in line
     status = json.loads((tmp_path / "results" / "mnist_scdc_none" / "seed-0" / "status.json").read_text())
     assert status["status"] == "unavailable"
+
+
+def test_experiments_with_the_same_start_are_one_task(folder: Path) -> None:
+    (folder / "params.yaml").write_text(
+        "profile: tiny\n"
+        "groups:\n"
+        "  swept: {seeds: [0, 1], sweep: {}, experiments: [a, [b, c]]}\n"
+        "  single: {seeds: [3, 4], experiments: [[d, e]]}\n"
+        "experiments: {a: &any {settings: {data: pinwheel}}, b: *any, c: *any, d: *any, e: *any}\n"
+    )
+    plan = load_plan()
+    assert list(plan.experiments) == ["a", "b", "c", "d", "e"]
+    assert [task.arguments for task in tasks_of(plan)] == [
+        ("a",), ("b", "c"), ("d", "e", "--seed", "3"), ("d", "e", "--seed", "4"),
+    ]  # fmt: skip

@@ -21,6 +21,9 @@ from semicrowd.pipeline.experiments import (
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 
+#: Exit code of a run that was interrupted.
+_INTERRUPTED = 130
+
 
 def arguments_of(experiment: Experiment, job: Job) -> list[str]:
     """Arguments of ``src/train.py`` for one run: overrides, seed, answers as a file, run directory."""
@@ -127,20 +130,30 @@ def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.experiment <name> [--seed <seed>]``."""
-    parser = argparse.ArgumentParser(description="run an experiment of params.yaml: one seed, or a whole sweep")
-    parser.add_argument("name")
+    """``python -m semicrowd.pipeline.experiment <name> [<name> …] [--seed <seed>]``."""
+    parser = argparse.ArgumentParser(
+        description="run experiments of params.yaml one after the other: one seed, or a whole sweep"
+    )
+    parser.add_argument("names", nargs="+", metavar="name")
     parser.add_argument("--seed", type=int, help="seed to run, for an experiment without a sweep")
     parser.add_argument("--params", type=Path, default=PARAMS)
     parser.add_argument("--died", metavar="WHY", help="run nothing; write to the status of its runs why they died")
     options = parser.parse_args(arguments)
-    experiment = load_plan(options.params).experiment(options.name)
-    if (options.seed is None) != (experiment.sweep is not None):
-        raise UserError(f"{options.name}: expected --seed for one run, and none for a sweep")
+    plan = load_plan(options.params)
+    experiments = [plan.experiment(name) for name in options.names]
+    for experiment in experiments:
+        if (options.seed is None) != (experiment.sweep is not None):
+            raise UserError(f"{experiment.name}: expected --seed for one run, and none for a sweep")
     if options.died:
-        note_lost(experiment, experiment.jobs if options.seed is None else [Job(options.seed)], options.died)
+        for experiment in experiments:
+            note_lost(experiment, experiment.jobs if options.seed is None else [Job(options.seed)], options.died)
         return 0
-    return run(experiment, options.seed)
+    worst = 0
+    for experiment in experiments:
+        worst = max(worst, code := run(experiment, options.seed))
+        if code == _INTERRUPTED:
+            break
+    return worst
 
 
 if __name__ == "__main__":

@@ -167,6 +167,7 @@ class Plan:
     Attributes
     ----------
     jobs : number of runs at once
+    together : names of experiments that one process runs one after the other, because they share their starts
     spaces : experiments of deep DPM in whose feature spaces other methods are run, too
     autoencoder : data set → numbers of steps of its autoencoder's training
     slpd : trials of the SLPD paper's tables, and which data sets they are of
@@ -175,6 +176,7 @@ class Plan:
     profile: str
     experiments: dict[str, Experiment]
     jobs: int = 1
+    together: tuple[tuple[str, ...], ...] = ()
     spaces: tuple[str, ...] = ()
     autoencoder: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     slpd: Mapping[str, Any] = field(default_factory=dict)
@@ -240,14 +242,15 @@ def load_plan(path: Path = PARAMS) -> Plan:
     """
     content = _read(path)
     try:
-        experiments = {
-            name: _experiment(name, group, content)
-            for group in content["groups"].values()
-            for name in group["experiments"]
-        }
+        experiments, together = dict[str, Experiment](), list[tuple[str, ...]]()
+        for group in content["groups"].values():
+            for entry in group["experiments"]:
+                names = (entry,) if isinstance(entry, str) else tuple(entry)
+                experiments |= {name: _experiment(name, group, content) for name in names}
+                together += [names] if len(names) > 1 else []
         return Plan(
-            str(content["profile"]), experiments, int(content.get("jobs", 1)), tuple(content.get("spaces", ())),
-            content.get("autoencoder", {}), content.get("slpd", {}),
+            str(content["profile"]), experiments, int(content.get("jobs", 1)), tuple(together),
+            tuple(content.get("spaces", ())), content.get("autoencoder", {}), content.get("slpd", {}),
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         expected = "expected profile, groups of experiments with seeds, and experiments with settings"

@@ -48,10 +48,14 @@ def tasks_of(plan: Plan) -> list[Task]:
     """All tasks of a profile: autoencoders, experiments, tasks that read their runs, and tables of the SLPD paper."""
     tasks = [Task("autoencoder", (data,)) for data in plan.autoencoder]
     made = {task.arguments[0]: task.name for task in tasks}
+    together = {name: names for names in plan.together for name in names}
     for experiment in plan.experiments.values():
+        names = together.get(experiment.name, (experiment.name,))
+        if experiment.name != names[0]:  # a part of the task of the first
+            continue
         after = tuple(made[data] for data in _encoded(experiment) if data in made)
         seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
-        own = [Task("experiment", (experiment.name, *seed), after) for seed in seeds]
+        own = [Task("experiment", (*names, *seed), after) for seed in seeds]
         tasks += own
         if experiment.name in plan.spaces:
             tasks.append(Task("deep_spaces", (experiment.name,), tuple(task.name for task in own)))

@@ -25,8 +25,9 @@ from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import default_max_clusters
 from semicrowd.starts.preparing import preparations
+from semicrowd.starts.recent import RecentPortfolios
 from semicrowd.starts.selection import Verdict
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
@@ -37,6 +38,8 @@ VerdictCallback = Callable[[Verdict], None]
 FROM_ANSWERS = ("answers", "portfolio")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
+#: SCDC and BayesSCDC have the same co-training for the same data, answers and seed: a sweep of both does it once.
+_RECENT = RecentPortfolios()
 
 
 def start(
@@ -132,13 +135,12 @@ def cotrained(
     annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        portfolio = Portfolio(
+        found = _RECENT.of(
             features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous
         )
-        winner, verdict = portfolio.winner()
-        keep_verdict(verdict)
-        _, probabilities = portfolio.probabilities(winner)
-        annotators.append(winner.annotators)
+        keep_verdict(found.verdict)
+        annotators.append(found.annotators)
+        probabilities = found.probabilities
         if probabilities.shape[1] > num_clusters:  # with the unused numbers of an earlier fit
             largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
             probabilities = probabilities[:, np.sort(largest)]
