@@ -144,6 +144,44 @@ def test_gaussians_that_are_likelier_as_one_are_one_cluster() -> None:
         assert found.predict_proba(points)[:, cluster] == pytest.approx(expected, abs=1e-12)
 
 
+def test_of_several_fits_the_one_with_the_highest_joint_probability_is_kept() -> None:
+    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60)])
+    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
+    one, several = DeepDPM(**SHORT).fit(POINTS, pairs), DeepDPM(**SHORT, n_init=4).fit(POINTS, pairs)
+    compared = several.result_.restarts
+    assert one.result_.restarts is None
+    assert compared is not None
+    assert compared.best == compared.elbo.argmax()
+    assert len(np.unique(compared.elbo)) == 4
+    assert np.array_equal(compared.clusters[0], one.result_.features.cluster)
+    assert np.array_equal(compared.clusters[compared.best], several.result_.features.cluster)
+    assert np.array_equal(several.predict(POINTS), several.result_.features.cluster)
+
+
+def test_several_fits_that_were_stopped_go_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "EVERY", -1.0)
+    whole, step, done = DeepDPM(**SHORT, n_init=3).fit(POINTS), _Fit.step, list[int]()
+
+    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
+        done.append(iteration)
+        if len(done) == 11:  # in the second of the three
+            raise KeyboardInterrupt
+        return step(self, iteration)
+
+    monkeypatch.setattr(_Fit, "step", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        DeepDPM(**SHORT, n_init=3).fit(POINTS, monitor=Monitor(tmp_path))
+    monkeypatch.setattr(_Fit, "step", step)
+    again = DeepDPM(**SHORT, n_init=3).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
+    assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
+    assert whole.result_.restarts is not None
+    assert again.result_.restarts is not None
+    assert whole.result_.restarts.elbo.tolist() == again.result_.restarts.elbo.tolist()
+    assert whole.transform(POINTS).tobytes() == again.transform(POINTS).tobytes()
+
+
 def test_one_column_is_refused() -> None:
     with pytest.raises(UserError, match=r"X: 1 feature\(s\); expected at least two"):
         DeepDPM().fit(POINTS[:, :1])

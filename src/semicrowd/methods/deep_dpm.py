@@ -1,7 +1,7 @@
 """Deep Dirichlet process mixture: a mixture in the latent space of a volume-preserving flow (Li et al. 2022)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import iterate
 from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.fitting.result import Assignment, Result
+from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.methods.gibbs import PartitionParameters, first_partition
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.fields import choice, each, flag, number, setting, whole
@@ -35,6 +35,10 @@ class DeepDPMParameters(PartitionParameters):
         0.5, "prior mean of a cluster's variance, in units of the columns' variances", number(above=0)
     )
     variance_strength: float = setting(40.0, "weight of the prior variance, in items", number(above=0))
+    n_init: int = setting(
+        1, "independent fits, of which the one with the highest ln p(x, z) of items and clusters is kept",
+        whole(1, 1000),
+    )
     n_warm: int = setting(3, "number of first epochs in which the flow stays the identity", whole(0))
     n_epochs: int = setting(300, "further epochs, in which the flow is trained", whole(1))
     n_sweeps: int = setting(3, "sweeps of the Gibbs sampler in an epoch", whole(1))
@@ -105,7 +109,8 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         if features.shape[1] < 2:
             raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
         self.scaler_ = StandardScaler().fit(features)
-        return iterate(_Fit(self, self.scaler_.transform(features), answers), monitor)
+        given = self, self.scaler_.transform(features), answers
+        return iterate(_Fit(*given) if self.n_init == 1 else _BestOfSeveral(*given), monitor)
 
     def _pushed(self, features: np.ndarray, epoch: int | None = None) -> np.ndarray:
         from semicrowd.models.deep_dpm import pushed
@@ -130,30 +135,34 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
         return np.exp(log_softmax(score, axis=-1)) @ np.eye(self.cluster_.max() + 1)[self.cluster_]
 
 
-def new_flow(settings: DeepDPMParameters, dim: int) -> Any:
-    """The initial flow, which is the identity."""
+def new_flow(settings: DeepDPMParameters, dim: int, start: int = 0) -> Any:
+    """The initial flow of a fit, which is the identity."""
     from semicrowd.nets.flow import NICE
 
-    return NICE(dim, settings.n_layers, settings.width, [torch_stream(getattr(settings, "seed_", 0), "networks", 0)])
+    generator = torch_stream(getattr(settings, "seed_", 0), "networks", start)
+    return NICE(dim, settings.n_layers, settings.width, [generator])
 
 
 class _Fit(Method):
-    """Epochs of Gibbs sweeps and gradient steps, with a separate random stream for each sweep and each epoch."""
+    """Epochs of Gibbs sweeps and gradient steps, with a separate random stream for each sweep and each epoch.
 
-    def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None) -> None:
+    ``start`` is the number of this fit among those of ``n_init``.
+    """
+
+    def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None, start: int = 0) -> None:
         from semicrowd.inference.gibbs.answers import Answers
         from semicrowd.inference.gibbs.isotropic import base_of
         from semicrowd.models.deep_dpm import Base, DeepMixture
 
-        self.model, self.iterations = model, model.n_warm + model.n_epochs
+        self.model, self.iterations, self.number = model, model.n_warm + model.n_epochs, start
         self.answers = None if answers is None else Answers(answers, (model.quality_prior[0], model.quality_prior[1]))
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
-            features, new_flow(model, features.shape[1]), Base(*base, model.eq19), model.learning_rate,
+            features, new_flow(model, features.shape[1], start), Base(*base, model.eq19), model.learning_rate,
             alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:
-            first = first_partition(model, features, 0)
+            first = first_partition(model, features, start)
             if answers is not None and self.answers is not None:
                 first = join_cells(first, answers, self.answers.weights(self.answers.expected), model.n_start)
             self.mixture.chain.begin(first)
@@ -163,13 +172,13 @@ class _Fit(Method):
     def step(self, iteration: int) -> Mapping[str, float]:
         """One epoch."""
         model, mixture = self.model, self.mixture
-        first = iteration * model.n_sweeps
+        first, epoch = iteration * model.n_sweeps, self.number * self.iterations + iteration
         learning = iteration >= model.n_warm
-        rngs = [stream(model.seed_, "gibbs", 0, first + sweep) for sweep in range(model.n_sweeps)]
+        rngs = [stream(model.seed_, "gibbs", self.number, first + sweep) for sweep in range(model.n_sweeps)]
         mixture.expectation(rngs, 0 if learning else model.splits)
         if learning:
-            order = torch_stream(model.seed_, "training/order", iteration)
-            rng = stream(model.seed_, "gibbs/clusters", iteration)
+            order = torch_stream(model.seed_, "training/order", epoch)
+            rng = stream(model.seed_, "gibbs/clusters", epoch)
             mixture.maximisation(self.steps, model.batch_size, order, rng)
         done = iteration + 1
         if done == self.iterations or (model.keep_every and done % model.keep_every == 0):
@@ -198,6 +207,7 @@ class _Fit(Method):
         model.means_, model.precisions_ = expected.mean[used] + expected.location, expected.precision[used]
         model.sizes_ = family.number[used].astype(np.int64)
         slots = self.mixture.unions(family) if model.unions else np.arange(len(used))
+        self.log_joint = self.mixture.log_joint(family, slots)
         _, model.cluster_ = np.unique(slots[used], return_inverse=True)
         model.epochs_, model.flows_ = [done for done, _ in self.kept], [flow for _, flow in self.kept]
         z = family.x + family.location
@@ -211,3 +221,58 @@ class _Fit(Method):
             final = Assignment.of(np.exp(log_softmax(np.log(share + 1e-300) + evidence, axis=-1)))
             workers = WorkerPosterior(*self.answers.shapes(labels)[:, None])
         return Result(share.shape[1], final, features, workers, latent_mean=z)
+
+
+class _BestOfSeveral(Method):
+    """Fits one after the other, each with its own random streams; the result is that with the highest ln p(x, z)."""
+
+    def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        self._given = model, features, answers
+        self._fit = _Fit(*self._given)
+        self.iterations = model.n_init * self._fit.iterations
+        #: Of each finished fit: ln p(x, z), [N] clusters, and shapes of the annotators' rates, [2, M, 2].
+        self._log_joint, self._clusters, self._rates = list[float](), list[np.ndarray](), list[np.ndarray]()
+        self._best: dict[str, Any] = {}
+
+    def step(self, iteration: int) -> Mapping[str, float]:
+        """One epoch of one fit."""
+        start, own = divmod(iteration, self._fit.iterations)
+        if start != self._fit.number:
+            self._fit = _Fit(*self._given, start)
+        metrics = self._fit.step(own)
+        if own + 1 == self._fit.iterations:
+            result = self._fit.result()
+            if not self._best or self._fit.log_joint > max(self._log_joint):
+                self._best = {"number": start, **self._fit.state()}
+            self._log_joint.append(self._fit.log_joint)
+            self._clusters.append(result.features.cluster)
+            if result.workers is not None:
+                self._rates.append(np.concatenate([result.workers.sensitivity, result.workers.specificity]))
+        return metrics
+
+    def state(self) -> dict[str, Any]:
+        """The fit that is running, the best one before it, and the comparison."""
+        clusters, rates = ([torch.from_numpy(one) for one in of] for of in (self._clusters, self._rates))
+        running = {"number": self._fit.number, **self._fit.state()}
+        finished = {"log_joint": self._log_joint, "clusters": clusters, "rates": rates}
+        return {"running": running, "best": self._best, **finished}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        if not {"running", "best", "log_joint", "clusters", "rates"} <= state.keys():
+            raise UserError("the checkpoint is not of this fit; start again without resume=true")
+        self._fit = self._loaded(state["running"])
+        self._best, self._log_joint = dict(state["best"]), list(state["log_joint"])
+        self._clusters, self._rates = ([one.numpy() for one in state[name]] for name in ("clusters", "rates"))
+
+    def _loaded(self, state: Mapping[str, Any]) -> _Fit:
+        fit = _Fit(*self._given, int(state["number"]))
+        fit.load_state(state)
+        return fit
+
+    def result(self) -> Result:
+        """The result of the best fit."""
+        best = int(np.argmax(self._log_joint))
+        compared = Restarts(np.array(self._log_joint), best, np.stack(self._clusters))
+        workers = WorkerPosterior(*np.stack(self._rates, 1)) if self._rates else None
+        return replace(self._loaded(self._best).result(), restarts=compared, workers=workers)

@@ -12,7 +12,7 @@ from torch import Tensor
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.isotropic import Isotropic, isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, seat
-from semicrowd.inference.gibbs.unions import united
+from semicrowd.inference.gibbs.unions import log_joint, united
 from semicrowd.nets.flow import NICE
 
 #: Items that go through the flow at once: their hidden units stay in the processor's cache.
@@ -73,6 +73,12 @@ class DeepMixture:
         chain, answers = self.chain, self.chain.model.answers
         links = None if answers is None else answers.links(chain.z, chain.quality, chain.slots)
         return united(family, chain.alpha, links)
+
+    def log_joint(self, family: Isotropic, into: Int[np.ndarray, "C"]) -> float:
+        """ln p of items, clusters and answers, in nats; comparable between fits, since the flow keeps volumes."""
+        chain, answers = self.chain, self.chain.model.answers
+        of_answers = 0.0 if answers is None else answers.log_likelihood(into[chain.z], chain.quality)
+        return log_joint(family, chain.alpha, into) + of_answers
 
     def clusters(self) -> Isotropic:
         """Statistics of the chain's partition in the space that the flow makes now; slots may be empty."""

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from semicrowd.inference.gibbs import unions
 from semicrowd.inference.gibbs.answers import Answers
 from semicrowd.inference.gibbs.unions import united
 
-from .small import ITEMS, PAIRS, blocks, families, log_evidence, named
+from .small import ITEMS, PAIRS, blocks, families, log_evidence, named, partitions
 from .test_families import seated
 
 QUALITY = np.array([[0.7, 0.8], [0.6, 0.9]])
@@ -38,6 +39,20 @@ def test_each_is_the_best_of_all_and_none_is_left(alpha: float, answers: Answers
             break
         expected = best
     assert named(into[z]) == named(expected)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 3.0])
+def test_the_joint_probability_is_a_prior_that_sums_to_one_times_the_evidence(alpha: float) -> None:
+    found = []
+    for z in partitions():
+        labels = np.array(z)
+        family, _ = seated("isotropic", labels.tolist(), 6)
+        evidence = sum(log_evidence("isotropic", block) for block in blocks(z))
+        found.append(unions.log_joint(family, alpha, np.arange(6)) - evidence)  # type: ignore[arg-type]
+    assert np.exp(found).sum() == pytest.approx(1)
+    apart, joined = (seated("isotropic", slots, 6)[0] for slots in ([0, 4, 2, 5, 2], [0, 0, 2, 2, 2]))
+    of_slots = unions.log_joint(apart, alpha, np.array([0, 1, 2, 3, 0, 2]))  # type: ignore[arg-type]
+    assert of_slots == pytest.approx(unions.log_joint(joined, alpha, np.arange(6)))  # type: ignore[arg-type]
 
 
 def test_clusters_far_apart_stay_two() -> None:

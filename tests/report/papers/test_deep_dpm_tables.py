@@ -163,7 +163,9 @@ def test_moves_besides_the_samplers_are_differences() -> None:
 
 def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readings_of_eq_19(tmp_path: Path) -> None:
     recorded, paper = load_plan(RECORDED), load_plan(profile_path("paper")).experiment("deep_mnist").settings
-    corrected, printed = (recorded.experiment(name) for name in tables.RECORDED_ROWS)
+    corrected, printed, starts = (recorded.experiment(name) for name in tables.RECORDED_ROWS)
+    ours = load_plan(profile_path("laptop")).experiment("deep_mnist").settings
+    assert {**starts.settings, "model.keep_every": 20} == {**ours, "model.n_init": 5}
     assert corrected.settings == paper
     assert printed.settings == {**paper, "model.eq19": "printed"}
     assert "eq. 19: corrected (paper: printed)" in differences(config_of_experiment(recorded, corrected.name))

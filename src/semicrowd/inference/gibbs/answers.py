@@ -83,6 +83,11 @@ class Answers:
         same = (z[pairs.i] == z[pairs.j]).astype(np.float64)
         return hits_and_misses(same, pairs.worker, pairs.label, pairs.num_annotators) + np.asarray(self.prior)
 
+    def log_likelihood(self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"]) -> float:
+        """ln p of all answers given the partition and these sensitivities and specificities, in nats."""
+        right = np.clip(quality, _ENDS, 1 - _ENDS)
+        return float(((self.shapes(z) - np.asarray(self.prior)) * np.log(np.stack([right, 1 - right], -1))).sum())
+
     def prior_of(self, alpha: np.ndarray, quality: Float[np.ndarray, "2 M"], slots: int) -> Answered:
         """The prior of partitions given these sensitivities and specificities."""
         return Answered(alpha, self.first, self.other, self.weights(quality)[self.answer], np.zeros(slots))

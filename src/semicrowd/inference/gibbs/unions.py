@@ -44,6 +44,23 @@ def united(family: Isotropic, alpha: float, links: Float[np.ndarray, "C C"] | No
     return into
 
 
+def log_joint(family: Isotropic, alpha: float, into: Int[np.ndarray, "C"]) -> float:
+    """ln p(x, z) = ln p(z) + ln p(x | z) of items and clusters, means and precisions integrated out, in nats.
+
+    Parameters
+    ----------
+    family : statistics of all items in their slots
+    into : the cluster of each slot, as :func:`united` returns it
+    """
+    used, of_cluster = np.unique(into[family.number > 0], return_inverse=True)
+    sums = [np.zeros((len(used), *one.shape[1:])) for one in (family.number, family.total, family.square)]
+    for total, one in zip(sums, (family.number, family.total, family.square), strict=True):
+        np.add.at(total, of_cluster, one[family.number > 0])
+    items = family.number.sum()
+    log_prior = len(used) * np.log(alpha) + gammaln(alpha) - gammaln(alpha + items)
+    return float(log_prior + _log_weight(family, *sums).sum())
+
+
 def _log_weight(family: Isotropic, number: np.ndarray, total: np.ndarray, square: np.ndarray) -> np.ndarray:
     """ln p(x of a cluster) + ln Γ(its number of items), for clusters with these sums."""
     return family.evidence(number, total, square) + gammaln(number)
