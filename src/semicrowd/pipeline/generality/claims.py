@@ -5,7 +5,8 @@ A number that is computed from ``recorded/`` is written between two HTML comment
     <!-- claim: locked.scdc.near -->55 of 56<!-- end -->
 
 The name consists of the recorded table, the method and the quantity. ``runs.NAME.METRIC`` is computed from the runs
-that ``make record`` has written, ``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
+that ``make record`` has written, ``runs.NAME[OPTION=VALUE].METRIC`` from those at a point of a sweep, and
+``pieces.METHOD.DATA`` from ``recorded/pieces.csv``. The command prints the computed
 numbers and reports where a page differs; ``--write`` replaces the numbers in the pages. It takes seconds.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,24 +70,26 @@ def _short(value: float) -> str:
 
 def _of_runs(folder: Path) -> Iterator[Claim]:
     """Means, standard deviations and single values of recorded runs' metrics, and differences over shared seeds."""
-    known: dict[str, dict[str, dict[int, float]]] = {}
+    known: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
     for path in sorted(folder.glob("*.json")):
-        runs = [one["run"] for one in json.loads(path.read_text(encoding="utf-8"))["runs"]]
-        # Means over the different settings of a sweep would be meaningless.
-        if not any(run["point"] for run in runs):
+        by_point: dict[str, list[dict[str, Any]]] = {}
+        for one in json.loads(path.read_text(encoding="utf-8"))["runs"]:
+            point = ",".join(f"{option}={value}" for option, value in one["run"]["point"].items())
+            by_point.setdefault(f"[{point}]" if point else "", []).append(one["run"])
+        for point, runs in by_point.items():
             metrics_by_seed: dict[str, dict[int, float]] = {}
             for run in runs:
                 for name, value in run["metrics"].items():
                     metrics_by_seed.setdefault(name, {})[run["seed"]] = value
-            known[path.stem] = metrics_by_seed
+            known[path.stem, point] = metrics_by_seed
             failed = sum(run["status"] != "finished" for run in runs)
-            yield Claim(f"runs.{path.stem}.failed", f"{failed} of {len(runs)}", "recorded runs that failed")
-    for experiment, metrics in known.items():
+            yield Claim(f"runs.{path.stem}{point}.failed", f"{failed} of {len(runs)}", "recorded runs that failed")
+    for (experiment, point), metrics in known.items():
         for name, of_seed in metrics.items():
-            yield from _of_metric(f"runs.{experiment}.{name}", list(of_seed.values()))
+            yield from _of_metric(f"runs.{experiment}{point}.{name}", list(of_seed.values()))
     for one, other in permutations(known, 2):
-        if one.partition("_")[0] == other.partition("_")[0]:
-            yield from _less(one, other, known[one], known[other])
+        if one[1] == other[1] and one[0].partition("_")[0] == other[0].partition("_")[0]:
+            yield from _less("".join(one), other[0], known[one], known[other])
 
 
 def _of_metric(name: str, values: list[float]) -> Iterator[Claim]:
