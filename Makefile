@@ -58,6 +58,7 @@ types: setup  ## mypy
 
 .PHONY: docs tutorial
 docs: setup  ## make the documentation's site, site/index.html; a broken link fails (SERVE=1: on this machine, made again at every change)
+	$(PY) tools/settings_page.py
 	$(PY) -m mkdocs $(if $(SERVE),serve --dev-addr 127.0.0.1:$(SEMICROWD_DOCS_PORT),build --quiet)
 
 tutorial: setup  ## run every command of the tutorial, as it is printed, in a folder of its own: a minute

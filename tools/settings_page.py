@@ -1,19 +1,13 @@
-"""What `make docs` makes anew at every build: the page of all settings, from :mod:`semicrowd.settings`.
-
-MkDocs calls ``on_files`` (mkdocs.yml, ``hooks``).
-"""
+"""Writes docs/reference/settings.md, the page of all settings, from :mod:`semicrowd.settings`: ``make docs``."""
 
 from collections.abc import Iterator, Mapping
-
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from pathlib import Path
 
 from semicrowd.settings.fields import Description, described, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, TOP, choice_of, what_is
 from semicrowd.settings.methods import METHODS
 
-#: Where the page stands in the site.
-SETTINGS_PAGE = "reference/settings.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 _INTRODUCTION = """\
 # All settings
 
@@ -21,7 +15,7 @@ A setting is written `name=value` after `semicrowd train` (or `python src/train.
 has to be given: what nobody sets has the default below, or what the [rule](../DEFAULTS.md) says for data and method.
 `semicrowd train … --explain` prints every value that a run would use, with the argument, file or rule that set it.
 
-This page is made from the program's own list of settings.
+`make docs` writes this page from the program's own list of settings.
 """
 #: Group → what it decides, and the start of its heading.
 _GROUPS = {
@@ -29,12 +23,6 @@ _GROUPS = {
     "annotations": ("Answers", "Where the answers come from. Your own are `file`; others are simulated or published."),
     "model": ("Method", "What clusters. `cotrain` comes with your own tables, `scdc` with all else."),
 }
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of settings to those of docs/."""
-    files.append(File.generated(config, SETTINGS_PAGE, content=settings_page()))
-    return files
 
 
 def settings_page() -> str:
@@ -93,3 +81,7 @@ def _words(words: tuple[str, ...]) -> str:
 
 def _given(group: str, settings: Mapping[str, object]) -> str:
     return ", ".join(f"`{group}.{name}={shown(value)}`" for name, value in settings.items())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(settings_page(), encoding="utf-8")
