@@ -66,7 +66,7 @@ def pinwheel() -> Dataset:
 def nothing_kept() -> None:
     """No co-training of an earlier test, which may have changed a constant of it."""
     if starts := sys.modules.get("semicrowd.starts.start"):
-        starts._RECENT.clear()
+        starts.RECENT.clear()
 
 
 @pytest.fixture

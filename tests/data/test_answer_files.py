@@ -83,6 +83,14 @@ def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
         semicrowd.read_answers(path, columns={"k": "x"})
 
 
+def test_links_in_a_table_file_are_what_the_file_is_for(tmp_path: Path) -> None:
+    """A column with another answer does not count, and none is needed, as in a csv file."""
+    for name, columns in (("bare", {}), ("labelled", {"label": [0, 0]})):
+        pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], **columns}).to_parquet(tmp_path / f"{name}.parquet")
+        answers = answers_of_files(DATA, FileSettings(must_link=tmp_path / f"{name}.parquet"))
+        assert rows(answers) == [("known", 0, 1, 1), ("known", 1, 2, 1)]
+
+
 def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\n0,1,0.0\n1,2,1\n2,3,yes\n")
     reversed_answers = answers_of_files(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
@@ -98,7 +106,7 @@ def test_names_of_columns_are_texts_by_the_names_that_there_are(columns: Any) ->
 
 
 def test_a_header_that_is_not_understood_is_said_as_the_file_has_it(tmp_path: Path) -> None:
-    hint = r"annotations.columns=\{i: …\}, in Python read_answers, gives columns of other names$"
+    hint = r"columns of other names: annotations.columns=\{i: …\}, or in Python read_answers\(…, columns=…\)$"
     with pytest.raises(UserError, match=rf"found one,other,who,answer; {hint}"):
         answers_of_files(DATA, FileSettings(path=written(tmp_path, "one,other,who,answer\na,b,eve,1\n")))
 

@@ -151,34 +151,41 @@ def test_of_several_fits_the_one_with_the_highest_joint_probability_is_kept() ->
     compared = several.result_.restarts
     assert one.result_.restarts is None
     assert compared is not None
-    assert compared.best == compared.elbo.argmax()
-    assert len(np.unique(compared.elbo)) == 4
+    assert compared.column == "log_joint"
+    assert len(np.unique(compared.score)) == 4
+    assert compared.score[compared.best] == compared.score.max()
     assert np.array_equal(compared.clusters[0], one.result_.features.cluster)
     assert np.array_equal(compared.clusters[compared.best], several.result_.features.cluster)
     assert np.array_equal(several.predict(POINTS), several.result_.features.cluster)
 
 
+@pytest.mark.parametrize("epochs", [8, 11, 21])
 def test_several_fits_that_were_stopped_go_on_to_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    epochs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Seven epochs a fit: stopped in the first epoch of the second, in its middle, and in the last of the third."""
     monkeypatch.setattr(driver, "EVERY", -1.0)
-    whole, step, done = DeepDPM(**SHORT, n_init=3).fit(POINTS), _Fit.step, list[int]()
+    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60)])
+    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
+    whole, step, done = DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs), _Fit.step, list[int]()
 
     def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
         done.append(iteration)
-        if len(done) == 11:  # in the second of the three
+        if len(done) == epochs:
             raise KeyboardInterrupt
         return step(self, iteration)
 
     monkeypatch.setattr(_Fit, "step", stopping)
     with pytest.raises(KeyboardInterrupt):
-        DeepDPM(**SHORT, n_init=3).fit(POINTS, monitor=Monitor(tmp_path))
+        DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs, monitor=Monitor(tmp_path))
     monkeypatch.setattr(_Fit, "step", step)
-    again = DeepDPM(**SHORT, n_init=3).fit(POINTS, monitor=Monitor(tmp_path, resume=True))
+    again = DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs, monitor=Monitor(tmp_path, resume=True))
     assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
     assert whole.result_.restarts is not None
     assert again.result_.restarts is not None
-    assert whole.result_.restarts.elbo.tolist() == again.result_.restarts.elbo.tolist()
+    assert whole.result_.restarts.score.tolist() == again.result_.restarts.score.tolist()
+    assert whole.workers_ is not None
+    assert whole.workers_.equals(again.workers_)
     assert whole.transform(POINTS).tobytes() == again.transform(POINTS).tobytes()
 
 

@@ -21,7 +21,7 @@ def found(clusters: np.ndarray, latent: np.ndarray, restarts: int, workers: pd.D
     """What a method has found, in so many restarts, of which the last is the best."""
     items = Assignment.hard(clusters)
     several = Restarts(np.arange(float(restarts)), restarts - 1, np.tile(clusters, (restarts, 1)))
-    scores = {"elbo": several.elbo, "clusters_used": np.full(restarts, 3), "oracle_acc": np.linspace(0.8, 1, restarts)}
+    scores = {"elbo": several.score, "clusters_used": np.full(restarts, 3), "oracle_acc": np.linspace(0.8, 1, restarts)}
     return Evaluation(Result(4, items, items, None, latent, several), None, workers, {}, scores)
 
 

@@ -211,6 +211,10 @@ def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
         ("- x\n", "expected base, the path of a profile"),
         ("base: nowhere\n", "nowhere.yaml: not found"),
         ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
+        (
+            "profile: x\ngroups: {g: {seeds: [0], experiments: [[a, b]]}}\n"
+            "experiments: {a: {settings: {}}, b: {settings: {}, seeds: [5]}}\n", "a and b are one task, but differ",
+        ),
     ],
 )
 def test_bad_params_are_one_clear_line(content: str | None, message: str, tmp_path: Path) -> None:

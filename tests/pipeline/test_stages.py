@@ -249,3 +249,47 @@ def test_runs_whose_process_died_say_so_and_those_that_had_ended_keep_what_they_
     states = [read_json(sweep.run_dir(job) / "status.json") for job in (ended, running, absent)]
     assert [state["status"] for state in states] == ["finished", "failed", "failed"]
     assert states[1]["error"] == states[2]["error"] == "its process died (code -9)"
+
+
+JOINED = (
+    "profile: tiny\n"
+    "groups: {all: {seeds: [0], sweep: {}, experiments: [[a, b, c]]}}\n"
+    "experiments: {a: &any {settings: {data: pinwheel, model: kmeans, annotations: none}}, b: *any, c: *any}\n"
+)
+
+
+def test_an_experiment_that_fails_does_not_stop_those_of_its_task(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "params.yaml").write_text(JOINED)
+    begun = list[str]()
+
+    def run(one: Experiment, seed: int | None) -> int:
+        assert seed is None
+        begun.append(one.name)
+        if one.name == "a":
+            raise UserError("a: its answers are not there")
+        return 130 if one.name == interrupted else 0
+
+    monkeypatch.setattr(experiment, "run", run)
+    interrupted = ""
+    assert experiment.main(["a", "b", "c"]) == 2
+    assert begun == ["a", "b", "c"]
+    assert capsys.readouterr().err == "error: a: its answers are not there\nerror: a failed, see above\n"
+    interrupted = "b"
+    assert experiment.main(["a", "b", "c"]) == 130
+    assert begun[3:] == ["a", "b"]
+
+
+def test_where_a_task_died_old_runs_of_those_not_begun_are_no_results(project: Path) -> None:
+    (project / "params.yaml").write_text(JOINED)
+    plan = load_plan()
+    write_configurations(list(plan.experiments.values()))
+    for name in ("a", "b"):
+        one = plan.experiment(name)
+        assert experiment._are_of_these_inputs(one, one.jobs, None) is False
+        experiment.note_all(one, one.jobs, "finished", "")
+    (project / "configurations" / "b" / "run.yaml").write_text("other: code")
+    assert experiment.main(["a", "b", "c", "--died", "its process died"]) == 0
+    states = {name: read_json(one.run_dir(one.jobs[0]) / "status.json") for name, one in plan.experiments.items()}
+    assert {name: state["status"] for name, state in states.items()} == {"a": "finished", "b": "failed", "c": "failed"}

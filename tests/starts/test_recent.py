@@ -5,11 +5,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from semicrowd.crowd import simulate
 from semicrowd.starts import recent
 from semicrowd.starts.recent import RecentPortfolios
+from semicrowd.starts.selection import Verdict
 
 FEATURES = np.random.default_rng(0).normal(size=(30, 2))
 ANSWERS = simulate.two_coin(np.arange(30) % 3, np.random.default_rng(1), num_annotators=2, pairs_per_annotator=20)
@@ -25,7 +27,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
             given.append(arguments)
 
         def winner(self) -> tuple[Any, Any]:
-            return SimpleNamespace(annotators=len(given)), None
+            return SimpleNamespace(annotators=len(given)), Verdict("it", pd.DataFrame({"score": [1.0]}), 0.0, 1.0, 20)
 
         def probabilities(self, winner: Any) -> Any:  # noqa: ARG002
             return None, np.full((30, 2), 0.5)
@@ -52,12 +54,15 @@ def test_the_same_inputs_have_one_portfolio_and_any_other_input_has_its_own(made
     copied = {**usual, "features": FEATURES.copy(), "annotations": replace(ANSWERS, label=ANSWERS.label.copy())}
     assert kept.of(**usual, progress=said.append).annotators == 1
     assert kept.of(**copied, progress=said.append).annotators == 1
+    table = kept.of(**usual, progress=said.append).verdict.table
+    table["score"] = 2.0
+    assert kept.of(**usual, progress=said.append).verdict.table["score"].tolist() == [1.0]
     assert len(made) == 8
-    assert said == ["start: co-training as in an earlier fit of this process"] * 2
+    assert said == ["start: co-training as in an earlier fit of this process"] * 4
 
 
 def test_the_oldest_results_go_first(made: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * 30 * 2 * 8)
+    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * 30 * 2 * 4)
     kept = RecentPortfolios()
 
     def of(seed: int) -> int:
@@ -65,4 +70,6 @@ def test_the_oldest_results_go_first(made: list[tuple[Any, ...]], monkeypatch: p
         kept.of(FEATURES, ANSWERS, seed, lambda _: None, 3, 0, None, None)
         return len(made) - before
 
-    assert [of(seed) for seed in (0, 1, 0, 2, 0, 1)] == [1, 1, 0, 1, 0, 1]
+    assert [of(seed) for seed in (0, 1, 1, 2, 1, 0)] == [1, 1, 0, 1, 0, 1]
+    monkeypatch.setattr(recent, "_MOST_BYTES", 30 * 2 * 4 - 1)
+    assert [of(seed) for seed in (5, 5, 0)] == [1, 1, 0], "what is too large is not kept, and nothing is lost for it"

@@ -35,7 +35,7 @@ _ALIASES = {
     "group": ("cluster", "pile", "group_id"),
     "task": ("task_id", "question", "batch", "session"),
 }
-_NAMED = "annotations.columns={i: …}, in Python read_answers, gives columns of other names"
+_NAMED = "columns of other names: annotations.columns={i: …}, or in Python read_answers(…, columns=…)"
 _ANY_HEADER = ", or ".join(_HEADERS.values())
 _SEPARATORS = ",;\t"
 _KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
@@ -117,8 +117,15 @@ class AnswerTable:
     wording: Wording = _USUAL
 
     @classmethod
-    def of_frame(cls, frame: pd.DataFrame, name: str, wording: Wording = _USUAL) -> "AnswerTable":
-        """Make a table from a data frame; ``name`` stands for it in messages.
+    def of_frame(
+        cls, frame: pd.DataFrame, name: str, wording: Wording = _USUAL, label: int | None = None
+    ) -> "AnswerTable":
+        """Make a table from a data frame.
+
+        Parameters
+        ----------
+        name : stands for the data frame in messages
+        label : as in :meth:`read`
 
         Raises
         ------
@@ -126,10 +133,13 @@ class AnswerTable:
             If required columns are missing, or the data frame has no rows.
         """
         path = Path(name)
-        kind, positions = _header(path, wording.renamed(path, [str(column) for column in frame.columns]))
+        header = wording.renamed(path, [str(column) for column in frame.columns])
+        kind, positions = _header(path, header, label is not None)
         if not len(frame):
             raise UserError(f"{name}: no answers; expected at least one row {_HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
+        if label is not None:
+            columns["label"] = [str(label)] * len(frame)
         return cls(path, kind, range(len(frame)), columns, "row", wording)
 
     def at(self, row: int) -> str:

@@ -15,7 +15,7 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
 
     Parameters
     ----------
-    label : the answer (1 or 0) of all rows, for a text file that only lists pairs i,j
+    label : the answer (1 or 0) of all rows, for a file that only lists pairs i,j
 
     Raises
     ------
@@ -23,7 +23,7 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
         Naming the file and what was expected.
     """
     if path.suffix.lower() in (".parquet", ".xlsx"):
-        return AnswerTable.of_frame(read_frame(path).table, path.name, wording)
+        return AnswerTable.of_frame(read_frame(path).table, path.name, wording, label)
     return AnswerTable.read(path, label, wording)
 
 
@@ -50,7 +50,8 @@ def read_answers(
     Raises
     ------
     UserError
-        Naming the file, the row, the column and what was expected.
+        If a column is missing or a word of a pair is not understood, naming the file and the row. Items that are not in
+        the table are found by ``fit``.
 
     Examples
     --------

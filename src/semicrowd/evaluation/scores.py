@@ -92,7 +92,7 @@ def score(
     }
     restart_scores: dict[str, np.ndarray] = {}
     if result.restarts is not None:
-        scores["elbo/train"] = float(result.restarts.elbo[result.best])
+        scores[f"{result.restarts.column}/train"] = float(result.restarts.score[result.best])
         restart_scores = _score_restarts(result.restarts, data.labels, result.num_clusters)
         if data.labels is not None:
             scores["restart/oracle_acc"] = float(restart_scores["oracle_acc"].max())
@@ -150,7 +150,7 @@ def _finite(name: str, value: float) -> dict[str, float]:
 def _score_restarts(restarts: Restarts, labels: np.ndarray | None, num_clusters: int) -> dict[str, np.ndarray]:
     used = np.array([int(cluster_counts(clusters, num_clusters)["used"]) for clusters in restarts.clusters])
     nothing = np.full(len(used), np.nan)
-    scores = {"elbo": restarts.elbo, "clusters_used": used, "oracle_acc": nothing, "oracle_nmi": nothing}
+    scores = {restarts.column: restarts.score, "clusters_used": used, "oracle_acc": nothing, "oracle_nmi": nothing}
     if labels is not None:
         each = [clustering_scores(labels, clusters) for clusters in restarts.clusters]
         scores["oracle_acc"] = np.array([s["acc"] for s in each])

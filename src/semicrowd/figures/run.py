@@ -72,7 +72,7 @@ def run_figures(
     if rows:
         used = int(cluster_counts(result.found.features.cluster, result.found.num_clusters)["used"])
         figures["curves"] = curves(rows, f"{title}: training", used)
-    if len(result.restart_scores.get("elbo", ())) > 1:
+    if result.found.restarts is not None and len(result.found.restarts.score) > 1:
         figures["restarts"] = restarts(result.restart_scores, result.found.best, title)
     if snapshots is not None and data.image_shape is not None:
         figures["training_samples"] = training_samples(snapshots, data.image_shape, f"{by_clusters} while training")

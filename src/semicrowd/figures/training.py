@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, tidy
+from semicrowd.fitting.result import RESTART_SCORES
 
 
 def curves(rows: Sequence[Mapping[str, float]], title: str, found: int | None = None) -> Figure:
@@ -89,15 +90,16 @@ def _bottom(values: np.ndarray) -> float | None:
 
 
 def restarts(columns: Mapping[str, np.ndarray], best: int, title: str) -> Figure:
-    """Restarts by ELBO, which chooses, against accuracy, which may not; without labels against the cluster count.
+    """Restarts by the score that chooses, against accuracy, which may not; without labels against the cluster count.
 
     Parameters
     ----------
-    columns : of restarts.csv, [R] each: ``elbo``, ``clusters_used``, ``oracle_acc``
+    columns : of restarts.csv, [R] each: ``elbo`` or ``log_joint``, ``clusters_used``, ``oracle_acc``
     best : the restart chosen
     title : of the figure
     """
-    elbo, accuracy, used = columns["elbo"], columns["oracle_acc"], columns["clusters_used"]
+    column, said = next((column, said) for column, said in RESTART_SCORES.items() if column in columns)
+    score, accuracy, used = columns[column], columns["oracle_acc"], columns["clusters_used"]
     labelled = bool(np.isfinite(accuracy).any())
     y = accuracy if labelled else used
     figure = new_figure(7, 5, title)
@@ -107,13 +109,13 @@ def restarts(columns: Mapping[str, np.ndarray], best: int, title: str) -> Figure
     colours: dict[str, Any] = {"color": MAIN}
     if several:
         colours = {"c": used, "cmap": "cividis", "norm": BoundaryNorm([*(counts - 0.5), counts[-1] + 0.5], 256)}
-    points = axes.scatter(elbo, y, s=40, edgecolors=MUTED, linewidths=0.5, zorder=3, **colours)
-    axes.scatter(elbo[best], y[best], s=170, facecolors="none", edgecolors=ACCENT, linewidths=2,
-                 label=f"chosen by the ELBO: restart {best}")  # fmt: skip
+    points = axes.scatter(score, y, s=40, edgecolors=MUTED, linewidths=0.5, zorder=3, **colours)
+    axes.scatter(score[best], y[best], s=170, facecolors="none", edgecolors=ACCENT, linewidths=2,
+                 label=f"chosen by the {said}: restart {best}")  # fmt: skip
     if several:
         figure.colorbar(points, ax=axes, label="clusters used", ticks=MaxNLocator(integer=True))
     alike = f", each with {counts[0]} clusters" if len(counts) == 1 else ""
-    tidy(axes, f"{len(elbo)} restarts{alike}", "ELBO on the training data (nats)",
+    tidy(axes, f"{len(score)} restarts{alike}", f"{said} of the training data (nats)",
          "accuracy by the labels, not used to choose" if labelled else "clusters used")  # fmt: skip
     if labelled:
         axes.set_ylim(top=min(axes.get_ylim()[1], 1.0))

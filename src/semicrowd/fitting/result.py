@@ -69,20 +69,26 @@ class Assignment:
         return Assignment(cluster, probability, memberships)
 
 
+#: Column of restarts.csv → the score in words.
+RESTART_SCORES = {"elbo": "ELBO", "log_joint": "ln p(x, z)"}
+
+
 @dataclass(frozen=True)
 class Restarts:
-    """Comparison of the restarts of a fit. The result is that of the restart with the highest ELBO.
+    """Comparison of the restarts of a fit. The result is that of the restart with the highest score.
 
     Attributes
     ----------
-    elbo : [R] ELBO of the training data, in nats
-    best : index of the restart with the highest ELBO
+    score : [R] ELBO of the training data, or ln p(x, z) of the items and their clusters, in nats
+    best : index of the restart with the highest score
     clusters : [R, N] clusters of the training items from their features alone
+    column : name of the score in files: a key of :data:`RESTART_SCORES`
     """
 
-    elbo: np.ndarray
+    score: np.ndarray
     best: int
     clusters: np.ndarray
+    column: str = "elbo"
 
 
 @dataclass(frozen=True)

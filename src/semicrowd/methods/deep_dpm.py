@@ -36,7 +36,8 @@ class DeepDPMParameters(PartitionParameters):
     )
     variance_strength: float = setting(40.0, "weight of the prior variance, in items", number(above=0))
     n_init: int = setting(
-        1, "independent fits, of which the one with the highest ln p(x, z) of items and clusters is kept",
+        1, "independent fits, of which the one with the highest ln p of items, clusters and, if there are any, answers "
+        "is kept",
         whole(1, 1000),
     )
     n_warm: int = setting(3, "number of first epochs in which the flow stays the identity", whole(0))
@@ -272,7 +273,7 @@ class _BestOfSeveral(Method):
 
     def result(self) -> Result:
         """The result of the best fit."""
-        best = int(np.argmax(self._log_joint))
-        compared = Restarts(np.array(self._log_joint), best, np.stack(self._clusters))
+        best = int(self._best["number"])
+        compared = Restarts(np.array(self._log_joint), best, np.stack(self._clusters), "log_joint")
         workers = WorkerPosterior(*np.stack(self._rates, 1)) if self._rates else None
         return replace(self._loaded(self._best).result(), restarts=compared, workers=workers)

@@ -77,7 +77,7 @@ class DeepMixture:
     def log_joint(self, family: Isotropic, into: Int[np.ndarray, "C"]) -> float:
         """ln p of items, clusters and answers, in nats; comparable between fits, since the flow keeps volumes."""
         chain, answers = self.chain, self.chain.model.answers
-        of_answers = 0.0 if answers is None else answers.log_likelihood(into[chain.z], chain.quality)
+        of_answers = 0.0 if answers is None else answers.log_evidence(into[chain.z])
         return log_joint(family, chain.alpha, into) + of_answers
 
     def clusters(self) -> Isotropic:

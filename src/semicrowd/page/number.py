@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from semicrowd.fitting.result import Result
+from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
 
@@ -47,10 +47,10 @@ def _lines(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]
         every = sorted({int(n) for n in rows["clusters"]})
         yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict answers "
                f"that they had not seen; those within one standard error of the best have {_range(near)}.")
-    if result.restarts is not None and len(result.restarts.elbo) > 1:
+    if result.restarts is not None and len(result.restarts.score) > 1:
         each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
-        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one of highest "
-               "ELBO is kept.")
+        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "
+               f"{RESTART_SCORES[result.restarts.column]} is kept.")
     elif result.samples is None and result.verdict is None:
         yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
 

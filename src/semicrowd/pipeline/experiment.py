@@ -64,10 +64,7 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
             note_all(experiment, jobs, "unavailable", message)
             print(f"{experiment.name}: {name} is not available here: {message}")
             return 0
-    folder = RESULTS / experiment.name
-    place = folder if seed is None else experiment.run_dir(jobs[0])
-    note = folder / (INPUTS if seed is None else f"{jobs[0].folder}.sha256")
-    same = forget_others(place, note, inputs_of(experiment, jobs))
+    same = _are_of_these_inputs(experiment, jobs, seed)
     if same and all(read_status(experiment.run_dir(job)).get("status") == "finished" for job in jobs):
         print(f"{experiment.name}: nothing has changed")
         return 0
@@ -76,6 +73,14 @@ def run(experiment: Experiment, seed: int | None = None) -> int:
     if code:
         note_lost(experiment, jobs, last.removeprefix("error: "))
     return code
+
+
+def _are_of_these_inputs(experiment: Experiment, jobs: list[Job], seed: int | None) -> bool:
+    """Whether the runs there are have the present inputs; runs of other inputs are deleted."""
+    folder = RESULTS / experiment.name
+    place = folder if seed is None else experiment.run_dir(jobs[0])
+    note = folder / (INPUTS if seed is None else f"{jobs[0].folder}.sha256")
+    return forget_others(place, note, inputs_of(experiment, jobs))
 
 
 def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
@@ -146,13 +151,24 @@ def main(arguments: list[str] | None = None) -> int:
             raise UserError(f"{experiment.name}: expected --seed for one run, and none for a sweep")
     if options.died:
         for experiment in experiments:
-            note_lost(experiment, experiment.jobs if options.seed is None else [Job(options.seed)], options.died)
+            jobs = experiment.jobs if options.seed is None else [Job(options.seed)]
+            with contextlib.suppress(UserError):  # its inputs are not there: nothing of it is, either
+                _are_of_these_inputs(experiment, jobs, options.seed)
+            note_lost(experiment, jobs, options.died)
         return 0
-    worst = 0
+    failed, worst = list[str](), 0
     for experiment in experiments:
-        worst = max(worst, code := run(experiment, options.seed))
+        try:
+            code = run(experiment, options.seed)
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+            code = 2
+        worst = max(worst, code)
         if code == _INTERRUPTED:
-            break
+            return code
+        failed += [experiment.name] if code else []
+    if failed and len(experiments) > 1:
+        print(f"error: {' and '.join(failed)} failed, see above", file=sys.stderr)
     return worst
 
 

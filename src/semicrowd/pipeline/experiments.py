@@ -247,6 +247,8 @@ def load_plan(path: Path = PARAMS) -> Plan:
             for entry in group["experiments"]:
                 names = (entry,) if isinstance(entry, str) else tuple(entry)
                 experiments |= {name: _experiment(name, group, content) for name in names}
+                if len({(experiments[name].sweep is None, experiments[name].seeds) for name in names}) > 1:
+                    raise ValueError(f"{' and '.join(names)} are one task, but differ in seeds or in having a sweep")
                 together += [names] if len(names) > 1 else []
         return Plan(
             str(content["profile"]), experiments, int(content.get("jobs", 1)), tuple(together),

@@ -53,12 +53,14 @@ def tasks_of(plan: Plan) -> list[Task]:
         names = together.get(experiment.name, (experiment.name,))
         if experiment.name != names[0]:  # a part of the task of the first
             continue
-        after = tuple(made[data] for data in _encoded(experiment) if data in made)
+        parts = [plan.experiments[name] for name in names]
+        after = tuple(made[data] for part in parts for data in _encoded(part) if data in made)
         seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
         own = [Task("experiment", (*names, *seed), after) for seed in seeds]
         tasks += own
-        if experiment.name in plan.spaces:
-            tasks.append(Task("deep_spaces", (experiment.name,), tuple(task.name for task in own)))
+        for name in names:
+            if name in plan.spaces:
+                tasks.append(Task("deep_spaces", (name,), tuple(task.name for task in own)))
     tasks += [Task("slpd.tables", (data,)) for data in plan.slpd.get("data", ())]
     return tasks + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
 

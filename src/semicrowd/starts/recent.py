@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from threading import Lock
 from typing import NamedTuple
 
 import joblib
@@ -15,12 +16,15 @@ from semicrowd.starts.epochs import ProgressCallback
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.selection import Verdict
 
-#: Bytes of the kept probabilities, at most: 64 MiB.
-_MOST_BYTES = 2**26
+#: Bytes of the kept probabilities, at most: 256 MiB.
+_MOST_BYTES = 2**28
 
 
 class Cotrained(NamedTuple):
-    """The winner of a portfolio: posteriors of the annotators, probabilities of all items, comparison of candidates."""
+    """The winner of a portfolio: posteriors of the annotators, probabilities of all items, comparison of candidates.
+
+    The probabilities are float32.
+    """
 
     annotators: Annotators
     probabilities: Float[np.ndarray, "N K"]
@@ -32,10 +36,12 @@ class RecentPortfolios:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Cotrained] = OrderedDict()
+        self._lock = Lock()
 
     def clear(self) -> None:
         """Forget all results."""
-        self._kept.clear()
+        with self._lock:
+            self._kept.clear()
 
     def of(
         self,
@@ -51,14 +57,20 @@ class RecentPortfolios:
         """The result of a :class:`Portfolio` with these arguments, computed if it is not kept."""
         inputs = features, astuple(annotations), seed, max_clusters, restart, image_shape, previous
         key = str(joblib.hash(inputs))
-        if key in self._kept:
+        found = self._kept.get(key)
+        if found is None:
+            portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
+            winner, verdict = portfolio.winner()
+            found = Cotrained(winner.annotators, portfolio.probabilities(winner)[1].astype(np.float32), verdict)
+            self._keep(key, found)
+        else:
             progress("start: co-training as in an earlier fit of this process")
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
-        winner, verdict = portfolio.winner()
-        found = Cotrained(winner.annotators, portfolio.probabilities(winner)[1], verdict)
-        self._kept[key] = found
-        while sum(one.probabilities.nbytes for one in self._kept.values()) > _MOST_BYTES:
-            self._kept.popitem(last=False)
-        return found
+        return found._replace(verdict=replace(found.verdict, table=found.verdict.table.copy()))
+
+    def _keep(self, key: str, found: Cotrained) -> None:
+        if found.probabilities.nbytes > _MOST_BYTES:
+            return
+        with self._lock:
+            self._kept[key] = found
+            while sum(one.probabilities.nbytes for one in self._kept.values()) > _MOST_BYTES:
+                self._kept.popitem(last=False)

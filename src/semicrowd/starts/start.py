@@ -39,7 +39,7 @@ FROM_ANSWERS = ("answers", "portfolio")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
 #: SCDC and BayesSCDC have the same co-training for the same data, answers and seed: a sweep of both does it once.
-_RECENT = RecentPortfolios()
+RECENT = RecentPortfolios()
 
 
 def start(
@@ -135,7 +135,7 @@ def cotrained(
     annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        found = _RECENT.of(
+        found = RECENT.of(
             features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous
         )
         keep_verdict(found.verdict)

@@ -82,11 +82,6 @@ def test_nobodys_answers_change_nothing() -> None:
     assert np.array_equal(one.z, other.z)
 
 
-def test_the_likelihood_of_the_answers_is_that_of_each_of_them() -> None:
-    quality, z = np.array([[0.7, 0.8], [0.6, 0.9]]), np.array([0, 1, 1, 0, 2])
-    expected = 0.0
-    for i, j, worker, label in zip(PAIRS.i, PAIRS.j, PAIRS.worker, PAIRS.label, strict=True):
-        same = z[i] == z[j]
-        right = quality[0 if same else 1, worker]
-        expected += np.log(right if same == label else 1 - right)
-    assert Answers(PAIRS, PRIOR).log_likelihood(z, quality) == pytest.approx(expected)
+@pytest.mark.parametrize("z", [(0, 1, 1, 0, 2), (0, 0, 0, 0, 0), (0, 1, 2, 3, 4)])
+def test_the_evidence_of_the_answers_is_that_of_every_annotators_betas(z: Partition) -> None:
+    assert Answers(PAIRS, PRIOR).log_evidence(np.array(z)) == pytest.approx(log_answers(z))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import betaln
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
@@ -83,10 +84,10 @@ class Answers:
         same = (z[pairs.i] == z[pairs.j]).astype(np.float64)
         return hits_and_misses(same, pairs.worker, pairs.label, pairs.num_annotators) + np.asarray(self.prior)
 
-    def log_likelihood(self, z: Int[np.ndarray, "N"], quality: Float[np.ndarray, "2 M"]) -> float:
-        """ln p of all answers given the partition and these sensitivities and specificities, in nats."""
-        right = np.clip(quality, _ENDS, 1 - _ENDS)
-        return float(((self.shapes(z) - np.asarray(self.prior)) * np.log(np.stack([right, 1 - right], -1))).sum())
+    def log_evidence(self, z: Int[np.ndarray, "N"]) -> float:
+        """ln p of all answers given the partition, sensitivities and specificities integrated out, in nats."""
+        shapes = self.shapes(z)
+        return float((betaln(shapes[..., 0], shapes[..., 1]) - betaln(*self.prior)).sum())
 
     def prior_of(self, alpha: np.ndarray, quality: Float[np.ndarray, "2 M"], slots: int) -> Answered:
         """The prior of partitions given these sensitivities and specificities."""

@@ -35,6 +35,7 @@ from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
 from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
+from semicrowd.starts.start import RECENT
 
 #: Maximum number of principal components for Gaussian mixtures; stated in baselines.BOUNDS.
 _COMPONENTS = 50
@@ -64,6 +65,7 @@ def run_cell(cell: Cell, path: Path, root: Path, limit: float, provenance: dict[
     assert data.labels is not None
     row |= {"items": data.num_items, "features": data.num_features, "classes": data.num_classes}
     row |= {"answers": 0 if answers is None else answers.num_pairs}
+    RECENT.clear()  # of a fit before this one: the seconds are those of a fit alone
     started = time.perf_counter()
     try:
         features, estimator = _prepared(cell, data)
