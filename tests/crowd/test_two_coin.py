@@ -12,6 +12,7 @@ from semicrowd.crowd.two_coin import (
     answer_chances,
     answer_weights,
     hits_and_misses,
+    log_evidence,
     pair_evidence,
     posterior_of_answers,
     quality_posterior,
@@ -104,3 +105,11 @@ def test_hits_and_misses_are_added_up_by_annotator() -> None:
             assert found.dtype == torch.float64
             tolerance = 1e-12 if precision == torch.float64 else 1e-6
             np.testing.assert_allclose(found.numpy(), usual.numpy() + side, rtol=tolerance)
+
+
+def test_the_evidence_of_a_rates_answers_is_their_chance_over_its_prior() -> None:
+    """Five right and two wrong answers, and none, by quadrature over Beta(10, 1)."""
+    rate = (np.arange(200_000) + 0.5) / 200_000
+    chance = (rate**5 * (1 - rate) ** 2 * stats.beta.pdf(rate, 10, 1)).mean()
+    found = log_evidence(np.array([[15.0, 3.0], [10.0, 1.0]]), (10.0, 1.0))
+    np.testing.assert_allclose(found, [np.log(chance), 0], atol=1e-6)

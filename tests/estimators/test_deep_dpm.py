@@ -59,22 +59,36 @@ def test_the_flow_there_and_back_after_any_epoch_that_was_kept() -> None:
         found.transform(POINTS, 4)
 
 
-def test_a_stopped_fit_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60), RNG.integers(0, 3, 60)])
-    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
-    whole, step = DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs), _Fit.step
+def right_pairs(annotators: int) -> np.ndarray:
+    """60 right answers of so many annotators, columns i, j, worker, label."""
+    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60), RNG.integers(0, annotators, 60)])
+    return np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
+
+
+def stopped_and_resumed(
+    options: dict[str, Any], pairs: np.ndarray, epoch: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> DeepDPM:
+    """A fit that is interrupted when its epoch of this number, counted from 1, begins, and then goes on."""
+    step, begun = _Fit.step, list[int]()
 
     def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
-        if iteration == 4:
+        begun.append(iteration)
+        if len(begun) == epoch:
             raise KeyboardInterrupt
         return step(self, iteration)
 
+    monkeypatch.setattr(driver, "EVERY", -1.0)
     monkeypatch.setattr(_Fit, "step", stopping)
     with pytest.raises(KeyboardInterrupt):
-        DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs, monitor=Monitor(tmp_path))
+        DeepDPM(**options).fit(POINTS, pairs, monitor=Monitor(folder))
     monkeypatch.setattr(_Fit, "step", step)
-    again = DeepDPM(**SHORT, keep_every=2).fit(POINTS, pairs, monitor=Monitor(tmp_path, resume=True))
+    return DeepDPM(**options).fit(POINTS, pairs, monitor=Monitor(folder, resume=True))
+
+
+def test_a_stopped_fit_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, pairs = {**SHORT, "keep_every": 2}, right_pairs(3)
+    whole = DeepDPM(**options).fit(POINTS, pairs)
+    again = stopped_and_resumed(options, pairs, 5, tmp_path, monkeypatch)
     assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
     assert whole.transform(POINTS).tobytes() == again.transform(POINTS).tobytes()
     assert whole.epochs_ == again.epochs_ == [2, 4, 6, 7]
@@ -145,8 +159,7 @@ def test_gaussians_that_are_likelier_as_one_are_one_cluster() -> None:
 
 
 def test_of_several_fits_the_one_with_the_highest_joint_probability_is_kept() -> None:
-    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60)])
-    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
+    pairs = right_pairs(1)
     one, several = DeepDPM(**SHORT).fit(POINTS, pairs), DeepDPM(**SHORT, n_init=4).fit(POINTS, pairs)
     compared = several.result_.restarts
     assert one.result_.restarts is None
@@ -159,27 +172,14 @@ def test_of_several_fits_the_one_with_the_highest_joint_probability_is_kept() ->
     assert np.array_equal(several.predict(POINTS), several.result_.features.cluster)
 
 
-@pytest.mark.parametrize("epochs", [8, 11, 21])
+@pytest.mark.parametrize("epoch", [8, 11, 21])
 def test_several_fits_that_were_stopped_go_on_to_the_same_bytes(
-    epochs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    epoch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seven epochs a fit: stopped in the first epoch of the second, in its middle, and in the last of the third."""
-    monkeypatch.setattr(driver, "EVERY", -1.0)
-    pairs = np.column_stack([RNG.integers(0, 45, 60), RNG.integers(45, 90, 60)])
-    pairs = np.column_stack([pairs, LABELS[pairs[:, 0]] == LABELS[pairs[:, 1]]])
-    whole, step, done = DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs), _Fit.step, list[int]()
-
-    def stopping(self: _Fit, iteration: int) -> Mapping[str, float]:
-        done.append(iteration)
-        if len(done) == epochs:
-            raise KeyboardInterrupt
-        return step(self, iteration)
-
-    monkeypatch.setattr(_Fit, "step", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs, monitor=Monitor(tmp_path))
-    monkeypatch.setattr(_Fit, "step", step)
-    again = DeepDPM(**SHORT, n_init=3).fit(POINTS, pairs, monitor=Monitor(tmp_path, resume=True))
+    options, pairs = {**SHORT, "n_init": 3}, right_pairs(1)
+    whole = DeepDPM(**options).fit(POINTS, pairs)
+    again = stopped_and_resumed(options, pairs, epoch, tmp_path, monkeypatch)
     assert whole.result_.final.memberships.tobytes() == again.result_.final.memberships.tobytes()
     assert whole.result_.restarts is not None
     assert again.result_.restarts is not None

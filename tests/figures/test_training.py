@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from semicrowd.figures.training import curves, restarts
 
@@ -76,6 +77,16 @@ def test_the_chosen_restart_is_ringed() -> None:
     np.testing.assert_allclose(array(points.get_offsets()), [[-3, 0.9], [-1, 0.8], [-2, 0.7]])
     np.testing.assert_allclose(array(points.get_array()), [4, 5, 6])
     np.testing.assert_allclose(array(ring.get_offsets()), [[-1, 0.8]])
+
+
+@pytest.mark.parametrize(("column", "said"), [("elbo", "ELBO"), ("log_joint", "ln p(x, z)")])
+def test_the_score_that_chooses_has_its_own_name(column: str, said: str) -> None:
+    columns = {column: np.array([-3.0, -1.0]), "clusters_used": np.array([4, 5]), "oracle_acc": np.array([0.9, 0.8])}
+    axes = restarts(columns, 1, "title").axes[0]
+    assert axes.get_xlabel() == f"{said} of the training data (nats)"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [f"chosen by the {said}: restart 1"]
 
 
 def test_accuracy_ends_at_one_and_colours_are_whole_numbers_of_clusters() -> None:

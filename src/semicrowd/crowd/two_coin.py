@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from scipy.special import betaln
 from torch import Tensor
 
 #: Beta prior of sensitivity and specificity in the SCDC paper, the uniform distribution.
@@ -113,6 +114,17 @@ def hits_and_misses(
     who, answer = torch.from_numpy(worker), torch.from_numpy(label)
     one, two = (_by_annotator(torch.from_numpy(each)[None], who, answer, num_annotators) for each in (same, 1 - same))
     return torch.cat([one.flip(-1), two]).numpy()
+
+
+def log_evidence(shapes: Float[np.ndarray, "*rates 2"], prior: tuple[float, float]) -> Float[np.ndarray, "*rates"]:
+    """ln p of the answers on which each rate depends, the rate integrated out, in nats.
+
+    Parameters
+    ----------
+    shapes : of each rate's posterior: the numbers of correct and wrong answers (:func:`hits_and_misses`) plus ``prior``
+    prior : shapes of the Beta prior of every rate
+    """
+    return np.asarray(betaln(shapes[..., 0], shapes[..., 1]) - betaln(*prior))
 
 
 def _by_annotator(

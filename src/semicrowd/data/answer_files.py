@@ -10,6 +10,11 @@ from semicrowd.data.frames import read_frame
 from semicrowd.settings.answers import FileSettings
 
 
+def wording_of(settings: FileSettings) -> Wording:
+    """The column names and words of these settings."""
+    return Wording(settings.columns or {}, settings.same_words, settings.different_words)
+
+
 def table_of_file(path: Path, wording: Wording, label: int | None = None) -> AnswerTable:
     """The answers of a text file, or of a .parquet or .xlsx file.
 
@@ -63,8 +68,7 @@ def read_answers(
     0  0  1      1
     1  1  2      0
     """
-    said = FileSettings(columns=columns, same_words=same_words, different_words=different_words)
-    wording = Wording(said.columns or {}, said.same_words, said.different_words)
+    wording = wording_of(FileSettings(columns=columns, same_words=same_words, different_words=different_words))
     if isinstance(answers, pd.DataFrame):
         table = AnswerTable.of_frame(answers, "answers", wording)
     else:

@@ -14,7 +14,7 @@ from semicrowd.crowd.experts import experts
 from semicrowd.crowd.history import read_history
 from semicrowd.data import Dataset
 from semicrowd.data.anonymous import anonymised
-from semicrowd.data.answer_files import table_of_file
+from semicrowd.data.answer_files import table_of_file, wording_of
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
@@ -110,7 +110,7 @@ def answers_of_files(data: Dataset, settings: FileSettings) -> PairAnnotations:
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
-    parts, wording = [], Wording(settings.columns or {}, settings.same_words, settings.different_words)
+    parts, wording = [], wording_of(settings)
     for path, label in files:
         table = table_of_file(path, wording if label is None else Wording(), label)
         names, truth = _names(data, table), csv_file.truth_path(path)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
@@ -14,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.signed_graph import signed_embedding
-from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
+from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import OneShotClusterer
@@ -100,7 +99,7 @@ def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, fl
     """
     counts = hits_and_misses(same.astype(np.float64), pairs.worker, pairs.label, pairs.num_annotators)
     shapes = np.asarray(QUALITY_PRIOR) + counts
-    evidence = sum(float((betaln(*shape.T) - betaln(*QUALITY_PRIOR)).sum()) for shape in shapes)
+    evidence = sum(float(log_evidence(shape, QUALITY_PRIOR).sum()) for shape in shapes)
     return WorkerPosterior(shapes[:1], shapes[1:]), evidence
 
 

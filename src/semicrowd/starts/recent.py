@@ -1,6 +1,5 @@
 """Results of recent co-training: fits in one process with the same data, answers and seed share them."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from threading import Lock
@@ -32,10 +31,10 @@ class Cotrained(NamedTuple):
 
 
 class RecentPortfolios:
-    """The latest results, found by the contents of their inputs."""
+    """The latest results, found by the contents of their inputs; the oldest are forgotten first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Cotrained] = OrderedDict()
+        self._kept: dict[str, Cotrained] = {}
         self._lock = Lock()
 
     def clear(self) -> None:
@@ -73,4 +72,4 @@ class RecentPortfolios:
         with self._lock:
             self._kept[key] = found
             while sum(one.probabilities.nbytes for one in self._kept.values()) > _MOST_BYTES:
-                self._kept.popitem(last=False)
+                del self._kept[next(iter(self._kept))]

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import betaln
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.two_coin import answer_weights, hits_and_misses
+from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
 
 #: Rates are limited to the interval from this number to 1 minus it.
@@ -86,8 +85,7 @@ class Answers:
 
     def log_evidence(self, z: Int[np.ndarray, "N"]) -> float:
         """ln p of all answers given the partition, sensitivities and specificities integrated out, in nats."""
-        shapes = self.shapes(z)
-        return float((betaln(shapes[..., 0], shapes[..., 1]) - betaln(*self.prior)).sum())
+        return float(log_evidence(self.shapes(z), self.prior).sum())
 
     def prior_of(self, alpha: np.ndarray, quality: Float[np.ndarray, "2 M"], slots: int) -> Answered:
         """The prior of partitions given these sensitivities and specificities."""
