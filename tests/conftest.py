@@ -65,8 +65,8 @@ def pinwheel() -> Dataset:
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
     """No co-training of an earlier test, which may have changed a constant of it."""
-    if starts := sys.modules.get("semicrowd.starts.start"):
-        starts.RECENT.clear()
+    if recent := sys.modules.get("semicrowd.starts.recent"):
+        recent.RECENT.clear()
 
 
 @pytest.fixture

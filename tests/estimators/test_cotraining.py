@@ -7,11 +7,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd import CoTraining, load
+from semicrowd import SCDC, CoTraining, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
 from semicrowd.starts import portfolio
+from semicrowd.starts.recent import RECENT
 
 TABLE, KINDS = make_blobs(120, 3, centers=3, cluster_std=1.2, random_state=2)
 NEW, NEW_KINDS = make_blobs(60, 3, centers=3, cluster_std=1.2, random_state=2)
@@ -67,6 +68,19 @@ def test_the_same_seed_gives_the_same_bytes(fitted: dict[str, CoTraining]) -> No
     assert again.predict_proba(NEW).tobytes() == first.predict_proba(NEW).tobytes()
     assert again.winner_ == first.winner_
     assert CoTraining().fit(TABLE).predict_proba(NEW).tobytes() == fitted["alone"].predict_proba(NEW).tobytes()
+
+
+def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, settings = _crowd(KINDS, 0.9, 40, annotated=30), {"max_clusters": 5, "random_state": 3}
+    alone = CoTraining(**settings).fit(TABLE, answers)
+    RECENT.clear()
+    SCDC(n_clusters=5, epochs=1, random_state=3).fit(TABLE, answers)
+    monkeypatch.setattr(portfolio.Portfolio, "winner", None)
+    for _ in range(2):
+        after = CoTraining(**settings).fit(TABLE, answers)
+        assert after.result_.final.memberships.tobytes() == alone.result_.final.memberships.tobytes()
+        assert after.predict_proba(NEW).tobytes() == alone.predict_proba(NEW).tobytes()
+        after.result_.final.memberships[:] = after.result_.features.memberships[:] = 0
 
 
 def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, CoTraining]) -> None:

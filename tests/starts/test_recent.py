@@ -10,6 +10,7 @@ import pytest
 
 from semicrowd.crowd import simulate
 from semicrowd.starts import recent
+from semicrowd.starts.portfolio import default_max_clusters
 from semicrowd.starts.recent import RecentPortfolios
 from semicrowd.starts.selection import Verdict
 
@@ -23,6 +24,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     given = list[tuple[Any, ...]]()
 
     class Fake:
+        rows, preparations = np.arange(30), dict[str, Any]()
+
         def __init__(self, *arguments: Any) -> None:
             given.append(arguments)
 
@@ -30,7 +33,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
             return SimpleNamespace(annotators=len(given)), Verdict("it", pd.DataFrame({"score": [1.0]}), 0.0, 1.0, 20)
 
         def probabilities(self, winner: Any) -> Any:  # noqa: ARG002
-            return None, np.full((30, 2), 0.5)
+            return np.full((30, 2), 0.4), np.full((30, 2), 0.5)
+
+        def shares_of_preparations(self, winner: Any) -> dict[str, float]:  # noqa: ARG002
+            return {"none": 1.0}
 
     monkeypatch.setattr(recent, "Portfolio", Fake)
     return given
@@ -57,19 +63,23 @@ def test_the_same_inputs_have_one_portfolio_and_any_other_input_has_its_own(made
     table = kept.of(**usual, progress=said.append).verdict.table
     table["score"] = 2.0
     assert kept.of(**usual, progress=said.append).verdict.table["score"].tolist() == [1.0]
-    assert len(made) == 8
-    assert said == ["start: co-training as in an earlier fit of this process"] * 4
+    assert kept.of(FEATURES, ANSWERS, 0, said.append).annotators == 9, "the default is another number of clusters"
+    usual["max_clusters"] = default_max_clusters(len(ANSWERS.annotated))
+    assert kept.of(**usual, progress=said.append).annotators == 9, "the same number, said or not"
+    assert len(made) == 9
+    assert said == ["start: co-training as in an earlier fit of this process"] * 5
 
 
 def test_the_oldest_results_go_first(made: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * 30 * 2 * 4)
+    one = 2 * (30 * 2 * 8) + 30 * 8  # probabilities twice, numbers of the items
+    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * one)
     kept = RecentPortfolios()
 
     def of(seed: int) -> int:
         before = len(made)
-        kept.of(FEATURES, ANSWERS, seed, lambda _: None, 3, 0, None, None)
+        kept.of(FEATURES, ANSWERS, seed, lambda _: None, 3)
         return len(made) - before
 
     assert [of(seed) for seed in (0, 1, 1, 2, 1, 0)] == [1, 1, 0, 1, 0, 1]
-    monkeypatch.setattr(recent, "_MOST_BYTES", 30 * 2 * 4 - 1)
+    monkeypatch.setattr(recent, "_MOST_BYTES", one - 1)
     assert [of(seed) for seed in (5, 5, 0)] == [1, 1, 0], "what is too large is not kept, and nothing is lost for it"

@@ -21,8 +21,8 @@ from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
-from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
+from semicrowd.starts.recent import RECENT
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Number of nearest training items whose probabilities are averaged for a new item.
@@ -155,16 +155,14 @@ class _Fit(Method):
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
-        portfolio = Portfolio(
+        best = RECENT.of(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
             previous=model._previous,
         )  # fmt: skip
-        winner, verdict = portfolio.winner()
-        workers = WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in winner.annotators))
+        verdict, workers = best.verdict, WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in best.annotators))
         if verdict.informative:
-            alone, final = portfolio.probabilities(winner)
-            shares = portfolio.shares_of_preparations(winner)
-            model._keep(portfolio.preparations, shares, alone[portfolio.rows])
+            model._keep(best.preparations, best.shares, best.alone[best.rows])
+            final, alone = best.probabilities.copy(), best.alone.copy()  # the next fit may need them unchanged
             result = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
         else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             result = replace(self._of_features(), workers=workers)

@@ -7,27 +7,45 @@ from typing import NamedTuple
 
 import joblib
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.epochs import ProgressCallback
-from semicrowd.starts.portfolio import Portfolio
+from semicrowd.starts.portfolio import Portfolio, default_max_clusters
+from semicrowd.starts.preparing import Prepared
 from semicrowd.starts.selection import Verdict
 
-#: Bytes of the kept probabilities, at most: 256 MiB.
+#: Bytes of the kept results, at most: 256 MiB.
 _MOST_BYTES = 2**28
 
 
 class Cotrained(NamedTuple):
-    """The winner of a portfolio: posteriors of the annotators, probabilities of all items, comparison of candidates.
+    """The winner of a portfolio.
 
-    The probabilities are float32.
+    Attributes
+    ----------
+    annotators : posteriors of the annotators' rates
+    alone, probabilities : cluster probabilities of all items from their features alone, and with the answers
+    verdict : comparison of the candidates
+    rows : indices of the items that the candidates were fitted to
+    preparations : the preparations of their features, by name
+    shares : weight of each preparation in the winner's classifiers, by name
     """
 
     annotators: Annotators
+    alone: Float[np.ndarray, "N K"]
     probabilities: Float[np.ndarray, "N K"]
     verdict: Verdict
+    rows: Int[np.ndarray, "n"]
+    preparations: dict[str, Prepared]
+    shares: dict[str, float]
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the arrays."""
+        items = (preparation.items for preparation in self.preparations.values())
+        return sum(array.nbytes for array in (self.alone, self.probabilities, self.rows, *items))
 
 
 class RecentPortfolios:
@@ -48,28 +66,37 @@ class RecentPortfolios:
         annotations: PairAnnotations,
         seed: int,
         progress: ProgressCallback,
-        max_clusters: int,
-        restart: int,
-        image_shape: Sequence[int] | None,
-        previous: np.ndarray | None,
+        max_clusters: int | None = None,
+        restart: int = 0,
+        image_shape: Sequence[int] | None = None,
+        previous: Int[np.ndarray, "N"] | None = None,
     ) -> Cotrained:
         """The result of a :class:`Portfolio` with these arguments, computed if it is not kept."""
+        if max_clusters is None:
+            max_clusters = default_max_clusters(len(annotations.annotated))
         inputs = features, astuple(annotations), seed, max_clusters, restart, image_shape, previous
         key = str(joblib.hash(inputs))
         found = self._kept.get(key)
         if found is None:
             portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
             winner, verdict = portfolio.winner()
-            found = Cotrained(winner.annotators, portfolio.probabilities(winner)[1].astype(np.float32), verdict)
+            found = Cotrained(
+                winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, portfolio.preparations,
+                portfolio.shares_of_preparations(winner),
+            )  # fmt: skip
             self._keep(key, found)
         else:
             progress("start: co-training as in an earlier fit of this process")
         return found._replace(verdict=replace(found.verdict, table=found.verdict.table.copy()))
 
     def _keep(self, key: str, found: Cotrained) -> None:
-        if found.probabilities.nbytes > _MOST_BYTES:
+        if found.nbytes > _MOST_BYTES:
             return
         with self._lock:
             self._kept[key] = found
-            while sum(one.probabilities.nbytes for one in self._kept.values()) > _MOST_BYTES:
+            while sum(one.nbytes for one in self._kept.values()) > _MOST_BYTES:
                 del self._kept[next(iter(self._kept))]
+
+
+#: Of this process. SCDC, BayesSCDC and co-training itself need the same for the same data, answers and seed.
+RECENT = RecentPortfolios()

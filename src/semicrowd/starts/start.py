@@ -27,7 +27,7 @@ from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
 from semicrowd.starts.portfolio import default_max_clusters
 from semicrowd.starts.preparing import preparations
-from semicrowd.starts.recent import RecentPortfolios
+from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import Verdict
 from semicrowd.starts.teaching import teach_bayes, teach_classifier
 from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
@@ -38,8 +38,6 @@ VerdictCallback = Callable[[Verdict], None]
 FROM_ANSWERS = ("answers", "portfolio")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
-#: SCDC and BayesSCDC have the same co-training for the same data, answers and seed: a sweep of both does it once.
-RECENT = RecentPortfolios()
 
 
 def start(
@@ -140,11 +138,11 @@ def cotrained(
         )
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
-        probabilities = found.probabilities
+        probabilities = found.probabilities.astype(np.float32)
         if probabilities.shape[1] > num_clusters:  # with the unused numbers of an earlier fit
             largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
             probabilities = probabilities[:, np.sort(largest)]
-        of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities).float()
+        of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities)
     both = Annotators(*(torch.cat(eta) for eta in zip(*annotators, strict=True)))
     return AnswerStart(both, of_restarts / of_restarts.sum(-1, keepdim=True))
 

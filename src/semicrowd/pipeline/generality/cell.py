@@ -35,7 +35,7 @@ from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
 from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
 from semicrowd.settings.training import TrainerSettings
-from semicrowd.starts.start import RECENT
+from semicrowd.starts.recent import RECENT
 
 #: Maximum number of principal components for Gaussian mixtures; stated in baselines.BOUNDS.
 _COMPONENTS = 50

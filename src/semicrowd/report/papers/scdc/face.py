@@ -196,9 +196,9 @@ _TEXT = (
     "each annotator about all images. After this was fixed, seeds 30 to 34 were looked at once. One weight of the "
     "earlier start was chosen by the bound on seeds 20 to 24, which uses no label (docs/DEVIATIONS.md). Most of the "
     "NMI in the curves is due to the start: classifiers and answers improve the clusters in turns, and held-out "
-    "answers select the result. The rows of co-training are this start without the generative models; co-training is "
-    "not told that K is four. The paper prints no numbers for its curves. If a row is below k-means, its remark names "
-    "a possible cause."
+    "answers select the result. The rows of co-training are this start without the generative models; SCDC, BayesSCDC "
+    "and co-training are told that K is four. The paper prints no numbers for its curves. If a row is below k-means, "
+    "its remark names a possible cause."
 )
 
 
