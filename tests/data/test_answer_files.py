@@ -57,7 +57,8 @@ def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
     assert rows(answers_of_files(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
     with pytest.raises(UserError, match=r"line 2, column label: Gleich; .*annotations\.same_words"):
         answers_of_files(DATA, FileSettings(path=path, columns=columns))
-    with pytest.raises(UserError, match=r"line 1: no column Wer \(annotations\.columns\); found Bild A,Bild B,label"):
+    missing = r"line 1: no column Wer \(annotations\.columns, in Python columns\); found Bild A,Bild B,label"
+    with pytest.raises(UserError, match=missing):
         answers_of_files(DATA, FileSettings(path=path, columns={**columns, "worker": "Wer"}))
     frame = pd.read_csv(path, sep=";")
     frame.to_parquet(tmp_path / "answers.parquet")
@@ -81,6 +82,12 @@ def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
         semicrowd.read_answers(pd.read_csv(path, sep=";"), columns=columns)
     with pytest.raises(UserError, match=r"annotations.columns=.*: expected a name for some of i, j"):
         semicrowd.read_answers(path, columns={"k": "x"})
+    for table, given, message in (
+        ({"a": [0]}, {"i": "b"}, r"^answers: no column b \(annotations.columns, in Python columns\); found a$"),
+        ({"a": [0]}, {}, "^answers: no column i and j, or item; expected "),
+    ):
+        with pytest.raises(UserError, match=message):
+            semicrowd.read_answers(pd.DataFrame(table), columns=given)
 
 
 def test_links_in_a_table_file_are_what_the_file_is_for(tmp_path: Path) -> None:
@@ -95,7 +102,7 @@ def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\n0,1,0.0\n1,2,1\n2,3,yes\n")
     reversed_answers = answers_of_files(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
     assert reversed_answers.label.tolist() == [1, 0, 0]
-    with pytest.raises(UserError, match=r"annotations\.same_words and annotations\.different_words: ja is in both"):
+    with pytest.raises(UserError, match=r"same_words and different_words: ja is in both"):
         answers_of_files(DATA, FileSettings(path=path, same_words=["Ja"], different_words=["ja"]))
 
 

@@ -66,13 +66,18 @@ class Wording:
     same: Collection[str | float] = ()
     different: Collection[str | float] = ()
 
-    def renamed(self, path: Path, header: Sequence[str]) -> list[str]:
-        """The column names of a header, with those that are given here replaced by the standard ones."""
+    def renamed(self, at: str, header: Sequence[str]) -> list[str]:
+        """The column names of a header, with those that are given here replaced by the standard ones.
+
+        Parameters
+        ----------
+        at : where the header is, the beginning of an error message
+        """
         names = [name.strip() for name in header]
         for name in self.columns.values():
             if name not in names:
                 there = shown(",".join(names), most=100)
-                raise UserError(f"{path}, line 1: no column {name} (annotations.columns); found {there}")
+                raise UserError(f"{at}: no column {name} (annotations.columns, in Python columns); found {there}")
         others = {name: standard for standard, name in self.columns.items()}
         # A column that has a standard name, but is said not to be that column, keeps out of the way.
         return [others.get(name, f"other {name}" if name in self.columns else name) for name in names]
@@ -87,7 +92,7 @@ class Wording:
         """
         same, different = ({_word(str(word)) for word in words} for words in (self.same, self.different))
         if both := same & different:
-            raise UserError(f"annotations.same_words and annotations.different_words: {min(both)} is in both")
+            raise UserError(f"same_words and different_words: {min(both)} is in both")
         return _WORDS | dict.fromkeys(same, 1) | dict.fromkeys(different, 0)
 
 
@@ -132,15 +137,14 @@ class AnswerTable:
         UserError
             If required columns are missing, or the data frame has no rows.
         """
-        path = Path(name)
-        header = wording.renamed(path, [str(column) for column in frame.columns])
-        kind, positions = _header(path, header, label is not None)
+        header = wording.renamed(name, [str(column) for column in frame.columns])
+        kind, positions = _header(name, header, label is not None)
         if not len(frame):
             raise UserError(f"{name}: no answers; expected at least one row {_HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
             columns["label"] = [str(label)] * len(frame)
-        return cls(path, kind, range(len(frame)), columns, "row", wording)
+        return cls(Path(name), kind, range(len(frame)), columns, "row", wording)
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
@@ -166,7 +170,8 @@ class AnswerTable:
                 separator = _separator(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
-                    kind, positions = _header(path, wording.renamed(path, next(rows, [])), label is not None)
+                    top = f"{path}, line 1"
+                    kind, positions = _header(top, wording.renamed(top, next(rows, [])), label is not None)
                     cells = list(_cells(path, rows, positions.values()))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
@@ -323,15 +328,21 @@ def _separator(header: str, named: Collection[str] = ()) -> str:
     ))))
 
 
-def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The table format, and the position of each column to read; ``links``: the file only lists pairs i,j."""
+def _header(at: str, row: Sequence[str], links: bool = False) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The table format, and the position of each column to read.
+
+    Parameters
+    ----------
+    at : where the header is, the beginning of an error message
+    links : whether the file only lists pairs i,j
+    """
     header = _proper(row)
     if not any(header):
-        raise UserError(f"{path}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
+        raise UserError(f"{at}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
     if links and len(header) == 2 and "" not in header and not any(_WHOLE_NUMBER.fullmatch(name) for name in header):
         return PAIRS, {"i": 0, "j": 1}
     if links and not {"i", "j"} <= set(header):
-        raise UserError(f"{path}, line 1: expected i,j[,worker], found {shown(','.join(header), most=100)}")
+        raise UserError(f"{at}: expected i,j[,worker], found {shown(','.join(header), most=100)}")
     kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(header)), None)
     if kind is None:
         if "item" in header:
@@ -341,11 +352,11 @@ def _header(path: Path, row: Sequence[str], links: bool = False) -> tuple[tuple[
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(name.strip() for name in row), most=100)
-        raise UserError(f"{path}, line 1: no column {missing}; expected {expected}, found {names}; {_NAMED}")
+        raise UserError(f"{at}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
     wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
     repeated = [name for name in wanted if header.count(name) > 1]
     if repeated:
-        raise UserError(f"{path}, line 1: two columns are called {repeated[0]}; expected one")
+        raise UserError(f"{at}: two columns are called {repeated[0]}; expected one")
     return kind, {name: header.index(name) for name in wanted}
 
 
