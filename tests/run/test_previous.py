@@ -50,3 +50,27 @@ def test_a_folder_that_is_no_run_is_one_clear_line(train: Command, tmp_path: Pat
     refused("each item once")
     path.write_text("item,cluster\nnobody,0\n")
     refused("has none of these items")
+
+
+@pytest.mark.usefixtures("table", "answers")
+@pytest.mark.parametrize("finished", [True, False], ids=["finished", "stopped"])
+def test_a_run_is_not_resumed_from_other_clusters(train: Command, tmp_path: Path, finished: bool) -> None:
+    given = (*OWN, "model=kmeans", "model.K=2")
+    for more in (("hydra.run.dir=before",), ("previous=before", "hydra.run.dir=after")):
+        assert train(*given, *more).returncode == 0
+    status, clusters = tmp_path / "after" / "status.json", tmp_path / "before" / "assignments.csv"
+    if not finished:
+        status.write_text(status.read_text().replace('"finished"', '"interrupted"'))
+    again = (*given, "previous=before", "hydra.run.dir=after", "resume=true")
+    table = pd.read_csv(clusters)
+    table["cluster"] = 1 - table["cluster"]
+    kept, last = clusters.read_bytes(), (tmp_path / "after" / "assignments.csv").read_bytes()
+    table.to_csv(clusters, index=False)
+    done = train(*again)
+    assert done.returncode == 2
+    assert "after: before/assignments.csv has changed since the run was started" in done.stderr.splitlines()[-1]
+    assert (tmp_path / "after" / "assignments.csv").read_bytes() == last
+    clusters.write_bytes(kept)
+    done = train(*again)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "after" / "assignments.csv").read_bytes() == last

@@ -11,6 +11,11 @@ from semicrowd.errors import UserError
 _ASSIGNMENTS = "assignments.csv"
 
 
+def clusters_of(run: Path) -> Path:
+    """The file with the clusters of an earlier run."""
+    return run.expanduser() / _ASSIGNMENTS
+
+
 def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     """[N] clusters of the items of ``data`` in an earlier run; −1 for items that the earlier run did not have.
 
@@ -25,7 +30,7 @@ def read_clusters(run: Path, data: Dataset) -> np.ndarray:
     UserError
         For a folder without a finished run, and for a run that has none of the items of ``data``.
     """
-    path = run.expanduser() / _ASSIGNMENTS
+    path = clusters_of(run)
     if not path.is_file():
         raise UserError(f"previous={run}: no {_ASSIGNMENTS}; expected the folder of a finished run")
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.files import read_object, sha256_of
+from semicrowd.run.previous import clusters_of
 
 #: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"
@@ -14,13 +15,16 @@ _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations
 
 
 def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Path → sha256 of the files, and of the folder of images, that the user has named as data and answers.
+    """Path → sha256 of the files that the user has named as data and answers; also of the images in a folder, and of
+    the clusters of the earlier run.
 
     Parameters
     ----------
     hashed : name of a file or folder → sha256, for data that have been loaded and need not be read again
     """
     paths = {name: Path(given[name]) for name in _PATHS if given.get(name)}
+    if given.get("previous"):
+        paths["previous"] = clusters_of(Path(given["previous"]))
     known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
     skip_unreadable = bool(given.get("data.skip_unreadable"))
     return {str(path): known.get(name) or _digest(path, skip_unreadable)
@@ -62,13 +66,14 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any]) -> None:
     Raises
     ------
     UserError
-        Naming the data, or the answers.
+        Naming the data, the answers, or the file.
     """
     before = read_provenance(run_dir)
     _compare(before.get("data_hashes"), now["data_hashes"], run_dir)
     answers = [{"the answers": digest} if (digest := (one.get("annotations") or {}).get("sha256")) else {}
                for one in (before, now)]  # fmt: skip
     _compare(answers[0], answers[1], run_dir)
+    _compare(before.get("files"), now.get("files", {}), run_dir)
 
 
 def _compare(before: Mapping[str, str] | None, now: Mapping[str, str], run_dir: Path) -> None:
