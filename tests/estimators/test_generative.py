@@ -81,7 +81,7 @@ def test_what_a_fit_asks_of_views_its_prediction_asks_too(quick: Callable[..., C
     settings = {"start.epochs": 5, "start.teach_epochs": 5, "start.kind": "cells", "model.hidden": (8,),
                 "model.preparation": "none", "views.kind": "affine", "nets.kind": "mlp"}  # fmt: skip
     model = quick("scdc", image_shape=(6, 6), settings=settings).fit(images, pairs)
-    known = model.result_.final.kinds[pairs.annotated]
+    known = model.result_.final.memberships_or_clusters[pairs.annotated]
     np.testing.assert_allclose(model.predict_proba(images, pairs)[pairs.annotated], known, atol=1e-6)
     unasked = model.model_.annotated_posterior(torch.from_numpy(images), pairs).probabilities[model.result_.best]
     assert np.abs(unasked.numpy() - known).max() > 1e-3

@@ -14,7 +14,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.evaluation import trust
 from semicrowd.evaluation.held_out import Gain
-from semicrowd.evaluation.trust import doubts
+from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.starts.answer_model import fit_rates
 from semicrowd.starts.selection import Verdict
@@ -44,15 +44,15 @@ def found(answers: PairAnnotations, final: np.ndarray = LABELS, features: np.nda
 @pytest.mark.parametrize("gain", [None, SURE])
 def test_a_healthy_result_gives_none(gain: Gain | None, seed: int) -> None:
     answers = crowd(0.85, seed)
-    assert doubts(found(answers), answers, gain) == []
-    assert doubts(replace(found(answers), workers=None), answers, gain) == []
-    assert doubts(found(answers), None) == []
+    assert reliability_warnings(found(answers), answers, gain) == []
+    assert reliability_warnings(replace(found(answers), workers=None), answers, gain) == []
+    assert reliability_warnings(found(answers), None) == []
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_crowd_that_tosses_coins_weighs_nothing(seed: int) -> None:
     answers = crowd(0.5, seed)
-    said = doubts(found(answers), answers)
+    said = reliability_warnings(found(answers), answers)
     assert len(said) == 1
     assert said[0].startswith("the answers carry no information about these clusters: the mean weight of")
     assert "check that i and j" in said[0]
@@ -61,8 +61,8 @@ def test_a_crowd_that_tosses_coins_weighs_nothing(seed: int) -> None:
 
 def test_a_gain_that_is_known_decides_and_the_weights_do_not() -> None:
     coins, right = crowd(0.5), crowd(0.85)
-    assert doubts(found(coins), coins, SURE) == []
-    said = doubts(found(right), right, NOISE)
+    assert reliability_warnings(found(coins), coins, SURE) == []
+    said = reliability_warnings(found(right), right, NOISE)
     assert len(said) == 1
     assert "changes by +0.0040 nats (standard error 0.0050)" in said[0]
 
@@ -75,7 +75,7 @@ def test_without_posteriors_the_annotators_differences_are_the_noise(rate: float
     right, wrong = workers.mean()
     nothing = np.full((1, 6, 2), np.nan)
     result = replace(found(answers), workers=WorkerPosterior(nothing, nothing, np.stack([right, wrong])))
-    assert len(doubts(result, answers)) == number
+    assert len(reliability_warnings(result, answers)) == number
 
 
 @pytest.mark.parametrize(("others", "warned"), [(9, True), (11, False)])
@@ -83,7 +83,7 @@ def test_one_cluster_with_almost_all_items(others: int, warned: bool) -> None:
     clusters = np.zeros(200, int)
     clusters[:others] = 1
     result = replace(found(crowd(0.85)), final=Assignment.hard(clusters), features=Assignment.hard(clusters))
-    said = doubts(result, None)
+    said = reliability_warnings(result, None)
     assert len(said) == warned
     if warned:
         assert said[0].startswith("one cluster has 95.5 % of the items")
@@ -93,14 +93,14 @@ def test_answers_about_other_rows_than_those_of_the_features_contradict_them() -
     """What the features tell is another grouping of the items than that of the answers."""
     answers = crowd(0.85)
     other = np.random.default_rng(0).permutation(LABELS)
-    said = doubts(found(answers, features=other), answers, SURE)
+    said = reliability_warnings(found(answers, features=other), answers, SURE)
     assert len(said) == 1
     assert said[0].startswith("features and answers contradict each other: for the 100 annotated items, the clusters")
     # Some of them wrong is what answers are for.
     some = np.where(np.arange(200) % 2, LABELS, other)
-    assert doubts(found(answers, features=some), answers, SURE) == []
+    assert reliability_warnings(found(answers, features=some), answers, SURE) == []
     # Answers that say nothing contradict nobody.
-    assert len(doubts(found(answers, features=other), answers, NOISE)) == 1
+    assert len(reliability_warnings(found(answers, features=other), answers, NOISE)) == 1
 
 
 def verdict(gain: Gain, *rows: tuple[str, int, float, float, float, float]) -> Verdict:
@@ -137,13 +137,13 @@ def test_another_candidate_within_one_standard_error(
     other: tuple[str, int, float, float, float, float], warned: bool
 ) -> None:
     answers = crowd(0.85)
-    said = doubts(replace(found(answers), verdict=verdict(SURE, KEPT, other)), answers)
+    said = reliability_warnings(replace(found(answers), verdict=verdict(SURE, KEPT, other)), answers)
     assert len(said) == warned
     if warned:
         assert f"{other[1]} clusters of '{other[0]}' instead of the 4 of 'kept'" in said[0]
         assert f"{other[5]:.2f}" in said[0]
     # Which of them chance prefers is not worth a line.
-    assert len(doubts(replace(found(answers), verdict=verdict(NOISE, KEPT, other)), answers, SURE)) == 1
+    assert len(reliability_warnings(replace(found(answers), verdict=verdict(NOISE, KEPT, other)), answers, SURE)) == 1
 
 
 @pytest.mark.parametrize(("rate", "number"), [(0.9, 0), (0.5, 1)])
@@ -154,7 +154,7 @@ def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate:
         sensitivity=rate, specificity=rate,
     )  # fmt: skip
     model = ESTIMATORS["cotrain"](random_state=0).fit(features, answers)
-    said = doubts(model.result_, answers)
+    said = reliability_warnings(model.result_, answers)
     assert len(said) == number, said
     table = model.candidates_.set_index("candidate")
     assert table.loc[model.winner_, "agreement"] == pytest.approx(1)
@@ -165,5 +165,6 @@ def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate:
 @pytest.mark.parametrize("number", [1, 9, 10])
 def test_a_handful_of_answers_is_no_evidence_however_right_they_are(number: int) -> None:
     answers = crowd(0.99).some(np.arange(number))
-    said = doubts(replace(found(answers), verdict=verdict(SURE, ("kept", 4, 0.0, 0.0, 0.01, 1.0))), answers)
+    result = replace(found(answers), verdict=verdict(SURE, ("kept", 4, 0.0, 0.0, 0.01, 1.0)))
+    said = reliability_warnings(result, answers)
     assert ["at least 10 are needed" in line for line in said] == [True] * (number < 10)

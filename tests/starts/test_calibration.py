@@ -25,7 +25,7 @@ def _classified(power: float, number: int = 1500, K: int = 4) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("wrong", [0.0, 0.15], ids=["sound", "a share at random"])
-def test_power_and_doubt_of_a_classifier_score_as_the_optimum_of_scipy(power: float, wrong: float) -> None:
+def test_power_and_weight_of_a_classifier_score_as_the_optimum_of_scipy(power: float, wrong: float) -> None:
     found, known = _classified(power)
     rng = np.random.default_rng(3)
     spoilt = rng.random(len(known)) < wrong
@@ -33,17 +33,17 @@ def test_power_and_doubt_of_a_classifier_score_as_the_optimum_of_scipy(power: fl
     base = known.mean(0)
 
     def loss(parameters: np.ndarray) -> float:
-        doubt = expit(parameters[1])
-        p = (1 - doubt) * softmax(np.exp(parameters[0]) * np.log(found), axis=1) + doubt * base
-        return -float((known * np.log(p)).sum() + calibration._DOUBT_PRIOR * np.log(doubt))
+        base_share = expit(parameters[1])
+        p = (1 - base_share) * softmax(np.exp(parameters[0]) * np.log(found), axis=1) + base_share * base
+        return -float((known * np.log(p)).sum() + calibration._BASE_SHARE_PRIOR * np.log(base_share))
 
     best = min((minimize(loss, start, method="Nelder-Mead") for start in ([0, -3], [-1, -1])), key=lambda one: one.fun)
     made = Calibration.of_classifier(found, known)
     np.testing.assert_array_equal(made.base, base)
     # The grid is coarse: a few nats of 1500 items' score, which is hundreds.
-    assert best.fun - 1e-3 <= loss(np.array([np.log(made.power), logit(made.doubt)])) < best.fun + 4
+    assert best.fun - 1e-3 <= loss(np.array([np.log(made.power), logit(made.base_share)])) < best.fun + 4
     assert abs(np.log(made.power) - best.x[0]) < 0.4
-    assert abs(made.doubt - expit(best.x[1])) < 0.1
+    assert abs(made.base_share - expit(best.x[1])) < 0.1
 
 
 def test_of_two_ways_to_write_the_same_probabilities_the_calibrated_ones_are_the_same() -> None:
@@ -86,18 +86,18 @@ def _evidence(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, n
     return features, echo * np.sum([np.log(says[:, one].T) for one in named[1:]], axis=0), kind
 
 
-def test_power_and_doubt_of_answers_score_as_the_optimum_of_scipy() -> None:
+def test_power_and_weight_of_answers_score_as_the_optimum_of_scipy() -> None:
     features, log_answers, _ = _evidence(2, 3000, echo=3)
     base = np.full(3, 1 / 3)
 
     def loss(parameters: np.ndarray) -> float:
-        power, doubt = expit(parameters)
-        p = (1 - doubt) * softmax(power * log_answers + np.log(base), axis=1) + doubt * base
-        return -float(np.log((features * p / base).sum(1)).sum() + calibration._DOUBT_PRIOR * np.log(doubt))
+        power, base_share = expit(parameters)
+        p = (1 - base_share) * softmax(power * log_answers + np.log(base), axis=1) + base_share * base
+        return -float(np.log((features * p / base).sum(1)).sum() + calibration._BASE_SHARE_PRIOR * np.log(base_share))
 
     best = min((minimize(loss, one, method="Nelder-Mead") for one in ([0, -3], [-1, -1])), key=lambda one: one.fun)
     made = Calibration.of_answers(log_answers, features, base)
-    assert best.fun - 1e-3 <= loss(logit([made.power, made.doubt])) < best.fun + 1
+    assert best.fun - 1e-3 <= loss(logit([made.power, made.base_share])) < best.fun + 1
     assert made.power == pytest.approx(expit(best.x[0]), rel=0.4)
 
 
@@ -119,7 +119,7 @@ def test_answers_that_have_nothing_to_do_with_the_features_are_not_believed() ->
 
 
 def test_with_answers_is_the_rule_of_bayes_by_enumeration() -> None:
-    """Two worlds: with the chance of doubt the answers are about nothing, else their likelihood counts to the power."""
+    """With probability base_share the answers are about nothing, else their likelihood counts to the power."""
     rng = np.random.default_rng(5)
     base = np.array([0.5, 0.3, 0.2])
     made = Calibration(0.4, 0.15, base)
@@ -128,7 +128,8 @@ def test_with_answers_is_the_rule_of_bayes_by_enumeration() -> None:
     for item, k in product(range(6), range(3)):
         likelihood = np.exp(made.power * log_answers[item])
         said = base * likelihood / sum(base * likelihood)
-        joint = [features[item, c] / base[c] * ((1 - made.doubt) * said[c] + made.doubt * base[c]) for c in range(3)]
+        mixed = (1 - made.base_share) * said + made.base_share * base
+        joint = features[item] / base * mixed
         assert found[item, k] == pytest.approx(joint[k] / sum(joint))
     np.testing.assert_allclose(Calibration(0.4, 1.0, base).with_answers(log_answers, features), features)
 

@@ -116,7 +116,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.n_clusters_ = len(np.unique(self.labels_))
         self.workers_ = None
         if answers is not None and self.result_.workers is not None:
-            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, self.result_.final.kinds)
+            clusters = self.result_.final.memberships_or_clusters
+            self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, clusters)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:

@@ -111,7 +111,7 @@ def score(
         if labels is not None:
             scores |= _calibration("annotated", labels, result.final, items)
         if result.workers is not None:
-            workers = worker_frame(result.workers, result.best, answers, result.final.kinds)
+            workers = worker_frame(result.workers, result.best, answers, result.final.memberships_or_clusters)
             for name in _QUALITY:
                 truth = getattr(answers, f"true_{name}")
                 workers[f"true_{name}"] = np.nan if truth is None else truth

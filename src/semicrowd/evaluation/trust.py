@@ -25,7 +25,7 @@ _NOISE = 2.0
 _ROWS = "check that i and j of the answers are rows of this table, counted from 0"
 
 
-def doubts(result: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
+def reliability_warnings(result: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
     """Reasons not to trust a result; empty if there are none.
 
     Whether the answers are informative is decided by the gain of the verdict, which is computed from all answers. For

@@ -54,7 +54,7 @@ class Assignment:
         return Assignment(number[self.cluster].astype(np.int64), self.probability, memberships)
 
     @property
-    def kinds(self) -> np.ndarray:
+    def memberships_or_clusters(self) -> np.ndarray:
         """Memberships [N, K] if there are any, else clusters [N]."""
         return self.cluster if self.memberships is None else self.memberships
 

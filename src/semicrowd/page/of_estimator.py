@@ -14,7 +14,7 @@ from semicrowd.estimators.frames import ids_of_rows
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import score
-from semicrowd.evaluation.trust import doubts
+from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import write_text
 from semicrowd.page.build import FILE, Page, render
 
@@ -62,7 +62,7 @@ def write_report(
     scores = {**result.scores, **({} if gain is None else gain.scores("cross_validated_gain"))}
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, scores,
-                doubts(result.found, answers), settings, given)  # fmt: skip
+                reliability_warnings(result.found, answers), settings, given)  # fmt: skip
     write_text(Path(path), render(page))
     return Path(path)
 

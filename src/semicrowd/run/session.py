@@ -14,7 +14,7 @@ from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
 from semicrowd.evaluation.likeliest import Likeliest
 from semicrowd.evaluation.scores import Evaluation, numbered_like, score
-from semicrowd.evaluation.trust import doubts
+from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment
@@ -82,7 +82,7 @@ class Session:
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         own, held_out = Gain.of(result.found.verdict), self._held_out()
-        warnings = doubts(result.found, self.answers, held_out)
+        warnings = reliability_warnings(result.found, self.answers, held_out)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
@@ -140,7 +140,7 @@ class Session:
         told, asked = parts
         again = make_estimator(self.settings, self.data)
         again.fit(self.data.features, told, **more_of_items(again, self.data))
-        return gain(again.result_.final.kinds, told, asked)
+        return gain(again.result_.final.memberships_or_clusters, told, asked)
 
     def _draw(
         self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None

@@ -1,9 +1,9 @@
 """Calibration of the two sources of evidence about an item's cluster: a classifier of its features, and its answers.
 
 Probabilities of a classifier are overconfident on new items. They are raised to a power and mixed with the cluster
-sizes in the share ``doubt``; power and doubt maximise the cross-validated log score. Answers are overconfident because
-annotators make the same mistakes; their likelihood is raised to a power and mixed likewise, with the power and doubt
-under which features and answers of the same items agree best. True labels are never used.
+sizes, whose weight in the mixture is ``base_share``; power and weight maximise the cross-validated log score. Answers
+are overconfident because annotators make the same mistakes; their likelihood is raised to a power and mixed likewise,
+with the power and weight under which features and answers of the same items agree best. True labels are never used.
 """
 
 from typing import NamedTuple, Self
@@ -14,15 +14,15 @@ from scipy.special import log_softmax, softmax
 
 #: Grid of powers.
 POWERS = np.array([0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0])
-#: Grid of the share of the cluster sizes in the mixture.
-DOUBTS = np.array([1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95])
+#: Grid of the weight of the cluster sizes in the mixture.
+BASE_SHARES = np.array([1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95])
 #: Grid of powers of the answers: independent answers have power 1, dependent ones less.
 ANSWER_POWERS = POWERS[POWERS <= 1]
-#: c of a classifier's log prior c ln(doubt): a few items without an error do not rule errors out.
-_DOUBT_PRIOR = 0.5
-#: e of the answers' log prior c ln(doubt) + e ln(1 − doubt) − ½ ln²(power): where features carry no information,
-#: nothing contradicts the answers, and they count as independent and correct.
-_NO_DOUBT_PRIOR = 20.0
+#: c of a classifier's log prior c ln(base_share): a few items without an error do not rule errors out.
+_BASE_SHARE_PRIOR = 0.5
+#: e of the answers' log prior c ln(base_share) + e ln(1 − base_share) − ½ ln²(power): where features carry no
+#: information, nothing contradicts the answers, and they count as independent and correct.
+_OTHER_SHARE_PRIOR = 20.0
 #: Items that a calibration is fitted to, at most: it has two parameters only.
 _MAX_ITEMS = 4000
 #: Lower bound of a classifier's probabilities, so that logarithms are finite.
@@ -35,17 +35,17 @@ class Calibration(NamedTuple):
     Attributes
     ----------
     power : exponent of the probabilities
-    doubt : share of ``base`` in the mixture
+    base_share : weight of ``base`` in the mixture
     base : cluster sizes, as shares of the items
     """
 
     power: float
-    doubt: float
+    base_share: float
     base: Float[np.ndarray, "K"]
 
     def __call__(self, log_p: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
         """Calibrated probabilities of log probabilities, which need not be normalised."""
-        return (1 - self.doubt) * softmax(self.power * log_p, axis=1) + self.doubt * self.base
+        return (1 - self.base_share) * softmax(self.power * log_p, axis=1) + self.base_share * self.base
 
     @classmethod
     def of_classifier(cls, predicted: Float[np.ndarray, "n K"], known: Float[np.ndarray, "n K"]) -> Self:
@@ -61,9 +61,9 @@ class Calibration(NamedTuple):
         best = (-np.inf, 1.0, 1.0)
         for power in POWERS:
             sure = softmax(power * log_p, axis=1)
-            for doubt in DOUBTS:
-                score = (known * np.log((1 - doubt) * sure + doubt * base)).sum() + _DOUBT_PRIOR * np.log(doubt)
-                best = max(best, (score, power, doubt))
+            for share in BASE_SHARES:
+                score = (known * np.log((1 - share) * sure + share * base)).sum() + _BASE_SHARE_PRIOR * np.log(share)
+                best = max(best, (score, power, share))
         return cls(best[1], best[2], base)
 
     @classmethod
@@ -84,10 +84,11 @@ class Calibration(NamedTuple):
         best = (-np.inf, 1.0, 1.0)
         for power in ANSWER_POWERS:
             agree = (ratio * softmax(power * log_answers + log_base, axis=1)).sum(1)
-            for doubt in DOUBTS:
-                prior = _DOUBT_PRIOR * np.log(doubt) + _NO_DOUBT_PRIOR * np.log1p(-doubt) - 0.5 * np.log(power) ** 2
-                score = np.log((1 - doubt) * agree + doubt).sum() + prior
-                best = max(best, (score, power, doubt))
+            for share in BASE_SHARES:
+                prior = _BASE_SHARE_PRIOR * np.log(share) + _OTHER_SHARE_PRIOR * np.log1p(-share)
+                prior -= 0.5 * np.log(power) ** 2
+                score = np.log((1 - share) * agree + share).sum() + prior
+                best = max(best, (score, power, share))
         return cls(best[1], best[2], base)
 
     def with_answers(
