@@ -81,6 +81,8 @@ def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypat
         assert after.result_.final.memberships.tobytes() == alone.result_.final.memberships.tobytes()
         assert after.predict_proba(NEW).tobytes() == alone.predict_proba(NEW).tobytes()
         after.result_.final.memberships[:] = after.result_.features.memberships[:] = 0
+        for _, items in after.preparations_.values():
+            items[:] = 0
 
 
 def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, CoTraining]) -> None:

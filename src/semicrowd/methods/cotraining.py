@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,8 +162,9 @@ class _Fit(Method):
         )  # fmt: skip
         verdict, workers = best.verdict, WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in best.annotators))
         if verdict.informative:
-            model._keep(best.preparations, best.shares, best.alone[best.rows])
-            final, alone = best.probabilities.copy(), best.alone.copy()  # the next fit may need them unchanged
+            # Copies: the next fit may need the same result unchanged.
+            model._keep(deepcopy(best.preparations), best.shares, best.alone[best.rows])
+            final, alone = best.probabilities.copy(), best.alone.copy()
             result = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
         else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             result = replace(self._of_features(), workers=workers)

@@ -1,5 +1,6 @@
 """Results of recent co-training: fits in one process with the same data, answers and seed share them."""
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from threading import Lock
@@ -29,7 +30,7 @@ class Cotrained(NamedTuple):
     alone, probabilities : cluster probabilities of all items from their features alone, and with the answers
     verdict : comparison of the candidates
     rows : indices of the items that the candidates were fitted to
-    preparations : the preparations of their features, by name
+    preparations : the preparations of their features that the winner uses, by name
     shares : weight of each preparation in the winner's classifiers, by name
     """
 
@@ -41,11 +42,11 @@ class Cotrained(NamedTuple):
     preparations: dict[str, Prepared]
     shares: dict[str, float]
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays."""
-        items = (preparation.items for preparation in self.preparations.values())
-        return sum(array.nbytes for array in (self.alone, self.probabilities, self.rows, *items))
+    def size(self) -> int:
+        """Bytes of the arrays and of the fitted pipelines, which are large where the features have many columns."""
+        arrays = [self.alone, self.probabilities, self.rows, *(one.items for one in self.preparations.values())]
+        pipelines = (len(pickle.dumps(one.pipeline)) for one in self.preparations.values())
+        return sum(array.nbytes for array in arrays) + sum(pipelines)
 
 
 class RecentPortfolios:
@@ -53,12 +54,14 @@ class RecentPortfolios:
 
     def __init__(self) -> None:
         self._kept: dict[str, Cotrained] = {}
+        self._sizes: dict[str, int] = {}
         self._lock = Lock()
 
     def clear(self) -> None:
         """Forget all results."""
         with self._lock:
             self._kept.clear()
+            self._sizes.clear()
 
     def of(
         self,
@@ -80,22 +83,25 @@ class RecentPortfolios:
         if found is None:
             portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
             winner, verdict = portfolio.winner()
+            shares = portfolio.shares_of_preparations(winner)
+            used = {name: one for name, one in portfolio.preparations.items() if shares[name] > 0}
             found = Cotrained(
-                winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, portfolio.preparations,
-                portfolio.shares_of_preparations(winner),
-            )  # fmt: skip
+                winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, used, shares
+            )
             self._keep(key, found)
         else:
             progress("start: co-training as in an earlier fit of this process")
         return found._replace(verdict=replace(found.verdict, table=found.verdict.table.copy()))
 
     def _keep(self, key: str, found: Cotrained) -> None:
-        if found.nbytes > _MOST_BYTES:
+        size = found.size()
+        if size > _MOST_BYTES:
             return
         with self._lock:
-            self._kept[key] = found
-            while sum(one.nbytes for one in self._kept.values()) > _MOST_BYTES:
-                del self._kept[next(iter(self._kept))]
+            self._kept[key], self._sizes[key] = found, size
+            while sum(self._sizes.values()) > _MOST_BYTES:
+                oldest = next(iter(self._kept))
+                del self._kept[oldest], self._sizes[oldest]
 
 
 #: Of this process. SCDC, BayesSCDC and co-training itself need the same for the same data, answers and seed.

@@ -31,7 +31,7 @@ NUMBER = "pairs_per_annotator"
 MODELS = {
     "scdc": "SCDC",
     "bayes": "BayesSCDC",
-    "cotrain": "co-training, not told K",
+    "cotrain": "co-training, no generative model",
     "scdc_paper": "SCDC, protocol paper",
     "bayes_paper": "BayesSCDC, protocol paper",
     "bayes_between": "BayesSCDC, between: the released code's step, answers by items, best bound of five cold starts",
