@@ -119,7 +119,7 @@ HEADER = "i,j,worker,label\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ", line 1: empty; expected a header i,j,worker,label[,task]"),
+        ("", ": empty; expected a header i,j,worker,label[,task]"),
         (HEADER, ": no answers; expected at least one row"),
         ("i,j,worker\n0,1,1\n", ", line 1: no column label; expected i,j,worker,label[,task], found i,j,worker"),
         ("i;label\n0;1\n", ", line 1: no column j; expected i,j,worker,label[,task], found i,label"),

@@ -102,7 +102,7 @@ def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
     path = written(tmp_path, "i,j,label\n0,1,0.0\n1,2,1\n2,3,yes\n")
     reversed_answers = answers_of_files(DATA, FileSettings(path=path, same_words=[0], different_words=["1", "Yes"]))
     assert reversed_answers.label.tolist() == [1, 0, 0]
-    with pytest.raises(UserError, match=r"same_words and different_words: ja is in both"):
+    with pytest.raises(UserError, match=r"annotations\.same_words and annotations\.different_words: ja is in both"):
         answers_of_files(DATA, FileSettings(path=path, same_words=["Ja"], different_words=["ja"]))
 
 

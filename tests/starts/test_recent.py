@@ -71,9 +71,11 @@ def test_the_same_inputs_have_one_portfolio_and_any_other_input_has_its_own(made
 
 
 def test_the_oldest_results_go_first(made: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    one = 2 * (30 * 2 * 8) + 30 * 8  # probabilities twice, numbers of the items
-    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * one)
     kept = RecentPortfolios()
+    kept.of(FEATURES, ANSWERS, 0, lambda _: None, 3)
+    one = len(kept._kept.popitem()[1])
+    assert one > 2 * (30 * 2 * 8) + 30 * 8, "probabilities twice, numbers of the items, and more"
+    monkeypatch.setattr(recent, "_MOST_BYTES", 2 * one)
 
     def of(seed: int) -> int:
         before = len(made)

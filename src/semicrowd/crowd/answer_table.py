@@ -92,7 +92,7 @@ class Wording:
         """
         same, different = ({_word(str(word)) for word in words} for words in (self.same, self.different))
         if both := same & different:
-            raise UserError(f"same_words and different_words: {min(both)} is in both")
+            raise UserError(f"annotations.same_words and annotations.different_words: {min(both)} is in both")
         return _WORDS | dict.fromkeys(same, 1) | dict.fromkeys(different, 0)
 
 
@@ -170,8 +170,8 @@ class AnswerTable:
                 separator = _separator(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
-                    top = f"{path}, line 1"
-                    kind, positions = _header(top, wording.renamed(top, next(rows, [])), label is not None)
+                    header = wording.renamed(f"{path}, line 1", next(rows, []))
+                    kind, positions = _header(f"{path}", header, label is not None, ", line 1")
                     cells = list(_cells(path, rows, positions.values()))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
@@ -328,21 +328,24 @@ def _separator(header: str, named: Collection[str] = ()) -> str:
     ))))
 
 
-def _header(at: str, row: Sequence[str], links: bool = False) -> tuple[tuple[str, ...], dict[str, int]]:
+def _header(
+    source: str, row: Sequence[str], links: bool = False, line: str = ""
+) -> tuple[tuple[str, ...], dict[str, int]]:
     """The table format, and the position of each column to read.
 
     Parameters
     ----------
-    at : where the header is, the beginning of an error message
+    source : path of the file, or name of the data frame
     links : whether the file only lists pairs i,j
+    line : where the header is in it; follows ``source`` in error messages
     """
     header = _proper(row)
     if not any(header):
-        raise UserError(f"{at}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
+        raise UserError(f"{source}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
     if links and len(header) == 2 and "" not in header and not any(_WHOLE_NUMBER.fullmatch(name) for name in header):
         return PAIRS, {"i": 0, "j": 1}
     if links and not {"i", "j"} <= set(header):
-        raise UserError(f"{at}: expected i,j[,worker], found {shown(','.join(header), most=100)}")
+        raise UserError(f"{source}{line}: expected i,j[,worker], found {shown(','.join(header), most=100)}")
     kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(header)), None)
     if kind is None:
         if "item" in header:
@@ -352,11 +355,11 @@ def _header(at: str, row: Sequence[str], links: bool = False) -> tuple[tuple[str
         else:
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(name.strip() for name in row), most=100)
-        raise UserError(f"{at}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
+        raise UserError(f"{source}{line}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
     wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
     repeated = [name for name in wanted if header.count(name) > 1]
     if repeated:
-        raise UserError(f"{at}: two columns are called {repeated[0]}; expected one")
+        raise UserError(f"{source}{line}: two columns are called {repeated[0]}; expected one")
     return kind, {name: header.index(name) for name in wanted}
 
 

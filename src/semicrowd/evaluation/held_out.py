@@ -63,7 +63,7 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
     return answers.some(~asked), answers.some(asked)
 
 
-def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
+def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
     """The gain of the prediction of held-out answers by the clusters, over a prediction without clusters.
 
     The annotators' rates are estimated from the training answers, with which the clusters agree better than with new
@@ -73,12 +73,12 @@ def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Ga
 
     Parameters
     ----------
-    kinds : clusters [N], or their probabilities [N, K]
+    clusters : clusters [N], or their probabilities [N, K]
     told, asked : training answers and held-out answers, from :func:`split`
     """
     known = told.worker, told.label, told.num_annotators
-    same = _same(kinds, asked)
-    if_one, if_two = fit_rates(_same(kinds, told), *known).of_answers(asked.worker, asked.label)
+    same = _same(clusters, asked)
+    if_one, if_two = fit_rates(_same(clusters, told), *known).of_answers(asked.worker, asked.label)
     says_same = fit_prevalence(*known)[asked.worker]
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
@@ -92,10 +92,10 @@ def gain(kinds: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Ga
     return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
 
 
-def _same(kinds: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
+def _same(clusters: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
     """Probability that the two items of each answer are in the same cluster."""
-    one, other = kinds[answers.i], kinds[answers.j]
-    if kinds.ndim == 1:
+    one, other = clusters[answers.i], clusters[answers.j]
+    if clusters.ndim == 1:
         return (one == other).astype(np.float64)
     return np.einsum("pk,pk->p", one, other, dtype=np.float64).clip(0, 1)
 

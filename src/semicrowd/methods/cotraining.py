@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,7 +115,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
         shares: Mapping[str, float],
         memberships: np.ndarray,
     ) -> None:
-        self.preparations_ = {name: tuple(way) for name, way in ways.items() if shares[name] > 0}
+        self.preparations_ = {name: tuple(way) for name, way in ways.items()}
         total = sum(shares[name] for name in self.preparations_) or 1.0
         self.shares_ = {name: shares[name] / total for name in self.preparations_}
         self.memberships_ = memberships
@@ -162,10 +161,9 @@ class _Fit(Method):
         )  # fmt: skip
         verdict, workers = best.verdict, WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in best.annotators))
         if verdict.informative:
-            # Copies: the next fit may need the same result unchanged.
-            model._keep(deepcopy(best.preparations), best.shares, best.alone[best.rows])
-            final, alone = best.probabilities.copy(), best.alone.copy()
-            result = Result(final.shape[1], Assignment.of(final), Assignment.of(alone), workers)
+            model._keep(best.preparations, best.shares, best.alone[best.rows])
+            final = Assignment.of(best.probabilities)
+            result = Result(best.probabilities.shape[1], final, Assignment.of(best.alone), workers)
         else:  # uninformative answers are ignored: clusters fitted to the annotated items alone would be worse
             result = replace(self._of_features(), workers=workers)
         model.candidates_, model.winner_ = verdict.table, verdict.winner

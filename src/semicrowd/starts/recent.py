@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from threading import Lock
 from typing import NamedTuple
 
@@ -42,26 +42,21 @@ class Cotrained(NamedTuple):
     preparations: dict[str, Prepared]
     shares: dict[str, float]
 
-    def size(self) -> int:
-        """Bytes of the arrays and of the fitted pipelines, which are large where the features have many columns."""
-        arrays = [self.alone, self.probabilities, self.rows, *(one.items for one in self.preparations.values())]
-        pipelines = (len(pickle.dumps(one.pipeline)) for one in self.preparations.values())
-        return sum(array.nbytes for array in arrays) + sum(pipelines)
-
 
 class RecentPortfolios:
-    """The latest results, found by the contents of their inputs; the oldest are forgotten first."""
+    """The latest results, found by the contents of their inputs; the oldest are forgotten first.
+
+    Results are kept pickled (by this process, in memory): their size is known, and each fit has a copy of its own.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[str, Cotrained] = {}
-        self._sizes: dict[str, int] = {}
+        self._kept: dict[str, bytes] = {}
         self._lock = Lock()
 
     def clear(self) -> None:
         """Forget all results."""
         with self._lock:
             self._kept.clear()
-            self._sizes.clear()
 
     def of(
         self,
@@ -79,29 +74,25 @@ class RecentPortfolios:
             max_clusters = default_max_clusters(len(annotations.annotated))
         inputs = features, astuple(annotations), seed, max_clusters, restart, image_shape, previous
         key = str(joblib.hash(inputs))
-        found = self._kept.get(key)
-        if found is None:
-            portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
-            winner, verdict = portfolio.winner()
-            shares = portfolio.shares_of_preparations(winner)
-            used = {name: one for name, one in portfolio.preparations.items() if shares[name] > 0}
-            found = Cotrained(
-                winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, used, shares
-            )
-            self._keep(key, found)
-        else:
+        if (kept := self._kept.get(key)) is not None:
             progress("start: co-training as in an earlier fit of this process")
-        return found._replace(verdict=replace(found.verdict, table=found.verdict.table.copy()))
+            earlier: Cotrained = pickle.loads(kept)
+            return earlier
+        portfolio = Portfolio(features, annotations, seed, progress, max_clusters, restart, image_shape, previous)
+        winner, verdict = portfolio.winner()
+        shares = portfolio.shares_of_preparations(winner)
+        used = {name: one for name, one in portfolio.preparations.items() if shares[name] > 0}
+        found = Cotrained(winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, used, shares)
+        self._keep(key, pickle.dumps(found))
+        return found
 
-    def _keep(self, key: str, found: Cotrained) -> None:
-        size = found.size()
-        if size > _MOST_BYTES:
+    def _keep(self, key: str, found: bytes) -> None:
+        if len(found) > _MOST_BYTES:
             return
         with self._lock:
-            self._kept[key], self._sizes[key] = found, size
-            while sum(self._sizes.values()) > _MOST_BYTES:
-                oldest = next(iter(self._kept))
-                del self._kept[oldest], self._sizes[oldest]
+            self._kept[key] = found
+            while sum(map(len, self._kept.values())) > _MOST_BYTES:
+                del self._kept[next(iter(self._kept))]
 
 
 #: Of this process. SCDC, BayesSCDC and co-training itself need the same for the same data, answers and seed.
