@@ -166,6 +166,13 @@ def test_a_forecast_grows_with_items_answers_and_columns() -> None:
     assert "minutes" in str(large)
 
 
+@pytest.mark.parametrize("name", ["epochs", "protocol", "start.epochs", "nets.kind"])
+def test_settings_that_decide_the_time_leave_no_forecast(name: str) -> None:
+    facts = Facts(60_000, 784, image_shape=(28, 28), unit_interval=True)
+    assert forecast("bayes", facts, ["seed", "model.K"]) is not None
+    assert forecast("bayes", facts, [name]) is None
+
+
 @pytest.mark.usefixtures("table")
 def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_path: Path) -> None:
     pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]

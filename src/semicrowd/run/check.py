@@ -1,7 +1,7 @@
 """``python src/check.py``: checks data and answers before a fit."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.run.forecast import forecast
 from semicrowd.run.inputs import facts_of, load_answers, load_data
+from semicrowd.run.settings import Resolved, check_given, sources
 
 #: Maximum number of annotators in the printed table; workers.csv of a run has all of them.
 _MOST_PEOPLE = 30
@@ -46,12 +47,11 @@ def main(arguments: Sequence[str]) -> int:
     from semicrowd.run.commandline.arguments import parse
     from semicrowd.run.commandline.mistakes import explain, is_mistake
     from semicrowd.run.composition import composed
-    from semicrowd.run.settings import check_given, sources
 
     try:
         given = composed(parse(implied(arguments)).overrides)
         check_given(given)
-        return check(sources(given).content)
+        return check(sources(given).content, given.values)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -72,8 +72,13 @@ def implied(arguments: Sequence[str]) -> list[str]:
     return [*arguments, *more]
 
 
-def check(content: dict[str, Any]) -> int:
-    """Print the checks of data and answers; returns the exit code. ``content`` has the settings as in config.yaml.
+def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
+    """Print the checks of data and answers; returns the exit code.
+
+    Parameters
+    ----------
+    content : settings as in config.yaml
+    given : dotted names of the settings that the user has given
 
     Raises
     ------
@@ -100,7 +105,7 @@ def check(content: dict[str, Any]) -> int:
         print(f"note: {line}")
     for line in oddities(data, answers):
         print(f"check: {line}")
-    duration = forecast(method, facts_of(data, answers))
+    duration = forecast(method, facts_of(data, answers), given)
     print(f"a fit by model={method}: {duration or 'no forecast of its time'}")
     if wrong:
         print(f"error: {wrong}", file=sys.stderr)
@@ -113,7 +118,7 @@ def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
     return [*odd_items(data), *([] if answers is None or answers.simulated else odd_answers(answers))]
 
 
-def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
+def tell(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:
     """Print what the user should know about data and answers before a fit, to standard error."""
     if data.columns is not None and not data.columns.plain:
         print(f"note: what was done with the columns:\n{table_of_columns(data.columns)}", file=sys.stderr)
@@ -122,7 +127,7 @@ def tell(method: str, data: Dataset, answers: PairAnnotations | None) -> None:
     if data.name in ("table", "images"):
         for line in oddities(data, answers):
             print(f"check: {line}", file=sys.stderr)
-    duration = forecast(method, facts_of(data, answers))
+    duration = forecast(settings.choices["model"], facts_of(data, answers), settings.given)
     if duration is not None and duration.most > _LONG:
         print(f"note: a fit of this size takes {duration}", file=sys.stderr)
 

@@ -60,7 +60,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             return _nothing_to_do(run_dir)
     for note in given_in_vain(given):
         _note(note)
-    tell(settings.choices["model"], data, answers)
+    tell(settings, data, answers)
 
     from semicrowd.run.estimator import check_complete, make_estimator
     from semicrowd.run.session import Session

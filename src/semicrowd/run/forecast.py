@@ -1,5 +1,6 @@
-"""Forecast of a fit's time and memory: a wide range, derived from fits whose times are recorded."""
+"""Forecast of a fit's time and memory: a wide range, derived from recorded fits with settings by the rule."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from semicrowd.defaults.facts import Facts
@@ -21,6 +22,8 @@ _RANGE = 4.0
 _NETWORKS = 0.01
 _MOST_PASSES = 10_000
 _METHODS = ("cotrain", "scdc", "bayes")
+#: Settings, or groups of them, on which the time depends; where the user has chosen one, no recorded fit is comparable.
+_DECISIVE = frozenset({"protocol", "epochs", "restarts", "batch_size", "nets", "start", "trainer", "views"})
 #: Minimum and maximum seconds of a fit of grey images, whose number of steps does not depend on the number of images.
 _PICTURES = (120.0, 900.0)
 #: GiB of memory of the program itself, and bytes of memory for each cell of the table and for each answer.
@@ -40,9 +43,14 @@ class Forecast(NamedTuple):
         return f"{_time(self.least)} to {_time(self.most)} of one core, {self.gib:.1f} GiB of memory"
 
 
-def forecast(method: str, facts: Facts) -> Forecast | None:
-    """Forecast for co-training and the models that start with it; None for other methods."""
+def forecast(method: str, facts: Facts, given: Collection[str] = ()) -> Forecast | None:
+    """Forecast for co-training and the models that start with it; None for other methods.
+
+    Also None if one of the settings ``given`` by the user (dotted names) decides how long the models are trained.
+    """
     if method not in _METHODS:
+        return None
+    if method != "cotrain" and not _DECISIVE.isdisjoint(name.partition(".")[0] for name in given):
         return None
     gib = _PROGRAM + (_CELL * facts.num_items * facts.num_features + _PAIR * facts.num_answers) / 2**30
     grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval

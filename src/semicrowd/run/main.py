@@ -71,7 +71,7 @@ def _run(command: Command) -> None:
 
         settings, data, answers = resolve_on_data(given)
         show_explanation(settings)
-        tell(settings.choices["model"], data, answers)
+        tell(settings, data, answers)
         return
     from semicrowd.run.commandline.show import show_run
     from semicrowd.run.execute import execute
