@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from semicrowd.crowd.simulate import tasks
 from semicrowd.nets.pieces import Pieces, saved_bytes
 from semicrowd.random import torch_stream
+from semicrowd.starts.recent import RECENT
 from semicrowd.starts.vae import train_vae
 
 N, SIDE, K = 96, 6, 5
@@ -60,6 +61,7 @@ def test_starts_and_evaluations_in_pieces_are_whole_ones(name: str) -> None:
     for budget in (2**40, 5_000):
         made = small_fit(name, IMAGES, ANSWERS, K=K, hidden=(7,), nets=NETS["conv"], image_shape=(SIDE, SIDE))
         made.model.in_pieces.budget = budget
+        RECENT.clear()  # pieces are no other inputs
         train_vae(made.model, made.data, made.recipe.start, lambda _: None)
         found.append((made.model.posterior(made.features), made.elbo()["total"]))
     one, other = (posterior for posterior, _ in found)

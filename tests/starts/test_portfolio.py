@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Portfolio, default_max_clusters
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, judge, mean_difference
 from semicrowd.starts.stacking import StackedClassifier
-from semicrowd.starts.start import cotrained
+from semicrowd.starts.start import cotrained_start
 
 TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 
@@ -240,13 +241,51 @@ def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch
 Build = Callable[..., SmallFit[Any]]
 
 
+def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[tuple[Any, ...]]()
+
+    class Fake:
+        rows, preparations = np.arange(30), dict[str, Any]()
+
+        def __init__(self, *arguments: Any) -> None:
+            made.append(arguments)
+
+        def winner(self) -> tuple[Any, Any]:
+            return SimpleNamespace(annotators=len(made)), None
+
+        def probabilities(self, winner: Any) -> Any:  # noqa: ARG002
+            return np.full((30, 2), 0.4), np.full((30, 2), 0.5)
+
+        def shares_of_preparations(self, winner: Any) -> dict[str, float]:  # noqa: ARG002
+            return {"none": 1.0}
+
+    monkeypatch.setattr(portfolio, "Portfolio", Fake)
+    usual: dict[str, Any] = {"features": TABLE, "answers": ANSWERS, "seed": 0, "max_clusters": 3, "restart": 0,
+             "image_shape": None, "previous": None}  # fmt: skip
+    other = np.where(np.arange(ANSWERS.num_pairs) == 7, 1 - ANSWERS.label, ANSWERS.label)
+    changed: list[dict[str, Any]] = [
+        {"features": TABLE + 1e-9}, {"answers": replace(ANSWERS, label=other)}, {"seed": 1}, {"max_clusters": 4},
+        {"restart": 1}, {"image_shape": (1, 2)}, {"previous": np.zeros(200, np.int64)}, {"max_clusters": None},
+    ]  # fmt: skip
+
+    def number(**change: Any) -> int:
+        return portfolio.cotrained(**{**usual, **change}, progress=lambda _: None).annotators  # type: ignore[return-value]
+
+    assert [number(**change) for change in [{}, *changed]] == list(range(1, 10))
+    # The index of the answers is made when it is first needed: it is no other input.
+    assert ANSWERS.index.whole.items.numel() == len(ANSWERS.annotated)
+    assert number() == number(features=TABLE.copy(), answers=replace(ANSWERS, label=ANSWERS.label.copy())) == 1
+    assert number(max_clusters=default_max_clusters(len(ANSWERS.annotated))) == 9, "the same number, said or not"
+    assert len(made) == 9
+
+
 @pytest.mark.usefixtures("few_folds")
 def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
     kept: list[Any] = []
-    found = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, kept.append)
+    found = cotrained_start(fit.data, fit.annotations, fit.model, fit.said.append, kept.append)
     assert len(kept) == 1
-    monkeypatch.setattr(start, "cotrained", lambda *_: found)  # once is enough
+    monkeypatch.setattr(start, "cotrained_start", lambda *_: found)  # once is enough
     assert found.probabilities.shape == (1, 120, 8)
     torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
     assert adjusted_rand_score(pinwheel.labels, found.probabilities[0].argmax(-1).numpy()) > 0.8
@@ -259,7 +298,7 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: p
 @pytest.mark.usefixtures("few_folds")
 def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(build: Build) -> None:
     fit = build("scdc", K=3, restarts=2, start={"kind": "portfolio", "epochs": 1})
-    two = cotrained(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
+    two = cotrained_start(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
     assert two.probabilities.shape == (2, 120, 3)
     assert [eta.shape for eta in two.annotators] == [(2, 6, 2)] * 2
 

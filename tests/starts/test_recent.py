@@ -1,87 +1,90 @@
-"""Co-training of the same data, answers and seed is done once in a process."""
+"""Slow parts of a start are done once in a process for the same inputs."""
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+import torch
+from tests.small_fits import small_fit
 
-from semicrowd.crowd import simulate
-from semicrowd.starts import recent
-from semicrowd.starts.portfolio import default_max_clusters
-from semicrowd.starts.recent import RecentPortfolios
-from semicrowd.starts.selection import Verdict
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data import Dataset
+from semicrowd.starts import recent, vae
+from semicrowd.starts.recent import RecentResults
+from semicrowd.starts.vae import train_vae
 
-FEATURES = np.random.default_rng(0).normal(size=(30, 2))
-ANSWERS = simulate.two_coin(np.arange(30) % 3, np.random.default_rng(1), num_annotators=2, pairs_per_annotator=20)
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The arguments of every portfolio that is made; its result is the number of those before it."""
-    given = list[tuple[Any, ...]]()
-
-    class Fake:
-        rows, preparations = np.arange(30), dict[str, Any]()
-
-        def __init__(self, *arguments: Any) -> None:
-            given.append(arguments)
-
-        def winner(self) -> tuple[Any, Any]:
-            return SimpleNamespace(annotators=len(given)), Verdict("it", pd.DataFrame({"score": [1.0]}), 0.0, 1.0, 20)
-
-        def probabilities(self, winner: Any) -> Any:  # noqa: ARG002
-            return np.full((30, 2), 0.4), np.full((30, 2), 0.5)
-
-        def shares_of_preparations(self, winner: Any) -> dict[str, float]:  # noqa: ARG002
-            return {"none": 1.0}
-
-    monkeypatch.setattr(recent, "Portfolio", Fake)
-    return given
+ITEMS = np.random.default_rng(0).normal(size=(30, 2))
 
 
-def test_the_same_inputs_have_one_portfolio_and_any_other_input_has_its_own(made: list[tuple[Any, ...]]) -> None:
-    kept, said = RecentPortfolios(), list[str]()
-    usual: dict[str, Any] = {"features": FEATURES, "annotations": ANSWERS, "seed": 0, "max_clusters": 3, "restart": 0,
-             "image_shape": None, "previous": None}  # fmt: skip
-    other = np.where(np.arange(ANSWERS.num_pairs) == 7, 1 - ANSWERS.label, ANSWERS.label)
-    changed: list[dict[str, Any]] = [
-        {"features": FEATURES + 1e-9}, {"annotations": replace(ANSWERS, label=other)}, {"seed": 1}, {"max_clusters": 4},
-        {"restart": 1}, {"image_shape": (1, 2)}, {"previous": np.zeros(30, np.int64)},
-    ]  # fmt: skip
-    for number, change in enumerate([{}, *changed], 1):
-        found = kept.of(**{**usual, **change}, progress=said.append)
-        assert found.annotators == number
+def nothing(_: str) -> None:
+    """Tell nobody."""
+
+
+def test_the_same_inputs_have_one_result_and_others_their_own() -> None:
+    kept, said, made = RecentResults(), list[str](), list[int]()
+
+    def compute() -> tuple[int, np.ndarray]:
+        made.append(len(made))
+        return made[-1], np.zeros(3)
+
+    def of(items: np.ndarray, seed: int, name: str = "it") -> tuple[int, np.ndarray]:
+        return kept.of(compute, (items, seed), said.append, name)
+
+    assert [of(ITEMS, 0)[0], of(ITEMS + 1e-9, 0)[0], of(ITEMS, 1)[0], of(ITEMS, 0, "that")[0]] == [0, 1, 2, 3]
     assert not said
-    # The index of the answers is made when it is first needed: it is no other input.
-    assert ANSWERS.index.whole.items.numel() == len(ANSWERS.annotated)
-    copied = {**usual, "features": FEATURES.copy(), "annotations": replace(ANSWERS, label=ANSWERS.label.copy())}
-    assert kept.of(**usual, progress=said.append).annotators == 1
-    assert kept.of(**copied, progress=said.append).annotators == 1
-    table = kept.of(**usual, progress=said.append).verdict.table
-    table["score"] = 2.0
-    assert kept.of(**usual, progress=said.append).verdict.table["score"].tolist() == [1.0]
-    assert kept.of(FEATURES, ANSWERS, 0, said.append).annotators == 9, "the default is another number of clusters"
-    usual["max_clusters"] = default_max_clusters(len(ANSWERS.annotated))
-    assert kept.of(**usual, progress=said.append).annotators == 9, "the same number, said or not"
-    assert len(made) == 9
-    assert said == ["start: co-training as in an earlier fit of this process"] * 5
+    number, values = of(ITEMS.copy(), 0)
+    values[:] = 1
+    assert number == 0
+    assert of(ITEMS, 0)[1].tolist() == [0, 0, 0], "each user has a copy of its own"
+    assert said == ["start: it as in an earlier fit of this process"] * 2
 
 
-def test_the_oldest_results_go_first(made: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RecentPortfolios()
-    kept.of(FEATURES, ANSWERS, 0, lambda _: None, 3)
+def test_the_oldest_results_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, made = RecentResults(), list[int]()
+
+    def compute() -> np.ndarray:
+        made.append(0)
+        return ITEMS
+
+    kept.of(compute, 0, nothing, "items")
     one = len(kept._kept.popitem()[1])
-    assert one > 2 * (30 * 2 * 8) + 30 * 8, "probabilities twice, numbers of the items, and more"
+    assert one > ITEMS.nbytes
     monkeypatch.setattr(recent, "_MOST_BYTES", 2 * one)
 
-    def of(seed: int) -> int:
+    def of(inputs: int) -> int:
         before = len(made)
-        kept.of(FEATURES, ANSWERS, seed, lambda _: None, 3)
+        kept.of(compute, inputs, nothing, "items")
         return len(made) - before
 
-    assert [of(seed) for seed in (0, 1, 1, 2, 1, 0)] == [1, 1, 0, 1, 0, 1]
+    assert [of(inputs) for inputs in (0, 1, 1, 2, 1, 0)] == [1, 1, 0, 1, 0, 1]
     monkeypatch.setattr(recent, "_MOST_BYTES", one - 1)
-    assert [of(seed) for seed in (5, 5, 0)] == [1, 1, 0], "what is too large is not kept, and nothing is lost for it"
+    assert [of(inputs) for inputs in (5, 5, 0)] == [1, 1, 0], "what is too large is not kept, and nothing is forgotten"
+
+
+@pytest.mark.parametrize("name", ["scdc", "bayes"])
+def test_fits_share_their_vae_whatever_their_answers(
+    name: str, pinwheel: Dataset, answers: PairAnnotations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The networks of the second model are those of the first, to the byte, and other settings train anew."""
+    trained, real = list[object](), vae._train
+
+    def counted(*given: Any) -> None:
+        trained.append(given)
+        real(*given)
+
+    monkeypatch.setattr(vae, "_train", counted)
+
+    def values(answers: PairAnnotations | None = None, **how: Any) -> list[torch.Tensor]:
+        fit = small_fit(name, pinwheel.features, answers, **how)
+        train_vae(fit.model, fit.data, fit.recipe.start, fit.said.append)
+        return [parameter.detach().clone() for parameter in fit.model.vae_parameters()]
+
+    first, again = values(), values(answers)
+    assert len(trained) == 1
+    assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+    others: list[dict[str, Any]] = [
+        {"seed": 1}, {"batch_size": 20}, {"start": {"epochs": 1}}, {"hidden": (9,)}, {"latent_dim": 3},
+    ]  # fmt: skip
+    for number, how in enumerate(others, 2):
+        values(**how)
+        assert len(trained) == number

@@ -21,8 +21,8 @@ from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
+from semicrowd.starts.portfolio import cotrained
 from semicrowd.starts.preparing import Prepared, prepared
-from semicrowd.starts.recent import RECENT
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Number of nearest training items whose probabilities are averaged for a new item.
@@ -155,7 +155,7 @@ class _Fit(Method):
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
-        best = RECENT.of(
+        best = cotrained(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
             previous=model._previous,
         )  # fmt: skip

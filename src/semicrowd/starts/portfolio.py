@@ -11,10 +11,11 @@ best candidate so far. The candidate under which held-out answers are likeliest 
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -27,13 +28,15 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
 from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
-from semicrowd.starts.answer_classifier import spectral_clusters
+from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
+from semicrowd.starts.epochs import ProgressCallback
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.preparing import Prepared, preparations, prepared
+from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, judge, mean_difference
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.two_way import TwoWayClassifier
@@ -60,8 +63,53 @@ BY_NETWORKS = "networks of the answers"
 EARLIER = "clusters of the earlier fit"
 #: End of the names of the k-means candidates whose number of clusters comes from the answers.
 NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
-#: Is called with a line about the current step.
-ProgressCallback = Callable[[str], None]
+
+
+class Cotrained(NamedTuple):
+    """The winner of a portfolio.
+
+    Attributes
+    ----------
+    annotators : posteriors of the annotators' rates
+    alone, probabilities : cluster probabilities of all items from their features alone, and with the answers
+    verdict : comparison of the candidates
+    rows : indices of the items that the candidates were fitted to
+    preparations : the preparations of their features that the winner uses, by name
+    shares : weight of each preparation in the winner's classifiers, by name
+    """
+
+    annotators: Annotators
+    alone: Float[np.ndarray, "N K"]
+    probabilities: Float[np.ndarray, "N K"]
+    verdict: Verdict
+    rows: Int[np.ndarray, "n"]
+    preparations: dict[str, Prepared]
+    shares: dict[str, float]
+
+
+def cotrained(
+    features: Float[np.ndarray, "N D"],
+    answers: PairAnnotations,
+    seed: int,
+    progress: ProgressCallback,
+    max_clusters: int | None = None,
+    restart: int = 0,
+    image_shape: Sequence[int] | None = None,
+    previous: Int[np.ndarray, "N"] | None = None,
+) -> Cotrained:
+    """The winner of the :class:`Portfolio` with these arguments; fits in one process share it."""
+    if max_clusters is None:
+        max_clusters = default_max_clusters(len(answers.annotated))
+
+    def compute() -> Cotrained:
+        portfolio = Portfolio(features, answers, seed, progress, max_clusters, restart, image_shape, previous)
+        winner, verdict = portfolio.winner()
+        shares = portfolio.shares_of_preparations(winner)
+        used = {name: one for name, one in portfolio.preparations.items() if shares[name] > 0}
+        return Cotrained(winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, used, shares)
+
+    inputs = features, astuple(answers), seed, max_clusters, restart, image_shape, previous
+    return RECENT.of(compute, inputs, progress, "co-training")
 
 
 class Portfolio:

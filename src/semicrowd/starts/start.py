@@ -1,6 +1,7 @@
 """Initialisation of a model: epochs as a plain VAE, first clusters, then the mixture and networks fitted to them."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import default_max_clusters
+from semicrowd.starts.portfolio import cotrained, default_max_clusters
 from semicrowd.starts.preparing import preparations
 from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import Verdict
@@ -87,12 +88,16 @@ def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]
     means, views = latent_means(model, cells.t_x), None
     if data.views is not None:
         noise = torch_stream(data.seed, "communities/views", device=data.device)
-        moved = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
-        views = latent_means(model, latent_statistics(model, moved))
+        seen = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
+        views = latent_means(model, latent_statistics(model, seen))
     clusters = []
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
-        labels = communities(latent, model.num_clusters, rng, None if views is None else views[restart])
+        moved = None if views is None else views[restart]
+        labels = RECENT.of(
+            partial(communities, latent, model.num_clusters, rng, moved),
+            (latent, model.num_clusters, data.seed, restart, moved), progress, "communities",
+        )  # fmt: skip
         said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
             model.reverse_annotators(restart, reversed_annotators(labels, data.annotations))
@@ -115,12 +120,12 @@ def _from_answers(
     """q(z) of all items by one of :data:`FROM_ANSWERS`; also sets the annotators of ``model``."""
     given = data, annotations, model.settings, settings, model.num_restarts, progress
     portfolio = settings.kind == "portfolio"
-    initial = cotrained(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
+    initial = cotrained_start(data, annotations, model, progress, keep_verdict) if portfolio else answer_start(*given)
     model.set_annotators(*initial.annotators)
     return initial.probabilities
 
 
-def cotrained(
+def cotrained_start(
     data: TrainingData,
     annotations: PairAnnotations,
     model: GenerativeModel,
@@ -133,7 +138,7 @@ def cotrained(
     annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        found = RECENT.of(
+        found = cotrained(
             features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous
         )
         keep_verdict(found.verdict)

@@ -12,12 +12,34 @@ from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.epochs import ProgressCallback, shuffled
+from semicrowd.starts.recent import RECENT
 
 #: Standard deviation s of the VAE's prior N(0, s² I): as wide as the initial locations (App. B: m ~ N(0, 3)).
 PRIOR_SD = 3.0
 
 
 def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
+    """Train the model as a VAE, or take the parameters of the same VAE of an earlier fit of this process."""
+    views = None if data.views is None else data.views.settings
+    schedule = settings.epochs, settings.learning_rate, data.batch_size, data.seed
+    networks = model.name, model.nets, model.settings.likelihood, _values(model), model.image_shape, str(data.device)
+    inputs = data.features.cpu().numpy(), views, schedule, networks
+
+    def compute() -> list[np.ndarray]:
+        _train(model, data, settings, progress)
+        return _values(model)
+
+    values = RECENT.of(compute, inputs, progress, "the VAE")
+    with torch.no_grad():
+        for parameter, value in zip(model.vae_parameters(), values, strict=True):
+            parameter.copy_(torch.from_numpy(value))
+
+
+def _values(model: GenerativeModel) -> list[np.ndarray]:
+    return [parameter.detach().cpu().numpy().copy() for parameter in model.vae_parameters()]
+
+
+def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
     """Epochs of Adam on the ELBO of a VAE with the prior N(0, s² I) over all items.
 
     The weight of the KL divergence rises linearly to 1 (Bowman et al. 2016): with weight 1 throughout, the posterior of
