@@ -64,7 +64,7 @@ def pinwheel() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    """No co-training of an earlier test, which may have changed a constant of it."""
+    """No result of an earlier test, which may have changed a constant behind it."""
     if recent := sys.modules.get("semicrowd.starts.recent"):
         recent.RECENT.clear()
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.portfolio import Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, judge, mean_difference
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.start import cotrained_start
@@ -242,24 +241,14 @@ Build = Callable[..., SmallFit[Any]]
 
 
 def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = list[tuple[Any, ...]]()
+    made = list[Portfolio]()
 
-    class Fake:
-        rows, preparations = np.arange(30), dict[str, Any]()
+    def cotrain(made_by: Portfolio) -> Any:
+        made.append(made_by)
+        number: Any = len(made)
+        return Cotrained(number, *[number] * 6)
 
-        def __init__(self, *arguments: Any) -> None:
-            made.append(arguments)
-
-        def winner(self) -> tuple[Any, Any]:
-            return SimpleNamespace(annotators=len(made)), None
-
-        def probabilities(self, winner: Any) -> Any:  # noqa: ARG002
-            return np.full((30, 2), 0.4), np.full((30, 2), 0.5)
-
-        def shares_of_preparations(self, winner: Any) -> dict[str, float]:  # noqa: ARG002
-            return {"none": 1.0}
-
-    monkeypatch.setattr(portfolio, "Portfolio", Fake)
+    monkeypatch.setattr(Portfolio, "_cotrain", cotrain)
     usual: dict[str, Any] = {"features": TABLE, "answers": ANSWERS, "seed": 0, "max_clusters": 3, "restart": 0,
              "image_shape": None, "previous": None}  # fmt: skip
     other = np.where(np.arange(ANSWERS.num_pairs) == 7, 1 - ANSWERS.label, ANSWERS.label)
@@ -269,7 +258,8 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
     ]  # fmt: skip
 
     def number(**change: Any) -> int:
-        return portfolio.cotrained(**{**usual, **change}, progress=lambda _: None).annotators  # type: ignore[return-value]
+        found: Any = Portfolio(**{**usual, **change}, progress=lambda _: None).cotrained()
+        return int(found.annotators)
 
     assert [number(**change) for change in [{}, *changed]] == list(range(1, 10))
     # The index of the answers is made when it is first needed: it is no other input.

@@ -21,7 +21,7 @@ from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
-from semicrowd.starts.portfolio import cotrained
+from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
@@ -155,10 +155,10 @@ class _Fit(Method):
 
     def _of_both(self, answers: PairAnnotations) -> Result:
         model = self.model
-        best = cotrained(
+        best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
             previous=model._previous,
-        )  # fmt: skip
+        ).cotrained()  # fmt: skip
         verdict, workers = best.verdict, WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in best.annotators))
         if verdict.informative:
             model._keep(best.preparations, best.shares, best.alone[best.rows])

@@ -87,31 +87,6 @@ class Cotrained(NamedTuple):
     shares: dict[str, float]
 
 
-def cotrained(
-    features: Float[np.ndarray, "N D"],
-    answers: PairAnnotations,
-    seed: int,
-    progress: ProgressCallback,
-    max_clusters: int | None = None,
-    restart: int = 0,
-    image_shape: Sequence[int] | None = None,
-    previous: Int[np.ndarray, "N"] | None = None,
-) -> Cotrained:
-    """The winner of the :class:`Portfolio` with these arguments; fits in one process share it."""
-    if max_clusters is None:
-        max_clusters = default_max_clusters(len(answers.annotated))
-
-    def compute() -> Cotrained:
-        portfolio = Portfolio(features, answers, seed, progress, max_clusters, restart, image_shape, previous)
-        winner, verdict = portfolio.winner()
-        shares = portfolio.shares_of_preparations(winner)
-        used = {name: one for name, one in portfolio.preparations.items() if shares[name] > 0}
-        return Cotrained(winner.annotators, *portfolio.probabilities(winner), verdict, portfolio.rows, used, shares)
-
-    inputs = features, astuple(answers), seed, max_clusters, restart, image_shape, previous
-    return RECENT.of(compute, inputs, progress, "co-training")
-
-
 class Portfolio:
     """Initial clusters, candidates and the choice among them, for given features and answers.
 
@@ -142,11 +117,27 @@ class Portfolio:
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_UNANNOTATED]
         #: Items that candidates are fitted to: the annotated ones and a sample of the others.
         self.rows = np.union1d(others, answers.annotated)
-        self.features = features[self.rows]
         self.answers = replace(
             answers, num_items=len(self.rows), i=np.searchsorted(self.rows, answers.i),
             j=np.searchsorted(self.rows, answers.j),
         )  # fmt: skip
+
+    def cotrained(self) -> Cotrained:
+        """The winner; portfolios of one process with the same arguments share it."""
+        inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
+                  self.image_shape, self.previous)  # fmt: skip
+        return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
+
+    def _cotrain(self) -> Cotrained:
+        winner, verdict = self.winner()
+        shares = self.shares_of_preparations(winner)
+        used = {name: one for name, one in self.preparations.items() if shares[name] > 0}
+        return Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
+
+    @cached_property
+    def features(self) -> Float[np.ndarray, "n D"]:
+        """Features of :attr:`rows`, before any preparation."""
+        return self.all_features[self.rows]
 
     @cached_property
     def preparations(self) -> dict[str, Prepared]:

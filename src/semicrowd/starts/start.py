@@ -26,7 +26,7 @@ from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import cotrained, default_max_clusters
+from semicrowd.starts.portfolio import Portfolio, default_max_clusters
 from semicrowd.starts.preparing import preparations
 from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import Verdict
@@ -138,9 +138,9 @@ def cotrained_start(
     annotators, of_restarts = [], torch.full((restarts, data.num_items, num_clusters), _UNUSED_PROBABILITY)
     for restart in range(restarts):
         max_clusters = min(num_clusters, default_max_clusters(len(annotations.annotated)))
-        found = cotrained(
+        found = Portfolio(
             features, annotations, data.seed, progress, max_clusters, restart, model.image_shape, data.previous
-        )
+        ).cotrained()
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
         probabilities = found.probabilities.astype(np.float32)

@@ -36,7 +36,7 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
 
 
 def _values(model: GenerativeModel) -> list[np.ndarray]:
-    return [parameter.detach().cpu().numpy().copy() for parameter in model.vae_parameters()]
+    return [parameter.detach().cpu().numpy() for parameter in model.vae_parameters()]
 
 
 def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, progress: ProgressCallback) -> None:
