@@ -241,7 +241,7 @@ def test_every_experiment_is_a_configuration(profile: str, tmp_path: Path) -> No
         unanswered = experiment.answers is None and experiment.settings.get("annotations", "none") == "none"
         assert (settings["annotations"]["name"] == "none") == unanswered
         as_the_paper = name in (pinwheel.WITHOUT, pinwheel.WITH, *cifar.ROWS.values())
-        of_the_paper = "_paper" in name or (profile == "paper" and as_the_paper)
+        of_the_paper = "_paper" in name or "_whole" in name or (profile == "paper" and as_the_paper)
         assert (settings["protocol"] == "paper") == of_the_paper
         assert all(0 <= epoch <= settings.get("epochs", epoch) for epoch in settings["snapshots"])
         given = settings["data"]

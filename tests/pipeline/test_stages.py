@@ -14,7 +14,6 @@ from semicrowd.errors import UserError
 from semicrowd.pipeline import answers, experiment, features, fetch
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Answers, Experiment, Job, load_plan
-from semicrowd.starts.recent import RECENT
 
 SETTINGS = {"data": "pinwheel", "model": "bayes", "restarts": 1, "epochs": 1, "logger": "none"}
 
@@ -280,20 +279,6 @@ def test_an_experiment_that_fails_does_not_stop_those_of_its_task(
     interrupted = "b"
     assert experiment.main(["a", "b", "c"]) == 130
     assert begun[3:] == ["a", "b"]
-
-
-def test_a_task_begins_without_what_its_process_has_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its experiments share their starts, but seconds of fits do not depend on the tasks before."""
-    (project / "params.yaml").write_text(JOINED)
-    made = list[str]()
-
-    def run(one: Experiment, seed: int | None) -> int:
-        RECENT.of(lambda: made.append(one.name), "the same", lambda _: None, "a start")
-        return 0
-
-    monkeypatch.setattr(experiment, "run", run)
-    assert experiment.main(["a", "b", "c"]) == experiment.main(["b", "c"]) == 0
-    assert made == ["a", "b"]
 
 
 def test_where_a_task_died_old_runs_of_those_not_begun_are_no_results(project: Path) -> None:

@@ -44,7 +44,7 @@ def test_paper_and_ours_stand_side_by_side(tmp_path: Path) -> None:
     cells = [cell.strip() for cell in row(text, ROW, "accuracy").strip("|").split("|")]
     assert cells[2:7] == ["0.842 ± 0.055", "0.930 ± 0.000", "2", "0-1", "+0.088"]
     assert "× 0.95" in row(text, ROW, "seconds an epoch")  # 620 s / 40 epochs against 16.4 s
-    assert "make record EXPERIMENT=mnist_paper_scdc_none" in row(text, "| SCDC, without; protocol paper |", "0.659")
+    assert "make record EXPERIMENT=mnist_whole_scdc_none" in row(text, "| SCDC, without; protocol paper |", "0.659")
     assert "epochs: 40 (paper: 200)" in text
     assert "2 runs (paper: 5)" in text
     assert "57330 answers of 48 annotators (real)" in text

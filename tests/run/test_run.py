@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.files import read_status, sha256_of
+from semicrowd.starts.recent import RECENT
 
 from .conftest import Command
 
@@ -101,6 +102,17 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert [p.name for p in (run / "checkpoints").iterdir()] == ["last.ckpt"]
     assert (run / "model.pt").exists()
     assert not list(run.rglob("*.tmp"))
+
+
+@pytest.mark.usefixtures("table", "answers")
+def test_seconds_of_a_fit_count_what_an_earlier_run_of_the_process_has_saved(train: Command, tmp_path: Path) -> None:
+    command = ["data=table", "data.path=items.csv", "model=cotrain", "annotations=file", "annotations.path=answers.csv"]
+    before = RECENT.saved
+    for name in ("first", "second"):
+        done = train(*command, f"hydra.run.dir={name}")
+        assert done.returncode == 0, done.stderr
+    first, second = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("first", "second"))
+    assert 0 < RECENT.saved - before < min(first["seconds/fit"], second["seconds/fit"])
 
 
 @pytest.mark.usefixtures("table", "answers")

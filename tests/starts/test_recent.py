@@ -1,5 +1,6 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,25 @@ def test_the_same_inputs_have_one_result_and_others_their_own() -> None:
     assert said == ["start: it as in an earlier fit of this process"] * 2
 
 
+def test_a_kept_result_has_saved_the_seconds_of_making_it_and_of_what_it_was_made_from() -> None:
+    kept = RecentResults()
+
+    def inner() -> int:
+        time.sleep(0.2)
+        return 1
+
+    def outer() -> int:
+        time.sleep(0.1)
+        return 1 + kept.of(inner, 0, nothing, "inner")
+
+    kept.of(inner, 0, nothing, "inner")
+    assert kept.saved == 0
+    kept.of(outer, 0, nothing, "outer")
+    assert 0.2 <= kept.saved < 0.3
+    kept.of(outer, 0, nothing, "outer")
+    assert 0.5 <= kept.saved < 0.8, "0.2 s of the inner result, and 0.3 s of the outer one, which used it"
+
+
 def test_the_oldest_results_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, made = RecentResults(), list[int]()
 
@@ -47,7 +67,7 @@ def test_the_oldest_results_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
         return ITEMS
 
     kept.of(compute, 0, nothing, "items")
-    one = len(kept._kept.popitem()[1])
+    one = len(kept._kept.popitem()[1][0])
     assert one > ITEMS.nbytes
     monkeypatch.setattr(recent, "_MOST_BYTES", 2 * one)
 

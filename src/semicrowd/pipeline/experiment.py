@@ -156,10 +156,6 @@ def main(arguments: list[str] | None = None) -> int:
                 _are_of_these_inputs(experiment, jobs, options.seed)
             note_lost(experiment, jobs, options.died)
         return 0
-    # A process does many tasks; seconds of a fit must not depend on which it did before. Not imported: if nothing has
-    # changed, no task needs torch.
-    if recent := sys.modules.get("semicrowd.starts.recent"):
-        recent.RECENT.clear()
     failed, worst = list[str](), 0
     for experiment in experiments:
         try:

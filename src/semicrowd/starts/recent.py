@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from threading import Lock
+from time import perf_counter
 from typing import Any, TypeVar
 
 import joblib
@@ -22,8 +23,10 @@ class RecentResults:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, tuple[bytes, float]] = {}
         self._lock = Lock()
+        #: Seconds that kept results have saved. A fit's time without sharing is its own time and what it has saved.
+        self.saved = 0.0
 
     def clear(self) -> None:
         """Forget all results."""
@@ -42,18 +45,22 @@ class RecentResults:
         key = str(joblib.hash((name, inputs)))
         if (kept := self._kept.get(key)) is not None:
             progress(f"start: {name} as in an earlier fit of this process")
-            earlier: T = pickle.loads(kept)
+            pickled, seconds = kept
+            with self._lock:
+                self.saved += seconds
+            earlier: T = pickle.loads(pickled)
             return earlier
+        start, saved = perf_counter(), self.saved
         result = compute()
-        self._keep(key, pickle.dumps(result))
+        self._keep(key, pickle.dumps(result), perf_counter() - start + self.saved - saved)
         return result
 
-    def _keep(self, key: str, result: bytes) -> None:
+    def _keep(self, key: str, result: bytes, seconds: float) -> None:
         if len(result) > _MOST_BYTES:
             return
         with self._lock:
-            self._kept[key] = result
-            while sum(map(len, self._kept.values())) > _MOST_BYTES:
+            self._kept[key] = result, seconds
+            while sum(len(kept) for kept, _ in self._kept.values()) > _MOST_BYTES:
                 del self._kept[next(iter(self._kept))]
 
 

@@ -33,7 +33,7 @@ def test_each_cell_of_the_paper_stands_beside_a_run_of_either_protocol(tmp_path:
     found = cells(result)
     for model, label in (("scdc", "SCDC"), ("bayes", "BayesSCDC")):
         for answers, name in (("none", "without"), ("crowd", "with")):
-            for protocol, prefix in (("paper", "paper_"), ("semicrowd", "")):
+            for protocol, prefix in (("paper", "whole_"), ("semicrowd", "")):
                 row = f"{label}, {name}; protocol {protocol}"
                 ours = found[row, "accuracy"].ours
                 assert ours is not None
@@ -48,7 +48,7 @@ def test_a_protocol_that_has_not_run_leaves_the_table_partly_done(tmp_path: Path
     result = build(tmp_path, finished("mnist_bayes_crowd"))
     assert result.status == "partly done"
     missing = cells(result)["BayesSCDC, with; protocol paper", "accuracy"]
-    assert (missing.ours, missing.remark) == (None, not_in_profile("mnist_paper_bayes_crowd"))
+    assert (missing.ours, missing.remark) == (None, not_in_profile("mnist_whole_bayes_crowd"))
 
 
 def test_rows_without_a_number_of_the_paper_are_there_before_they_have_run(tmp_path: Path) -> None:

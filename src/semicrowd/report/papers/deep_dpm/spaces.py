@@ -135,7 +135,7 @@ def _panel(axes: Axes, title: str, pairs: Sequence[tuple[Summary, Summary]]) -> 
 
 TSNE_IMAGE = Path("figures/deep-dpm-tsne.png")
 _TSNE_TEXT = (
-    "5,000 images of the first run of Table 2, coloured by digit. The t-SNE of each panel starts from that of the "
+    "2,500 images of the first run of Table 2, coloured by digit. The t-SNE of each panel starts from that of the "
     "panel before it. The paper prints no numbers. The table has a number of ours for each panel: the share of the "
     "variance that is within digits, in the ten-dimensional space to which t-SNE is applied."
 )
@@ -160,7 +160,7 @@ def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  #
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, markerscale=3)
     save(figure, folder / TSNE_IMAGE)
     shown = ", ".join(map(str, epochs[1:]))
-    image = Image(TSNE_IMAGE, f"MNIST, 5,000 images: t-SNE of the autoencoder's features and after epochs {shown}.")
+    image = Image(TSNE_IMAGE, f"MNIST, 2,500 images: t-SNE of the autoencoder's features and after epochs {shown}.")
     cells = tuple(
         Cell(f"{_name(epoch)}: share of the variance within digits", "share", ours=summarise([float(share)], seeds))
         for epoch, share in zip(epochs, within, strict=True)
