@@ -11,7 +11,7 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.scores import numbered_like, score
 from semicrowd.files import MODEL, read_metrics, read_object, read_status
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
-from semicrowd.run.files.inputs import check_inputs
+from semicrowd.run.files.inputs import check_inputs, file_hashes
 from semicrowd.run.page import write_page_of_run
 
 #: Start of an argument that names a run's folder.
@@ -36,7 +36,8 @@ def rebuild(run_dir: Path) -> Path:
     settings = read_config(run_dir / CONFIG)
     given = settings.pop(GIVEN, None) or {}
     data, answers = load_inputs(settings)
-    check_inputs(run_dir, provenance(data, answers))
+    now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
+    check_inputs(run_dir, now, "its page can be made again only from what it was started with")
     estimator = load(run_dir / MODEL)
     result, _ = numbered_like(score(estimator.result_, data, answers), data.previous)
     warnings = read_object(run_dir / "warnings.json").get("warnings") or []

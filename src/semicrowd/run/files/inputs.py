@@ -11,6 +11,7 @@ from semicrowd.run.previous import clusters_of
 
 #: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"
+_AGAIN = "start again without resume=true, or choose another hydra.run.dir to keep what is there"
 _PATHS = ("data.path", "annotations.path", "annotations.must_link", "annotations.cannot_link", "annotations.history")
 
 
@@ -53,15 +54,16 @@ def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
     UserError
         Naming the file.
     """
-    _compare(read_provenance(run_dir).get("files"), file_hashes(given), run_dir)
+    _compare(read_provenance(run_dir).get("files"), file_hashes(given), run_dir, _AGAIN)
 
 
-def check_inputs(run_dir: Path, now: Mapping[str, Any]) -> None:
-    """Refuse to resume a run whose data or answers have changed since it was started.
+def check_inputs(run_dir: Path, now: Mapping[str, Any], advice: str = _AGAIN) -> None:
+    """Refuse a run whose data or answers have changed since it was started.
 
     Parameters
     ----------
     now : content of provenance.json for the current inputs
+    advice : end of the message, what to do; the default is for a run that is to be resumed
 
     Raises
     ------
@@ -69,17 +71,16 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any]) -> None:
         Naming the data, the answers, or the file.
     """
     before = read_provenance(run_dir)
-    _compare(before.get("data_hashes"), now["data_hashes"], run_dir)
+    _compare(before.get("data_hashes"), now["data_hashes"], run_dir, advice)
     answers = [{"the answers": digest} if (digest := (one.get("annotations") or {}).get("sha256")) else {}
                for one in (before, now)]  # fmt: skip
-    _compare(answers[0], answers[1], run_dir)
-    _compare(before.get("files"), now.get("files", {}), run_dir)
+    _compare(answers[0], answers[1], run_dir, advice)
+    _compare(before.get("files"), now.get("files", {}), run_dir, advice)
 
 
-def _compare(before: Mapping[str, str] | None, now: Mapping[str, str], run_dir: Path) -> None:
+def _compare(before: Mapping[str, str] | None, now: Mapping[str, str], run_dir: Path, advice: str) -> None:
     """Refuse a hash that has changed. Names whose hash an earlier version of the package did not write are skipped."""
     for name in sorted((before or {}).keys() & now.keys()):
         if (before or {})[name] != now[name]:
             verb = "have" if name == "the answers" else "has"
-            raise UserError(f"{run_dir}: {name} {verb} changed since the run was started; start again without "
-                            "resume=true, or choose another hydra.run.dir to keep what is there")
+            raise UserError(f"{run_dir}: {name} {verb} changed since the run was started; {advice}")
