@@ -1,6 +1,7 @@
 """Rounding decides nothing: features that differ in the sixth digit have the same clusters."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from semicrowd.random import stream
 @pytest.mark.parametrize("answers", ["none", "two_coin"])
 def test_changes_of_a_millionth_leave_the_clusters(kind: type, answers: str, tmp_path: Path) -> None:
     data = load_dataset("pinwheel", tmp_path)
-    given = load_annotations(answers, data, 0, tmp_path, **({"pairs_per_annotator": 20} if answers != "none" else {}))
+    options: dict[str, Any] = {"pairs_per_annotator": 20} if answers != "none" else {}
+    given = load_annotations(answers, data, 0, tmp_path, **options)
     settings = {"start.networks": 2}  # fewer of them are less steady, and quicker
     first = kind(random_state=0, settings=settings).fit(data.features, given)
     same = 0

@@ -81,6 +81,17 @@ def test_a_run_that_is_finished_is_not_taken_for_one_on_pictures_that_have_chang
     refused(train(*command, "resume=true"), "pictures has changed since the run was started")
 
 
+def test_a_wrong_file_of_answers_is_found_before_the_pictures_are_read(train: Command, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"no picture")
+    (tmp_path / "answers.csv").write_text("left,right\n1,2\n")
+    done = train("data=images", "data.path=pictures", "annotations=file", "annotations.path=answers.csv")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "answers.csv" in done.stderr
+    assert "a.png" not in done.stderr
+
+
 def test_a_broken_picture_leaves_nothing_behind(train: Command, tmp_path: Path) -> None:
     _pictures(tmp_path)
     (tmp_path / "pictures" / "07.png").write_bytes(b"\x89PNG no image")

@@ -1,7 +1,7 @@
 """Answers by the name of their origin."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -45,7 +45,50 @@ _CROWD_FILE = "crowd_annotations_mnist.npy"
 _PAIRS_OF_TASK = 36 * 35 // 2
 
 
-def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options: Any) -> PairAnnotations | None:
+@dataclass(frozen=True)
+class AnswerFile:
+    """A file of answers that has been read; its items have not been looked up in the data yet."""
+
+    table: AnswerTable
+    truth: Path
+    #: Links that are known to be right, in place of people's answers.
+    known: bool
+
+
+def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
+    """The files of answers and of known links.
+
+    Raises
+    ------
+    UserError
+        If no file is given, or one cannot be read or is no table of answers.
+    """
+    given = (settings.path, None), (settings.must_link, 1), (settings.cannot_link, 0)
+    paths = [(Path(path).expanduser(), label) for path, label in given if path is not None]
+    if not paths:
+        raise UserError(
+            "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
+            "item,worker,group[,task]"
+        )
+    wording = wording_of(settings)
+    return [
+        AnswerFile(
+            table_of_file(path, wording if label is None else Wording(), label), csv_file.truth_path(path),
+            label is not None,
+        )
+        for path, label in paths
+    ]  # fmt: skip
+
+
+def read_files_of(kind: str, options: Mapping[str, Any]) -> list[AnswerFile] | None:
+    """The files of ``annotations=file``; None for other kinds of answers."""
+    settings = source_settings("annotations", kind, options)
+    return read_answer_files(settings) if isinstance(settings, FileSettings) else None
+
+
+def load_annotations(
+    kind: str, data: Dataset, seed: int, root: Path, files: Sequence[AnswerFile] | None = None, **options: Any
+) -> PairAnnotations | None:
     """The answers about a data set.
 
     Parameters
@@ -54,6 +97,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
         (simulated); ``crowd`` (real, those of the data, which MNIST and some .npz files have) or ``file``
     seed : of the run; the simulators, and what ``crowd`` leaves to chance, draw from its streams "annotations"
     root : data root
+    files : those of ``file``, where they have been read before the data (:func:`read_files_of`)
     options : of the kind; see :mod:`semicrowd.settings.sources`
 
     Returns
@@ -72,7 +116,7 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
             return None
         case FileSettings() | CrowdSettings():
             if isinstance(settings, FileSettings):
-                answers = answers_of_files(data, settings)
+                answers = answers_of_files(data, settings, files)
             else:
                 answers = _crowd(data, root, seed, settings)
             return anonymised(answers, root) if settings.anonymise else answers
@@ -95,7 +139,9 @@ def load_annotations(kind: str, data: Dataset, seed: int, root: Path, **options:
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
-def answers_of_files(data: Dataset, settings: FileSettings) -> PairAnnotations:
+def answers_of_files(
+    data: Dataset, settings: FileSettings, files: Sequence[AnswerFile] | None = None
+) -> PairAnnotations:
     """The answers of files about the items of ``data``, which may call these by ids, by files, or by rows.
 
     Raises
@@ -103,19 +149,12 @@ def answers_of_files(data: Dataset, settings: FileSettings) -> PairAnnotations:
     UserError
         As :func:`semicrowd.crowd.csv_file.read`.
     """
-    given = (settings.path, None), (settings.must_link, 1), (settings.cannot_link, 0)
-    files = [(Path(path).expanduser(), label) for path, label in given if path is not None]
-    if not files:
-        raise UserError(
-            "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
-            "item,worker,group[,task]"
+    parts, skip = [], settings.skip_unknown
+    for file in read_answer_files(settings) if files is None else files:
+        names = _names(data, file.table)
+        parts.append(
+            csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
-    parts, wording = [], wording_of(settings)
-    for path, label in files:
-        table = table_of_file(path, wording if label is None else Wording(), label)
-        names, truth = _names(data, table), csv_file.truth_path(path)
-        skip, known = settings.skip_unknown, label is not None
-        parts.append(csv_file.of_table(table, data.num_items, names, truth, skip_unknown=skip, known=known))
     answers = csv_file.joined(parts)
     if settings.history is None:
         return answers

@@ -1,13 +1,13 @@
 """Data and answers of a run, and the settings that follow from them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
 from semicrowd.defaults.facts import Facts
 from semicrowd.run.composition import Given
@@ -17,8 +17,10 @@ from semicrowd.run.settings import Resolved, resolved, sources
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
     """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
+    answers = dict(content["annotations"])
+    files = read_files_of(answers.pop("name"), answers)  # before the data: a folder of images can take minutes
     data = load_data(content)
-    return data, load_answers(content, data)
+    return data, load_answers(content, data, files)
 
 
 def load_data(content: Mapping[str, Any]) -> Dataset:
@@ -35,10 +37,12 @@ def load_data(content: Mapping[str, Any]) -> Dataset:
     return loaded if earlier is None else replace(loaded, previous=read_clusters(Path(earlier), loaded))
 
 
-def load_answers(content: Mapping[str, Any], data: Dataset) -> PairAnnotations | None:
-    """The answers about the data."""
+def load_answers(
+    content: Mapping[str, Any], data: Dataset, files: Sequence[AnswerFile] | None = None
+) -> PairAnnotations | None:
+    """The answers about the data; ``files``: those of ``annotations=file``, where they have been read."""
     answers = dict(content["annotations"])
-    return load_annotations(answers.pop("name"), data, content["seed"], data_root(), **answers)
+    return load_annotations(answers.pop("name"), data, content["seed"], data_root(), files, **answers)
 
 
 def facts_of(data: Dataset, answers: PairAnnotations | None) -> Facts:
