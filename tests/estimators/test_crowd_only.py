@@ -1,4 +1,4 @@
-"""The answers' graph on simulated answers, the judge against quadrature, and the classifier on top."""
+"""The answers' graph on simulated answers, posterior and evidence against quadrature, and the classifier on top."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
-from semicrowd.methods.crowd_only import CrowdLogistic, SignedSpectral, judge
+from semicrowd.methods.crowd_only import CrowdLogistic, SignedSpectral, quality_given
 from semicrowd.random import stream
 
 QUALITY = [0.95, 0.9, 0.85, 0.8, 0.75]
@@ -49,12 +49,12 @@ def test_noisy_answers_and_their_annotators() -> None:
     np.testing.assert_allclose(model.specificity_, specificity, atol=0.005)
 
 
-def test_judge_by_quadrature() -> None:
+def test_quality_and_evidence_by_quadrature() -> None:
     pairs = PairAnnotations.from_arrays(
         [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], [0, 0, 0, 1, 1, 1], [1, 0, 1, 1, 0, 0], num_items=4
     )
     same = np.array([True, True, False, False, False, False])
-    quality, found = judge(pairs, same)
+    quality, found = quality_given(pairs, same)
     # (annotator 0: one hit and one miss of the same, one miss of the different; annotator 1: two hits and one miss.)
     prior = beta_law(10, 1)
     likelihood = [[lambda x: x * (1 - x), lambda _: 1.0], [lambda x: 1 - x, lambda x: x**2 * (1 - x)]]
@@ -74,7 +74,7 @@ def test_reweighting_is_kept_only_where_the_answers_are_likelier() -> None:
     assert all(later >= earlier for earlier, later in pairwise(evidence))
     # Judged again from the outside.
     model = SignedSpectral(4).fit(np.zeros((240, 1)), pairs)
-    assert judge(pairs, model.labels_[pairs.i] == model.labels_[pairs.j])[1] == model.evidence_
+    assert quality_given(pairs, model.labels_[pairs.i] == model.labels_[pairs.j])[1] == model.evidence_
 
 
 def test_items_without_answers() -> None:

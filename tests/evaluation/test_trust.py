@@ -32,7 +32,7 @@ def crowd(rate: float, seed: int = 0) -> PairAnnotations:
 
 
 def found(answers: PairAnnotations, final: np.ndarray = LABELS, features: np.ndarray | None = None) -> Result:
-    """Clusters, and annotators judged by them."""
+    """Clusters, and annotators' rates estimated from them."""
     same = (final[answers.i] == final[answers.j]).astype(float)
     rates = fit_rates(same, answers.worker, answers.label, answers.num_annotators)
     workers = WorkerPosterior(rates.sensitivity[None], rates.specificity[None])

@@ -11,7 +11,7 @@ from tests.small_fits import SmallFit
 
 from semicrowd.expfam import normal_inverse_wishart
 from semicrowd.fitting import moves
-from semicrowd.fitting.bayes_moves import BayesClimber, refit
+from semicrowd.fitting.bayes_moves import MovableBayes, refit
 from semicrowd.fitting.moves import candidates, merge_moves
 from semicrowd.models.bayes import BayesSCDC
 
@@ -47,7 +47,7 @@ def test_pairs_are_tried_from_the_smallest_loss_of_evidence(
         for b in used[used > a]:
             apart = log_evidence(eta[a], prior) + log_evidence(eta[b], prior)
             loss[int(a), int(b)] = apart - log_evidence(eta[a] + eta[b] - prior, prior)
-    assert candidates(BayesClimber(model, fit.data), 0) == sorted(loss, key=loss.__getitem__)
+    assert candidates(MovableBayes(model, fit.data), 0) == sorted(loss, key=loss.__getitem__)
 
 
 def test_a_refit_is_equations_26_to_29_on_all_data(bayes: Build) -> None:
@@ -97,7 +97,7 @@ def test_no_round_lowers_the_bound(bayes: Build, with_answers: bool, epochs: int
     if epochs:
         fit.train(epochs)
     before = fit.elbo()["total"]
-    accepted = merge_moves(BayesClimber(fit.model, fit.data))
+    accepted = merge_moves(MovableBayes(fit.model, fit.data))
     rise = fit.elbo()["total"] - before
     assert accepted.any()
     assert (rise[accepted > 0] > 0).all()

@@ -10,7 +10,7 @@ from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting.moves import merge_moves, split_moves
-from semicrowd.fitting.scdc_moves import SCDCClimber
+from semicrowd.fitting.scdc_moves import MovableSCDC
 from semicrowd.inference.cuts import cuts
 from semicrowd.inference.mixture import partition_posterior
 from semicrowd.models.scdc import SCDC
@@ -52,21 +52,21 @@ def test_a_planted_union_is_split_and_the_right_clusters_are_not() -> None:
     plant(fit, np.stack([UNITED, KIND]))
     assert len({cluster for cluster, _ in partition(fit, 0)}) == 2
     before = fit.elbo()["total"]
-    accepted = split_moves(SCDCClimber(fit.model, fit.data))
+    accepted = split_moves(MovableSCDC(fit.model, fit.data))
     assert accepted.tolist() == [1, 0]
     assert float((fit.elbo()["total"] - before)[0]) > 10
     for restart in range(2):
         pairs = partition(fit, restart)
         assert len(pairs) == len({cluster for cluster, _ in pairs}) == 3
     fit.train(10)
-    assert not merge_moves(SCDCClimber(fit.model, fit.data)).any(), "one objective: no merge undoes it"
+    assert not merge_moves(MovableSCDC(fit.model, fit.data)).any(), "one objective: no merge undoes it"
 
 
 def test_a_planted_half_is_united() -> None:
     fit = blobs()
     plant(fit, np.where((KIND == 2) & (fit.features[:, 0].numpy() > 0), 3, KIND))
     assert len(partition(fit, 0)) == 4
-    assert merge_moves(SCDCClimber(fit.model, fit.data)).tolist() == [1]
+    assert merge_moves(MovableSCDC(fit.model, fit.data)).tolist() == [1]
     assert len(partition(fit, 0)) == 3
 
 
@@ -84,7 +84,7 @@ def test_no_round_lowers_the_bound(moves: Any, epochs: int) -> None:
     if epochs:
         fit.train(epochs)
     before, state = fit.elbo()["total"], {name: value.clone() for name, value in fit.model.state_dict().items()}
-    accepted = moves(SCDCClimber(fit.model, fit.data))
+    accepted = moves(MovableSCDC(fit.model, fit.data))
     rise = fit.elbo()["total"] - before
     assert accepted.any()
     assert (rise[accepted > 0] > 0).all()
@@ -96,17 +96,17 @@ def test_a_refit_leaves_no_gradient_of_the_mixture() -> None:
     """Of L_local's KL terms, by automatic differentiation, at two clusters in use and one that is not."""
     fit = blobs(restarts=2)
     fit.train(2)
-    model, climber = fit.model, SCDCClimber(fit.model, fit.data)
+    model, movable = fit.model, MovableSCDC(fit.model, fit.data)
 
     def steepest() -> list[float]:
         model.zero_grad()
         terms = model.item_terms(fit.features, torch.Generator().manual_seed(0))
         (terms.kl_z + terms.kl_x).sum().backward()
-        used = torch.stack([climber.counts(restart) for restart in range(2)]) >= 2
+        used = torch.stack([movable.counts(restart) for restart in range(2)]) >= 2
         gradients = [model.logits_pi.grad, model.location.grad, model.raw_scale.grad]
         return [float(gradient[used].abs().max()) for gradient in gradients if gradient is not None]
 
-    climber.refitted_bound()
+    movable.refitted_bound()
     after = steepest()
     with torch.no_grad():
         model.location.add_(0.01)
@@ -118,12 +118,12 @@ def test_a_refit_leaves_no_gradient_of_the_mixture() -> None:
 def test_a_head_is_the_logistic_regression_of_the_proposal() -> None:
     fit = blobs()
     plant(fit, UNITED)
-    climber = SCDCClimber(fit.model, fit.data)
-    climber.refitted_bound()
-    best = max(cuts(climber.items(), 0, climber.prior), key=lambda cut: cut.gain)
-    free = int(climber.counts(0).argmin())
+    movable = MovableSCDC(fit.model, fit.data)
+    movable.refitted_bound()
+    best = max(cuts(movable.items(), 0, movable.prior), key=lambda cut: cut.gain)
+    free = int(movable.counts(0).argmin())
     with torch.no_grad():
-        climber.divide(0, best, free)
+        movable.divide(0, best, free)
     found = fit.clusters()
     units = fit.model.classifier.net.units(fit.features)[0].detach().numpy()
     wanted = fit.model.posterior(fit.features).probabilities[0].argmax(-1).numpy()
@@ -143,9 +143,9 @@ def test_answers_cut_what_looks_alike() -> None:
     )
     fit = blobs(annotations)
     plant(fit, KIND)
-    climber = SCDCClimber(fit.model, fit.data)
-    climber.refitted_bound()
-    best, second, *_ = sorted(cuts(climber.items(), 0, climber.prior), key=lambda cut: -cut.gain)
+    movable = MovableSCDC(fit.model, fit.data)
+    movable.refitted_bound()
+    best, second, *_ = sorted(cuts(movable.items(), 0, movable.prior), key=lambda cut: -cut.gain)
     assert best.gain > second.gain + 20
     gone = best.rows[(best.rows >= 100) & (best.rows < 160)]
     assert len(gone) == 10
@@ -155,16 +155,16 @@ def test_answers_cut_what_looks_alike() -> None:
 def test_a_move_after_a_rejected_one_begins_where_it_was_restored_to() -> None:
     fit = blobs()
     plant(fit, KIND)
-    climber = SCDCClimber(fit.model, fit.data)
-    climber.refitted_bound()
-    state = [tensor.detach().clone() for tensor in climber.tensors()]
-    used = climber.counts(0).argsort(descending=True)[:3].tolist()
+    movable = MovableSCDC(fit.model, fit.data)
+    movable.refitted_bound()
+    state = [tensor.detach().clone() for tensor in movable.tensors()]
+    used = movable.counts(0).argsort(descending=True)[:3].tolist()
 
     def united(keep: int, gone: int) -> list[torch.Tensor]:
-        climber.unite(0, keep, gone)
-        climber.refitted_bound()
-        found = [tensor.detach().clone() for tensor in climber.tensors()]
-        for tensor, earlier in zip(climber.tensors(), state, strict=True):
+        movable.unite(0, keep, gone)
+        movable.refitted_bound()
+        found = [tensor.detach().clone() for tensor in movable.tensors()]
+        for tensor, earlier in zip(movable.tensors(), state, strict=True):
             tensor.copy_(earlier)
         return found
 
@@ -183,8 +183,8 @@ def test_views_count_in_a_refit() -> None:
                     views={"kind": "affine"}, drop_mass=0.05)  # fmt: skip
     fit.begin()
     fit.train(2)
-    climber = SCDCClimber(fit.model, fit.data)
-    first, refitted = climber.bound(), climber.refitted_bound()
+    movable = MovableSCDC(fit.model, fit.data)
+    first, refitted = movable.bound(), movable.refitted_bound()
     assert float(refitted) >= float(first) - 0.05
-    again = climber.refitted_bound()
+    again = movable.refitted_bound()
     torch.testing.assert_close(again, refitted)

@@ -9,7 +9,7 @@ import torch
 from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.bayes_moves import BayesClimber, refit
+from semicrowd.fitting.bayes_moves import MovableBayes, refit
 from semicrowd.fitting.moves import merge_moves, split_moves, splits
 from semicrowd.inference.cuts import cuts
 from semicrowd.inference.mixture import partition_posterior
@@ -41,10 +41,10 @@ def plant(fit: SmallFit[BayesSCDC], clusters: np.ndarray) -> None:
     refit(model, fit.data, 3)
 
 
-def refitted(fit: SmallFit[BayesSCDC]) -> BayesClimber:
-    climber = BayesClimber(fit.model, fit.data)
-    climber.refitted_bound()
-    return climber
+def refitted(fit: SmallFit[BayesSCDC]) -> MovableBayes:
+    movable = MovableBayes(fit.model, fit.data)
+    movable.refitted_bound()
+    return movable
 
 
 def test_a_planted_union_is_split_and_the_right_clusters_are_not() -> None:
@@ -52,18 +52,18 @@ def test_a_planted_union_is_split_and_the_right_clusters_are_not() -> None:
     united = np.stack([np.where(KIND == 2, 0, KIND), KIND])
     plant(fit, united)
     before = fit.elbo()["total"]
-    accepted = split_moves(BayesClimber(fit.model, fit.data))
+    accepted = split_moves(MovableBayes(fit.model, fit.data))
     assert accepted.tolist() == [1, 0]
     assert float((fit.elbo()["total"] - before)[0]) > 10
     for found in fit.model.posterior(fit.features).probabilities.argmax(-1).numpy():
         assert len({*zip(found.tolist(), KIND.tolist(), strict=True)}) == len({*found.tolist()}) == 3
-    assert not merge_moves(BayesClimber(fit.model, fit.data)).any(), "one objective: no merge undoes it"
+    assert not merge_moves(MovableBayes(fit.model, fit.data)).any(), "one objective: no merge undoes it"
 
 
 def test_all_in_one_becomes_three() -> None:
     fit = blobs()
     plant(fit, np.zeros_like(KIND))
-    assert int(split_moves(BayesClimber(fit.model, fit.data))) >= 2
+    assert int(split_moves(MovableBayes(fit.model, fit.data))) >= 2
     found = fit.clusters()
     assert all(len(set(found[kind == KIND].tolist())) == 1 for kind in range(3))
     assert len(set(found.tolist())) == 3
@@ -75,11 +75,11 @@ def test_without_a_free_component_nothing_is_split_and_nothing_changes() -> None
     model = fit.model
     with torch.no_grad():
         model.globals.eta["pi"] += 3.0  # every component counts as one in use
-    climber = refitted(fit)
+    movable = refitted(fit)
     with torch.no_grad():
         model.globals.eta["pi"] += 3.0
-    assert cuts(climber.items(), 0, climber.prior)
-    assert next(splits(climber, 0, climber.items()), None) is None
+    assert cuts(movable.items(), 0, movable.prior)
+    assert next(splits(movable, 0, movable.items()), None) is None
 
 
 @pytest.mark.parametrize("with_answers", [True, False])
@@ -91,7 +91,7 @@ def test_no_round_lowers_the_bound(bayes: Build, with_answers: bool) -> None:
     halves = torch.from_numpy((fit.features[:, 0].numpy() > 0).astype(np.int64))
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, halves.expand(4, -1).clone()))
     before = fit.elbo()["total"]
-    accepted = split_moves(BayesClimber(model, fit.data))
+    accepted = split_moves(MovableBayes(model, fit.data))
     rise = fit.elbo()["total"] - before
     assert accepted.any()
     assert (rise[accepted > 0] > 0).all()
@@ -109,8 +109,8 @@ def test_answers_cut_what_looks_alike() -> None:
     )
     fit = blobs(annotations)
     plant(fit, KIND)
-    climber = refitted(fit)
-    proposed = cuts(climber.items(), 0, climber.prior)
+    movable = refitted(fit)
+    proposed = cuts(movable.items(), 0, movable.prior)
     best = max(proposed, key=lambda cut: cut.gain)
     assert best.gain > 20
     assert all(cut.gain < 0 for cut in proposed if cut is not best)
@@ -120,11 +120,11 @@ def test_halves_have_the_exact_posteriors_of_their_items() -> None:
     fit = blobs()
     plant(fit, np.where(KIND == 2, 0, KIND))
     model = fit.model
-    climber = refitted(fit)
-    items = climber.items()
-    cut = max(cuts(items, 0, climber.prior), key=lambda cut: cut.gain)
+    movable = refitted(fit)
+    items = movable.items()
+    cut = max(cuts(items, 0, movable.prior), key=lambda cut: cut.gain)
     free = int((model.globals.eta["pi"] - model.globals.prior("pi"))[0].argmin())
-    climber.divide(0, cut, free)
+    movable.divide(0, cut, free)
     prior = model.globals.prior("components")[0, 0]
     shares, statistics = items.shares[0, :, cut.cluster], items.statistics[0]
     total = torch.zeros_like(prior)

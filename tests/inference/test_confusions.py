@@ -26,26 +26,26 @@ def table(rng: np.random.Generator) -> torch.Tensor:
 
 def test_hearing_sums_over_what_is_perceived() -> None:
     rng = np.random.default_rng(0)
-    log_table, heard = table(rng), torch.from_numpy(rng.normal(size=(1, 3, K)))
+    log_table, h = table(rng), torch.from_numpy(rng.normal(size=(1, 3, K)))
     worker = torch.tensor([0, 1, 1])
-    found = Confusions(log_table, worker).hearing(heard)
+    found = Confusions(log_table, worker).perception(h)
     own = torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
     for u, annotator in enumerate(worker):
         weights = [
-            [math.exp(log_table[0, annotator, z, k] + (heard[0, u, k] if k < K else 0.0)) for k in range(K + 1)]
+            [math.exp(log_table[0, annotator, z, k] + (h[0, u, k] if k < K else 0.0)) for k in range(K + 1)]
             for z in range(K)
         ]
         assert found.message[0, u].tolist() == pytest.approx([math.log(sum(row)) for row in weights])
         kind = [sum(float(own[0, u, z]) * weights[z][k] / sum(weights[z]) for z in range(K)) for k in range(K)]
-        assert found.kind(own)[0, u].tolist() == pytest.approx(kind)
+        assert found.marginal(own)[0, u].tolist() == pytest.approx(kind)
 
 
 def test_who_never_confuses_perceives_what_there_is() -> None:
     rng = np.random.default_rng(2)
-    heard, own = torch.from_numpy(rng.normal(size=(1, 3, K))), torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
-    found = Confusions(table(rng), torch.tensor([0, 1, 1])).never().hearing(heard)
-    torch.testing.assert_close(found.message, heard)
-    torch.testing.assert_close(found.kind(own), own)
+    h, own = torch.from_numpy(rng.normal(size=(1, 3, K))), torch.from_numpy(rng.dirichlet(np.ones(K), (1, 3)))
+    found = Confusions(table(rng), torch.tensor([0, 1, 1])).never().perception(h)
+    torch.testing.assert_close(found.message, h)
+    torch.testing.assert_close(found.marginal(own), own)
 
 
 def given_type(found: Placed, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

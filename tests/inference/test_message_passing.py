@@ -154,7 +154,7 @@ def cases() -> list[tuple[str, torch.Tensor]]:
 
 
 @pytest.mark.parametrize("dense_nodes", [0, 512])
-def test_the_bound_that_a_step_is_judged_by_sums_over_all_assignments_of_a_component(
+def test_the_bound_that_no_step_may_decrease_sums_over_all_assignments_of_a_component(
     dense_nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """E [Σ_i unary + Σ_pairs w 1[z_i = z_j] − ln q(z)] by enumeration, for a component of three items with two answers

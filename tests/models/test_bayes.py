@@ -13,9 +13,9 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
-from semicrowd.fitting import climb
+from semicrowd.fitting import acceptance
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.bayes_moves import BayesClimber, refit
+from semicrowd.fitting.bayes_moves import MovableBayes, refit
 from semicrowd.fitting.moves import merge_moves
 from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
@@ -183,7 +183,7 @@ def test_refits_never_lower_the_conjugate_part_of_the_bound(bayes: Build, with_a
 
 
 def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climb, "REJECTIONS", 20)
+    monkeypatch.setattr(acceptance, "REJECTIONS", 20)
     fit = bayes(start={"epochs": 40}, restarts=2)
     fit.begin()
     model = fit.model
@@ -199,19 +199,19 @@ def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkey
             model.globals.eta[name].data[r, largest[r]] = half
             model.globals.eta[name].data[r, empty] = half
     cut = fit.elbo()["total"]
-    accepted = merge_moves(BayesClimber(model, fit.data))
+    accepted = merge_moves(MovableBayes(model, fit.data))
     assert (accepted >= 1).all()
     assert (fit.elbo()["total"] > cut).all()
 
 
 def test_a_round_that_accepts_nothing_changes_nothing(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climb, "REJECTIONS", 1)
+    monkeypatch.setattr(acceptance, "REJECTIONS", 1)
     fit = bayes(start={"epochs": 40}, with_answers=False)
     fit.begin()
     model = fit.model
     for _ in range(20):
         before = {name: value.detach().clone() for name, value in model.globals.eta.items()}
-        if not merge_moves(BayesClimber(model, fit.data)).any():
+        if not merge_moves(MovableBayes(model, fit.data)).any():
             break
     else:
         pytest.fail("every round accepted a merge")

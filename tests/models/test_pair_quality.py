@@ -12,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.groupings import misplaced
 from semicrowd.crowd.two_coin import hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.pair_quality import judged, witness, witnessed
+from semicrowd.models.pair_quality import design_effect, effective_shapes, reported_quality
 
 KINDS, SIZE, CROWD = 8, 24, 30
 
@@ -61,32 +61,32 @@ def test_intervals_hold_what_the_answers_are_drawn_from(
     held, of_pairs = np.zeros(2), np.zeros(2)
     for answers, kinds, truth in crowds:
         same = (kinds[answers.i] == kinds[answers.j]).astype(float)
-        unit = witness(torch.from_numpy(same), answers.index.whole, CROWD).numpy()[:, None]
+        unit = design_effect(torch.from_numpy(same), answers.index.whole, CROWD).numpy()[:, None]
         for side, counts in enumerate(hits_and_misses(same, answers.worker, answers.label, CROWD)):
             for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
-                shape = witnessed(counts, each)
+                shape = effective_shapes(counts, each)
                 low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])
                 total[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
     assert ((held >= 0.8) & (held <= 0.97)).all()
     assert (of_pairs < 2 / 3).all()
 
 
-def test_a_witness_is_the_number_of_answers_that_fail_together() -> None:
+def test_the_design_effect_is_the_number_of_answers_that_are_wrong_together() -> None:
     """Two kinds, five and three items in a task: of eight placements five have four mates and three have two."""
     kinds = np.array([0] * 5 + [1] * 3)
     i, j = np.triu_indices(8, 1)
     same = torch.from_numpy((kinds[i] == kinds[j]).astype(float))
     answers = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], task=0 * i, num_items=8)
-    found = witness(same, answers.index.whole, 1)
+    found = design_effect(same, answers.index.whole, 1)
     assert found.tolist() == pytest.approx([(5 * 16 + 3 * 4) / (5 * 4 + 3 * 2)])
     alone = PairAnnotations.from_arrays(i, j, 0 * i, kinds[i] == kinds[j], num_items=8)
-    assert witness(same, alone.index.whole, 1).tolist() == [1]
-    assert witness(torch.zeros_like(same), answers.index.whole, 1).tolist() == [1], "nobody has a mate"
+    assert design_effect(same, alone.index.whole, 1).tolist() == [1]
+    assert design_effect(torch.zeros_like(same), answers.index.whole, 1).tolist() == [1], "nobody has a mate"
 
 
 def test_shapes_by_loops_over_answers_and_placements() -> None:
     """Two restarts that are not sure of the kinds, three annotators with tasks of different sizes; the last one's
-    placements have less than one mate each, but an answer is no less than one witness."""
+    placements have less than one item of their cluster each, but no design effect is below 1."""
     rng, num_items, sizes, worker = np.random.default_rng(0), 12, (10, 9, 7, 2), (0, 1, 1, 2)
     rows = []
     for t, (size, annotator) in enumerate(zip(sizes, worker, strict=True)):
@@ -97,7 +97,7 @@ def test_shapes_by_loops_over_answers_and_placements() -> None:
     z = rng.dirichlet(np.full(3, 0.4), (2, num_items))
     whole = answers.index.whole
     believed = WorkerPosterior(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
-    found = judged(believed, False, torch.from_numpy(z)[:, whole.items], whole)
+    found = reported_quality(believed, False, torch.from_numpy(z)[:, whole.items], whole)
     for r in range(2):
         counts = np.zeros((2, 3, 2))
         mates: dict[tuple[int, int, int], float] = {}
@@ -123,7 +123,7 @@ def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(
     for answers, kinds, truth in crowds:
         z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
         believed = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found, of_answers = judged(believed, True, z, answers.index.whole), answers.empirical_quality(kinds)
+        found, of_answers = reported_quality(believed, True, z, answers.index.whole), answers.empirical_quality(kinds)
         for side, (mean, interval) in enumerate(zip(found.mean(), found.interval(), strict=True)):
             errors[side] += np.abs(mean[0] - truth[side]).mean(), np.abs(of_answers[side] - truth[side]).mean()
             assert (interval[..., 0] <= mean).all()
@@ -143,11 +143,11 @@ def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
     point, nothing = np.full((2, 1, 5), 0.85), np.full((1, 5, 2), np.nan)
     believed = WorkerPosterior(nothing, nothing, point)
     assert np.isnan(believed.interval()[0]).all()
-    found = judged(believed, False, z, answers.index.whole)
+    found = reported_quality(believed, False, z, answers.index.whole)
     np.testing.assert_array_equal(found.mean(), point)
     truth = answers.empirical_quality(labels)
     for interval, true in zip(found.interval(), truth, strict=True):
         assert ((interval[0, :, 0] < true) & (true < interval[0, :, 1])).all()
         assert (np.diff(interval[0]) > 0.02).all()
     posteriors = WorkerPosterior(np.ones((1, 5, 2)), np.ones((1, 5, 2)))
-    assert judged(posteriors, False, z, answers.index.whole) is posteriors
+    assert reported_quality(posteriors, False, z, answers.index.whole) is posteriors

@@ -155,7 +155,7 @@ class Forgetful(ItemClassifier):
 
 
 def test_what_learns_by_heart_is_not_believed() -> None:
-    """In sample it is never wrong; out of sample it says nothing, and the judge hears that alone."""
+    """In sample it is never wrong; out of sample it says nothing, and the selection uses only the latter."""
     rng = np.random.default_rng(0)
     few = simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=30, num_annotated=80)
     clusters = LABELS[few.annotated]

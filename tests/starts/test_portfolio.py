@@ -1,4 +1,4 @@
-"""Candidates and their judge, on answers whose truth is known."""
+"""Candidates and the selection among them, on answers whose truth is known."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from semicrowd.starts.calibration import Calibration
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
-from semicrowd.starts.selection import FEATURES_ALONE, confirm, judge, mean_difference
+from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.start import cotrained_start
 
@@ -58,9 +58,9 @@ def test_of_candidates_that_no_standard_error_tells_apart_the_one_with_fewest_cl
     noise = 0.05 * rng.normal(size=len(scores))
     close = _candidate(3, scores - 1e-4 + noise - noise.mean(), answers)
     best, far = _candidate(5, scores, answers), _candidate(2, scores - 0.1, answers)
-    winner, verdict = judge({"best": best, "close": close, "far": far}, answers)
+    winner, verdict = select({"best": best, "close": close, "far": far}, answers)
     assert winner == verdict.winner == "close"
-    assert judge({"best": best, "far": far}, answers)[0] == "best"
+    assert select({"best": best, "far": far}, answers)[0] == "best"
     assert verdict.table["candidate"].tolist() == ["best", "close", "far"]
     assert verdict.table["clusters"].tolist() == [5, 3, 2]
     assert verdict.table["behind"].to_numpy() == pytest.approx([0, 1e-4, 0.1])
@@ -73,9 +73,9 @@ def test_of_candidates_with_as_many_clusters_a_co_trained_one_wins_then_the_like
     scores = scores_without_clusters(ANSWERS) + 0.3
     noise = 0.05 * np.random.default_rng(0).normal(size=len(scores))
     one, other = _candidate(3, scores), _candidate(3, scores - 1e-4 + noise - noise.mean())
-    assert judge({"other": other, "one": one}, ANSWERS)[0] == "one"
+    assert select({"other": other, "one": one}, ANSWERS)[0] == "one"
     without_answers = replace(one, cotrained=False)
-    assert judge({"other": other, "one": without_answers}, ANSWERS)[0] == "other", "of these a co-trained one"
+    assert select({"other": other, "one": without_answers}, ANSWERS)[0] == "other", "of these a co-trained one"
 
 
 @pytest.mark.parametrize("kind", OF_KINDS)
@@ -86,12 +86,12 @@ def test_where_answers_say_nothing_of_the_items_the_features_alone_win(kind: str
     noise -= noise.mean()
     alone = _candidate(4, without - 0.1, answers)
     found = {"co-trained": _candidate(2, without + 1e-4 + noise, answers), FEATURES_ALONE: alone}
-    assert judge(found, answers)[0] == FEATURES_ALONE
+    assert select(found, answers)[0] == FEATURES_ALONE
     found["co-trained"] = _candidate(2, without + 0.1 + noise, answers)
-    assert judge(found, answers)[0] == "co-trained"
+    assert select(found, answers)[0] == "co-trained"
     del found[FEATURES_ALONE]
     found["co-trained"] = _candidate(2, without, answers)
-    assert judge(found, answers)[0] == "co-trained"
+    assert select(found, answers)[0] == "co-trained"
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str)
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
-def test_what_is_judged_by_answers_it_has_not_seen_has_to_beat_the_features_alone() -> None:
+def test_a_candidate_scored_by_unseen_answers_has_to_beat_the_features_alone() -> None:
     without = scores_without_clusters(ANSWERS)
     alone, trained = _candidate(4, without + 0.1), _candidate(2, without + 0.3)
     found = {"co-trained": trained, FEATURES_ALONE: alone}
-    verdict = judge(found, ANSWERS)[1]
+    verdict = select(found, ANSWERS)[1]
     noise = 0.3 * np.random.default_rng(0).normal(size=len(without))
     noise -= noise.mean()
     for unseen, winner, informative in (
@@ -198,7 +198,7 @@ def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float
     alone = _candidate(4, without - 0.05)
     found = {"co-trained": _candidate(2, alone.scores + found_by * error + noise), FEATURES_ALONE: alone}
     unseen = {"co-trained": without + unseen_by * error + noise, FEATURES_ALONE: alone.scores}
-    best, said = confirm("co-trained", unseen, found, judge(found, ANSWERS)[1], ANSWERS)
+    best, said = confirm("co-trained", unseen, found, select(found, ANSWERS)[1], ANSWERS)
     assert best == said.winner == winner
     assert said.informative == (winner != FEATURES_ALONE)
 

@@ -130,7 +130,7 @@ class PairAnnotations:
             history=None if self.history is None else self.history[who],
         )  # fmt: skip
 
-    def judged_by(self, labels: np.ndarray) -> "PairAnnotations":
+    def with_true_rates(self, labels: np.ndarray) -> "PairAnnotations":
         """A copy with true rates set to each annotator's shares of correct answers, given the true classes [N]."""
         sensitivity, specificity = self.empirical_quality(labels)
         return replace(self, true_sensitivity=sensitivity, true_specificity=specificity)

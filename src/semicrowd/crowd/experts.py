@@ -49,14 +49,14 @@ def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, 
         first, second = (items[ends] for ends in pair_of_number(rng.choice(available, count, replace=False)))
         chosen = learnt(code, spot, s.familiar, s.unfamiliar, rng)
         seen = _seen(features, code, chosen, np.concatenate([first, second]), int(rng.integers(2**31)))
-        judged = np.sum(seen[:count] * seen[count:], axis=1)
+        compared = np.sum(seen[:count] * seen[count:], axis=1)
         i.append(first)
         j.append(second)
-        value.append(np.where(rng.random(count) < s.corrupted, rng.random(count), judged))
+        value.append(np.where(rng.random(count) < s.corrupted, rng.random(count), compared))
     return PairAnnotations.from_arrays(
         np.concatenate(i), np.concatenate(j), np.repeat(np.arange(s.num_annotators), count),
         np.concatenate(value) > 0.5, num_items=len(labels), simulated=True, source="experts (simulated)",
-    ).judged_by(labels)  # fmt: skip
+    ).with_true_rates(labels)  # fmt: skip
 
 
 def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:

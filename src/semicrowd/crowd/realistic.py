@@ -125,7 +125,7 @@ def realistic(
     return PairAnnotations.from_arrays(
         i, j, np.repeat(np.arange(s.num_annotators), count), answer.ravel(), num_items=len(labels), simulated=True,
         source="realistic (simulated)",
-    ).judged_by(labels)  # fmt: skip
+    ).with_true_rates(labels)  # fmt: skip
 
 
 def realistic_tasks(
@@ -171,7 +171,7 @@ def realistic_tasks(
         np.concatenate(i), np.concatenate(j), np.repeat([m for m, _ in rows], count), np.concatenate(answer),
         task=np.repeat(np.arange(len(rows)), count), num_items=len(labels), simulated=True,
         source="realistic_tasks (simulated)",
-    ).judged_by(labels)  # fmt: skip
+    ).with_true_rates(labels)  # fmt: skip
 
 
 def _grouped(

@@ -127,7 +127,7 @@ def confused_tasks(
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
     if s.misplaced or habits.merged or habits.guesses.any() or seen_as is not None:
-        answers = answers.judged_by(labels)
+        answers = answers.with_true_rates(labels)
     return flip_annotators(answers, s.flipped, rng)
 
 

@@ -213,7 +213,7 @@ def _judged(
 ) -> PairAnnotations:
     """With the truth about the annotators where labels are known, some of them flipped."""
     if labels is not None:
-        answers = answers.judged_by(labels)
+        answers = answers.with_true_rates(labels)
     return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
 
 

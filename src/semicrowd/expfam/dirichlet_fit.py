@@ -25,7 +25,7 @@ def objective(
 def newton(
     concentration: Float[Tensor, "F K"], count: Float[Tensor, "F"], total: Float[Tensor, "F K"], largest: float
 ) -> Float[Tensor, "F K"]:
-    """Climb :func:`objective` from ``concentration``; it never falls, and no α_k leaves (0, ``largest``].
+    """Maximise :func:`objective`, starting from ``concentration``; it never falls, and no α_k leaves (0, ``largest``].
 
     The Hessian is z − diag(q) with z = C ψ'(Σ α) and q_k = C ψ'(α_k), so that its inverse times the gradient takes K
     operations. A step that leaves the domain, or lowers the objective, is halved.

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.fitting.climb import Climber
+from semicrowd.fitting.acceptance import MovableModel
 from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
@@ -16,7 +16,7 @@ REFITS = 3
 MOST_ITEMS = 5000
 
 
-class BayesClimber(Climber):
+class MovableBayes(MovableModel):
     """Moves change q(Θ); a refit is coordinate ascent in q(Θ)."""
 
     def __init__(self, model: BayesSCDC, data: TrainingData) -> None:

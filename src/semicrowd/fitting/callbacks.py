@@ -5,12 +5,12 @@ from abc import abstractmethod
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
-from semicrowd.fitting.bayes_moves import BayesClimber
-from semicrowd.fitting.climb import Climber
+from semicrowd.fitting.acceptance import MovableModel
+from semicrowd.fitting.bayes_moves import MovableBayes
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.moves import merge_moves, split_moves
 from semicrowd.fitting.ranks import is_first, share
-from semicrowd.fitting.scdc_moves import SCDCClimber
+from semicrowd.fitting.scdc_moves import MovableSCDC
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.scdc import SCDC
@@ -49,10 +49,10 @@ class Merges(Move):
 
     def move(self, module: ClusteringModule, done: int, epochs: int) -> None:  # noqa: ARG002
         """Merges, then splits if the settings have them, then merges again if a split was accepted."""
-        climber = climber_of(module.model, module.data)
-        merge_moves(climber)
-        if module.settings.splits and split_moves(climber).any():
-            merge_moves(climber)
+        movable = movable_of(module.model, module.data)
+        merge_moves(movable)
+        if module.settings.splits and split_moves(movable).any():
+            merge_moves(movable)
 
 
 class AnnotatorRefits(Move):
@@ -68,12 +68,12 @@ class AnnotatorRefits(Move):
             module.model.refit_annotators(module.data)
 
 
-def climber_of(model: GenerativeModel, data: TrainingData) -> Climber:
-    """The :class:`Climber` of this model."""
+def movable_of(model: GenerativeModel, data: TrainingData) -> MovableModel:
+    """The :class:`MovableModel` of this model."""
     if isinstance(model, BayesSCDC):
-        return BayesClimber(model, data)
+        return MovableBayes(model, data)
     assert isinstance(model, SCDC)
-    return SCDCClimber(model, data)
+    return MovableSCDC(model, data)
 
 
 def moves() -> list[Callback]:

@@ -12,7 +12,7 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.ranks import is_first
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.models.generative import GenerativeModel
-from semicrowd.models.pair_quality import judged
+from semicrowd.models.pair_quality import reported_quality
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
@@ -141,8 +141,9 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
         final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
         assert workers is not None
-        workers = judged(workers, model.places, with_answers.probabilities, data.annotations.index.whole,
-                         data.annotations.history)
+        workers = reported_quality(
+            workers, model.places, with_answers.probabilities, data.annotations.index.whole, data.annotations.history
+        )
     return Result(
         num_clusters=model.num_clusters,
         final=final,

@@ -11,46 +11,47 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from semicrowd.fitting.climb import MIN_COUNT, Climber, Move, climb
+from semicrowd.fitting.acceptance import MIN_COUNT, MovableModel, Move, accept_moves
 from semicrowd.inference.cuts import Items, cuts
 from semicrowd.inference.mixture import union_gains
 
 
-def merge_moves(climber: Climber) -> Tensor:
+def merge_moves(movable: MovableModel) -> Tensor:
     """A round of merges; returns how many each restart accepted, [R]."""
-    return climb(climber, lambda climber: [merges(climber, restart) for restart in range(climber.model.num_restarts)])
+    restarts = range(movable.model.num_restarts)
+    return accept_moves(movable, lambda movable: [merges(movable, restart) for restart in restarts])
 
 
-def split_moves(climber: Climber) -> Tensor:
+def split_moves(movable: MovableModel) -> Tensor:
     """A round of splits; returns how many each restart accepted, [R]."""
 
-    def proposals(climber: Climber) -> list[Iterator[Move]]:
-        items = climber.items()
-        return [splits(climber, restart, items) for restart in range(climber.model.num_restarts)]
+    def proposals(movable: MovableModel) -> list[Iterator[Move]]:
+        items = movable.items()
+        return [splits(movable, restart, items) for restart in range(movable.model.num_restarts)]
 
-    return climb(climber, proposals)
+    return accept_moves(movable, proposals)
 
 
-def merges(climber: Climber, restart: int) -> Iterator[Move]:
+def merges(movable: MovableModel, restart: int) -> Iterator[Move]:
     """The merges of :func:`candidates`."""
-    for pair in candidates(climber, restart):
-        yield partial(climber.unite, restart, *pair)
+    for pair in candidates(movable, restart):
+        yield partial(movable.unite, restart, *pair)
 
 
-def candidates(climber: Climber, restart: int) -> list[tuple[int, int]]:
+def candidates(movable: MovableModel, restart: int) -> list[tuple[int, int]]:
     """Pairs of clusters in use, sorted by the evidence of the conjugate mixture that their union loses, least first."""
-    used = torch.nonzero(climber.counts(restart) > MIN_COUNT)[:, 0]
-    gains = union_gains(climber.components(restart)[used], climber.prior)
+    used = torch.nonzero(movable.counts(restart) > MIN_COUNT)[:, 0]
+    gains = union_gains(movable.components(restart)[used], movable.prior)
     a, b = torch.triu_indices(len(used), len(used), offset=1)
     gains = gains[a, b]
     order = [index for index in gains.argsort(descending=True).tolist() if gains[index].isfinite()]
     return [(int(used[a[index]]), int(used[b[index]])) for index in order]
 
 
-def splits(climber: Climber, restart: int, items: Items) -> Iterator[Move]:
+def splits(movable: MovableModel, restart: int, items: Items) -> Iterator[Move]:
     """Cuts of clusters, the one that gains most evidence first; none if every component is in use."""
-    free = torch.nonzero(climber.counts(restart) <= MIN_COUNT)[:, 0]
+    free = torch.nonzero(movable.counts(restart) <= MIN_COUNT)[:, 0]
     if not len(free):
         return
-    for cut in sorted(cuts(items, restart, climber.prior), key=lambda cut: -cut.gain):
-        yield partial(climber.divide, restart, cut, int(free[0]))
+    for cut in sorted(cuts(items, restart, movable.prior), key=lambda cut: -cut.gain):
+        yield partial(movable.divide, restart, cut, int(free[0]))

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.fitting.climb import MIN_COUNT, Climber
+from semicrowd.fitting.acceptance import MIN_COUNT, MovableModel
 from semicrowd.inference.cuts import Cut, Items
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
@@ -21,7 +21,7 @@ NEAR = 1e-5
 NOTHING = -10.0
 
 
-class SCDCClimber(Climber):
+class MovableSCDC(MovableModel):
     """Moves change the head of q(z | o) and the cluster-specific weights of q(x | z, o); a refit changes π, μ and Σ.
 
     A refit is a single, exact step: it sets π, μ and Σ to their optimum given the current q(z | o) and q(x | z, o).

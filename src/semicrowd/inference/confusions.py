@@ -88,15 +88,15 @@ def place(
         weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
         graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
         belief = infer_tasks(unary, graph, belief, _SWEEPS, _TOLERANCE)
-        z, heard = belief.z, graph.confusions.hearing(belief.heard)
+        z, perceived = belief.z, graph.confusions.perception(belief.h)
         if turn == _TURNS - 1 or (settled and (z - before).abs().max() < _TOLERANCE):
             break
         before, own = z, z[:, placements.item]
-        counts = torch.zeros_like(counts).index_add(1, placements.worker, own[..., None] * heard.conditional)
+        counts = torch.zeros_like(counts).index_add(1, placements.worker, own[..., None] * perceived.conditional)
         earlier, types = types, tuple(one.fitted(own) for one, own in zip(types, counts, strict=True))
         pairs = zip(types, earlier, strict=True)
         settled = max(np.abs(np.log(new.rows / old.rows)).max() for new, old in pairs) < _SETTLED
-        same = graph.answers.agreement(heard.kind(own))
+        same = graph.answers.agreement(perceived.marginal(own))
         quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
     assert belief is not None

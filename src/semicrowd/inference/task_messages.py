@@ -50,14 +50,14 @@ class Confusions(NamedTuple):
         sure.diagonal(dim1=-2, dim2=-1).zero_()
         return self._replace(table=sure)
 
-    def hearing(self, heard: Float[Tensor, "R U K"]) -> "Hearing":
-        """q(y | z) and the message to z, given h."""
-        joint = self.table[:, self.worker] + pad(heard, (0, 1))[:, :, None]
+    def perception(self, h: Float[Tensor, "R U K"]) -> "Perception":
+        """q(y | z), its natural parameter being h, and the message to z."""
+        joint = self.table[:, self.worker] + pad(h, (0, 1))[:, :, None]
         message = joint.logsumexp(-1)
-        return Hearing(message, (joint - message[..., None]).exp())
+        return Perception(message, (joint - message[..., None]).exp())
 
 
-class Hearing(NamedTuple):
+class Perception(NamedTuple):
     """q(y | z) of every placement, given the other placements of its task.
 
     Attributes
@@ -69,7 +69,7 @@ class Hearing(NamedTuple):
     message: Tensor
     conditional: Tensor
 
-    def kind(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
+    def marginal(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
         """q(y = k) from q(z) of each placement's item, ``own``; the remaining probability is that of "alone"."""
         return (own[..., None, :] @ self.conditional)[..., 0, :-1]
 
@@ -122,7 +122,7 @@ class Belief(NamedTuple):
     ----------
     log_z, z : [R, n, K], ln q(z) and its exponential
     own : [R, n, K], unnormalised ln q(z) without the messages from the tasks
-    heard : [R, U, K], h in q(y | z)
+    h : [R, U, K], natural parameter of q(y | z), without "alone"
     incoming : [R, U, K], Σ_j w_ij q(y_j), the optimal h
     value : [R, n], each item's part of the bound, without unary messages and the entropy of q(z)
     """
@@ -130,32 +130,32 @@ class Belief(NamedTuple):
     log_z: Tensor
     z: Tensor
     own: Tensor
-    heard: Tensor
+    h: Tensor
     incoming: Tensor
     value: Tensor
 
 
-def belief(own: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
+def belief(own: Float[Tensor, "R n K"], h: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
     """The :class:`Belief` with these natural parameters."""
-    conditional = graph.confusions.hearing(heard)
+    conditional = graph.confusions.perception(h)
     log_z = log_softmax(own + graph.to_items(conditional.message))
     z = log_z.exp()
-    kind = conditional.kind(z[:, graph.item])
-    incoming = graph.answers.messages(kind)
-    of_placements = (z[:, graph.item] * conditional.message + kind * (0.5 * incoming - heard)).sum(-1)
-    return Belief(log_z, z, own, heard, incoming, graph.to_items(of_placements))
+    perceived = conditional.marginal(z[:, graph.item])
+    incoming = graph.answers.messages(perceived)
+    of_placements = (z[:, graph.item] * conditional.message + perceived * (0.5 * incoming - h)).sum(-1)
+    return Belief(log_z, z, own, h, incoming, graph.to_items(of_placements))
 
 
-def belief_of(log_z: Float[Tensor, "R n K"], heard: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
-    """The :class:`Belief` with this ln q(z) and this h, ``heard``."""
-    return belief(log_z - graph.to_items(graph.confusions.hearing(heard).message), heard, graph)
+def belief_of(log_z: Float[Tensor, "R n K"], h: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:
+    """The :class:`Belief` with this ln q(z) and this h."""
+    return belief(log_z - graph.to_items(graph.confusions.perception(h).message), h, graph)
 
 
 def proposal(now: Belief, unary: Float[Tensor, "R n K"], step: Float[Tensor, "R C"], graph: TaskGraph) -> Belief:
     """Each item's factor, moved by the fraction ``step`` towards its optimum given the other factors."""
     share = graph.per_node(step)[..., None]
     own = now.own + share * (unary - now.own)
-    return belief(own, now.heard + share[:, graph.item] * (now.incoming - now.heard), graph)
+    return belief(own, now.h + share[:, graph.item] * (now.incoming - now.h), graph)
 
 
 def belief_bound(now: Belief, unary: Float[Tensor, "R n K"], graph: TaskGraph) -> Float[Tensor, "R C"]:
@@ -181,7 +181,7 @@ def infer_tasks(
         sure, log_z = replace(graph, confusions=graph.confusions.never()), unary.log_softmax(-1)
         nothing = log_z.new_zeros(len(log_z), len(graph.item), log_z.shape[-1])
         start = _swept(belief(log_z, nothing, sure), unary, sure, _FIRST_SWEEPS, tolerance)
-    return _swept(belief_of(start.log_z, start.heard, graph), unary, graph, max_sweeps, tolerance)
+    return _swept(belief_of(start.log_z, start.h, graph), unary, graph, max_sweeps, tolerance)
 
 
 def _swept(now: Belief, unary: Tensor, graph: TaskGraph, max_sweeps: int, tolerance: float) -> Belief:

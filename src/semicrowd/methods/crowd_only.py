@@ -85,14 +85,14 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
         for _ in range(self.n_reweightings + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
             clusters = kmeans.fit_predict(embedding).astype(np.int64)
-            quality, evidence = judge(pairs, clusters[i] == clusters[j])
+            quality, evidence = quality_given(pairs, clusters[i] == clusters[j])
             rounds.append((clusters, quality, evidence))
             sensitivity, specificity = (rates[0] for rates in quality.mean())
             weight = answer_weights(sensitivity, specificity, pairs.worker, pairs.label)
         return max(rounds, key=lambda result: result[2])
 
 
-def judge(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, float]:
+def quality_given(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPosterior, float]:
     """Posterior of the annotators' rates if ``same`` [P] is true of the pairs, and log probability of all answers.
 
     The prior is Beta(10, 1). The posterior has a leading restart dimension of size 1.

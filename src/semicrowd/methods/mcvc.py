@@ -180,7 +180,7 @@ class _Fit(Method):
     def result(self) -> Result:
         """The restart with the highest bound, its views in decreasing order of the number of their annotators."""
         agreement, _ = self.graph.agreement(self._eta())
-        self.fit.judge(agreement)
+        self.fit.update_annotators(agreement)
         bounds, experts, model = self.fit.bound(agreement), self.fit.experts, self.model
         best = int(bounds.argmax())
         view = experts.view[best]

@@ -45,7 +45,7 @@ FEW = 1_000
 
 
 class StepBound(NamedTuple):
-    """A step's estimate of the ELBO, and what else the step climbs.
+    """A step's estimate of the ELBO, and what else the step maximises.
 
     Attributes
     ----------

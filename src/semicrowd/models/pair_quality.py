@@ -1,9 +1,10 @@
-"""What an annotator's answers about pairs are worth, judged by who the items are, and how sure one may be of it.
+"""The annotators' rates that are reported, and their intervals, given the clusters of the items.
 
-The answers of a task are no independent witnesses: one misplaced item makes all its answers wrong together. Of slips
-that come one by one, each of which makes d answers wrong, the number of wrong answers has the variance d times that of
-as many independent ones, d²/d in the mean where d differs. So the answers count over that number: a Beta posterior of
-what is left is as wide as that of placements (docs/DEVIATIONS.md, answers that come in tasks).
+The answers of a task are not independent: one misplaced item makes all its answers wrong together. If each misplaced
+item makes d answers wrong, the number of wrong answers has d times the variance that it would have for independent
+answers; if d differs between items, E[d²]/E[d] times. This is the design effect of cluster sampling. Counts of answers
+are divided by it, so that the Beta posterior of the effective counts is as wide as one of placements would be
+(docs/DEVIATIONS.md, answers that come in tasks).
 """
 
 import numpy as np
@@ -20,65 +21,67 @@ from semicrowd.expfam.shared_prior import common_beta
 JEFFREYS = 0.5
 
 
-def judged(
-    believed: WorkerPosterior, slips: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
+def reported_quality(
+    posterior: WorkerPosterior, confusions: bool, probabilities: Float[Tensor, "R n K"], answers: RelationalBatch,
     history: Float[np.ndarray, "M 2 2"] | None = None,
 ) -> WorkerPosterior:
-    """What is reported of the annotators, given all answers and who the items are.
+    """The posterior of the annotators' rates that is reported, given all answers and q(z).
 
     Parameters
     ----------
-    believed : by the model; its means are reported where ``slips`` are no part of it, and all of it where it counts
-        answers that do not come in tasks
-    slips : whether the annotators slip: their rates are then those of pairs, slips included
-    probabilities : q(z) of the answers' items, with their answers
-    history : right and wrong answers to earlier questions, or None; ``believed`` has them already
+    posterior : of the model; returned as it is if answers do not come in tasks. Otherwise its means are reported,
+        unless the model has ``confusions``
+    confusions : whether misplaced items have probabilities of their own in the model; the reported rates are then those
+        of answers about pairs, wrong answers because of misplaced items included
+    probabilities : q(z) of the items with answers
+    history : right and wrong answers to earlier questions, or None; ``posterior`` includes them
     """
-    if answers.placements is None and believed.point is None:
-        return believed
-    shapes, rates, num_annotators = [], [], believed.sensitivity.shape[1]
+    if answers.placements is None and posterior.point is None:
+        return posterior
+    shapes, rates, num_annotators = [], [], posterior.sensitivity.shape[1]
     earlier = np.zeros((2, num_annotators, 2)) if history is None else history.swapaxes(0, 1)
     for z in probabilities.double():
         same = (z[answers.i] * z[answers.j]).sum(-1)
-        unit = witness(same, answers, num_annotators).numpy()[:, None]
+        effect = design_effect(same, answers, num_annotators).numpy()[:, None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
         both = [*zip(found, earlier, strict=True)]
-        shapes.append([witnessed(counts, unit) + before for counts, before in both])
-        rates.append([usual_rate(counts / unit + before) for counts, before in both])
+        shapes.append([effective_shapes(counts, effect) + before for counts, before in both])
+        rates.append([shrunk_rate(counts / effect + before) for counts, before in both])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
-    point = np.array(rates).swapaxes(0, 1) if slips else np.stack(believed.mean())
+    point = np.array(rates).swapaxes(0, 1) if confusions else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
 
 
-def witness(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int) -> Float[Tensor, "M"]:
-    """Answers of every annotator that fail together: d²/d in the mean over his placements, 1 of answers on their own.
+def design_effect(same: Float[Tensor, "P"], answers: RelationalBatch, num_annotators: int) -> Float[Tensor, "M"]:
+    """E[d²]/E[d] over the placements of each annotator, at least 1; 1 for answers that do not come in tasks.
 
-    d of a placement is the number of items of its own kind that it is compared with. A slip makes as many answers
-    about pairs of one kind wrong, and, to a group of another, as many about pairs of two as there are items in that.
+    d of a placement is the number of items of its cluster in its task, which is how many answers about pairs of one
+    cluster are wrong if the item is misplaced. If it is put into another group, as many answers about pairs of two
+    clusters are wrong as that group has items; d is taken for their number, too.
     """
     placements = answers.placements
     if placements is None:
         return same.new_ones(num_annotators)
-    mates = same.new_zeros(len(placements.item)).index_add(0, placements.i, same).index_add(0, placements.j, same)
-    moments = torch.stack([mates, mates.square()], -1)
+    wrong = same.new_zeros(len(placements.item)).index_add(0, placements.i, same).index_add(0, placements.j, same)
+    moments = torch.stack([wrong, wrong.square()], -1)
     once, twice = same.new_zeros(num_annotators, 2).index_add(0, placements.worker, moments).unbind(-1)
     return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
 
 
-def witnessed(counts: Float[np.ndarray, "M 2"], unit: Float[np.ndarray, "M 1"]) -> Float[np.ndarray, "M 2"]:
-    """Beta shapes of a rate from right and wrong answers over their units, under Jeffreys' prior.
+def effective_shapes(counts: Float[np.ndarray, "M 2"], effect: Float[np.ndarray, "M 1"]) -> Float[np.ndarray, "M 2"]:
+    """Beta shapes of a rate: right and wrong answers, divided by the design effect, under Jeffreys' prior.
 
-    Nothing is taken from the crowd: who is worse than the others is not known to be like them, and a misplacement that
-    everybody else's items explain is not seen at all.
+    This prior takes nothing from the other annotators: an annotator who is worse than they are need not resemble them,
+    and a misplaced item is not noticed if the answers of all others explain it.
     """
-    return counts / unit + JEFFREYS
+    return counts / effect + JEFFREYS
 
 
-def usual_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
-    """Posterior mean of a rate from right and wrong witnesses, under the prior that a crowd shares.
+def shrunk_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
+    """Posterior mean of a rate from effective counts of right and wrong answers; the prior is fitted to all annotators.
 
-    Witnesses are answers over their units: taken for independent, the answers of some tasks would make annotators who
-    are all alike look different, and the prior as wide.
+    With counts that were not divided by the design effect, annotators with equal rates would seem to differ, and the
+    fitted prior would be too wide.
     """
     shape = counts + common_beta(counts, FLAT_PRIOR)
     return shape[:, 0] / shape.sum(-1)

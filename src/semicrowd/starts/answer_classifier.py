@@ -115,7 +115,7 @@ def train_on_answers(
         fit.step(q[:, None], rate, held=held, counted=~taught if early else None, penalty=penalty)
     with torch.no_grad():
         agreement = graph.agreement(net(items).exp()[:, None])[0]
-    fit.judge(agreement)
+    fit.update_annotators(agreement)
     bounds = fit.bound(agreement)
     best = bounds.view(restarts, candidates).argmax(1) + candidates * torch.arange(restarts)
     choose_restarts(net, best)
@@ -195,6 +195,6 @@ def spectral_clusters(
             clusters = torch.from_numpy(kmeans.fit_predict(embedding)).long()[None]
         rounds.append(clusters)
         agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0]
-        judged = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()
-        weight = judged[annotations.worker, annotations.label]
+        weights = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()
+        weight = weights[annotations.worker, annotations.label]
     return torch.cat(rounds)

@@ -54,7 +54,7 @@ class AnswerNetworks:
         """
         agreement, neighbours = self.graph.agreement(eta.detach())
         if not held:
-            self.judge(agreement)
+            self.update_annotators(agreement)
         # Its gradient in the weights is that of the answers' part of the bound; restarts are independent.
         gain = self.graph.pull(neighbours, answer_weight(self.experts)) * eta
         gain = gain if counted is None else gain[counted]
@@ -65,7 +65,7 @@ class AnswerNetworks:
         self.optimizer.step()
         return agreement
 
-    def judge(self, agreement: Float[Tensor, "R G M 2"]) -> None:
+    def update_annotators(self, agreement: Float[Tensor, "R G M 2"]) -> None:
         """Update the annotators."""
         for _ in range(_SWEEPS if agreement.shape[1] > 1 else 1):
             self.experts = update(self.experts, agreement, self.graph.counts, self.prior)

@@ -37,7 +37,7 @@ from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.preparing import Prepared, preparations, prepared
 from semicrowd.starts.recent import RECENT
-from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, judge, mean_difference
+from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
 from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.two_way import TwoWayClassifier
 
@@ -213,13 +213,13 @@ class Portfolio:
         for name, clusters in without_answers.items():
             self.progress(f"start: {name}")
             last[name] = self._cotrained(clusters, self._all_classifiers(), 0)
-        best, verdict = judge(last, self.answers)
+        best, verdict = select(last, self.answers)
         ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
         the_same = agreement(last[best], last[FEATURES_ALONE]) == 1.0
         if not the_same and ahead < _CLEAR_LEAD * error:
             if best == EARLIER:  # it cannot be fitted without some answers: the earlier fit had them
                 del last[EARLIER]
-                best, verdict = judge(last, self.answers)
+                best, verdict = select(last, self.answers)
             self.progress(f"start: {best}, without each answer in turn")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
@@ -229,7 +229,7 @@ class Portfolio:
     def _refitted_scores(self, name: str, without_answers: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer by a candidate that is fitted again without the fold of this answer.
 
-        The scores of :func:`judge` are optimistic: the clusters that classifiers learn come from all answers, held-out
+        The scores of :func:`select` are optimistic: the clusters that classifiers learn come from all answers, held-out
         ones included.
 
         Parameters

@@ -58,7 +58,7 @@ def _informative(gain: float, gain_error: float, num_answers: int) -> bool:
     return num_answers >= MIN_ANSWERS and gain > gain_error
 
 
-def judge(candidates: Mapping[str, Candidate], answers: PairAnnotations) -> tuple[str, Verdict]:
+def select(candidates: Mapping[str, Candidate], answers: PairAnnotations) -> tuple[str, Verdict]:
     """The name of the winner, and the verdict.
 
     Candidates within one standard error of the highest score are ranked by fewest clusters, then co-trained before

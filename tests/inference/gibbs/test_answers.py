@@ -56,7 +56,7 @@ def test_weights_are_log_odds_of_the_two_coins() -> None:
     )
 
 
-def test_annotators_are_judged_by_hits_and_misses() -> None:
+def test_annotators_rates_follow_from_hits_and_misses() -> None:
     shapes = Answers(PAIRS, PRIOR).shapes(np.array([0, 0, 1, 0, 1]))
     # a: 0–3 same, said so; 0–1 same, said different; 1–4 different, said same.
     assert shapes[:, 0] == pytest.approx(np.array([[4.0, 2.0], [3.0, 2.0]]))

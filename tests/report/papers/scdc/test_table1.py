@@ -80,7 +80,7 @@ def test_ranks_are_averaged_over_the_runs_that_have_one_and_the_others_are_named
 
 
 @pytest.mark.parametrize("row", mnist.PAPER_ROWS + mnist.OTHER_ROWS, ids=lambda row: row.experiment)
-def test_annotators_are_judged_where_there_are_answers(row: Row, tmp_path: Path) -> None:
+def test_annotators_have_errors_where_there_are_answers(row: Row, tmp_path: Path) -> None:
     found = cells(build(tmp_path, finished(row.experiment)))
     quantities = {quantity for label, quantity in found if label == row.label}
     assert ("sensitivity error" in quantities) == ("none" not in row.experiment)

@@ -25,10 +25,10 @@ MIN_COUNT = 2.0
 #: Sets the parameters of one restart to their proposed values.
 Move = Callable[[], None]
 #: Returns the possible moves of every restart of the current model, the most promising first.
-Proposals = Callable[["Climber"], list[Iterator[Move]]]
+Proposals = Callable[["MovableModel"], list[Iterator[Move]]]
 
 
-class Climber(ABC):
+class MovableModel(ABC):
     """The interface of a model and its training data to the moves."""
 
     model: GenerativeModel
@@ -73,46 +73,46 @@ class Climber(ABC):
 
 
 @torch.no_grad()
-def climb(climber: Climber, propose: Proposals) -> Tensor:
+def accept_moves(movable: MovableModel, propose: Proposals) -> Tensor:
     """Try moves in each restart until :data:`REJECTIONS` in a row are rejected; returns how many it accepted, [R].
 
     A restart that accepts no move gets back its parameters from before the first refit. So does a restart whose ELBO is
     not higher than before the first refit. This can happen, as a refit maximises a part of the ELBO, or a surrogate.
     """
-    accepted = torch.zeros(climber.model.num_restarts, dtype=torch.long)
+    accepted = torch.zeros(movable.model.num_restarts, dtype=torch.long)
     rejected = accepted.clone()
-    before, first = _state(climber), climber.bound()
+    before, first = _state(movable), movable.bound()
     rejected[~first.isfinite()] = REJECTIONS  # a restart that has diverged
-    best = climber.refitted_bound()
-    waiting = propose(climber)
+    best = movable.refitted_bound()
+    waiting = propose(movable)
     while True:
-        state = _state(climber)
+        state = _state(movable)
         moves = [next(waiting[r], None) if rejected[r] < REJECTIONS else None for r in range(len(waiting))]
         if all(move is None for move in moves):
             break
         for move in moves:
             if move is not None:
                 move()
-        bound = climber.refitted_bound()
+        bound = movable.refitted_bound()
         moved = torch.tensor([move is not None for move in moves])
         better = bound > best
         best = torch.where(better, bound, best)
         accepted += moved & better
         rejected = torch.where(better, 0, rejected + 1)
-        anew = propose(climber) if (moved & better).any() else waiting
+        anew = propose(movable) if (moved & better).any() else waiting
         waiting = [anew[r] if moved[r] and better[r] else waiting[r] for r in range(len(waiting))]
-        _restore(climber, state, ~better)
+        _restore(movable, state, ~better)
     if accepted.any():
-        accepted[climber.bound() <= first] = 0
-    _restore(climber, before, accepted == 0)
+        accepted[movable.bound() <= first] = 0
+    _restore(movable, before, accepted == 0)
     return accepted
 
 
-def _state(climber: Climber) -> list[Tensor]:
-    return [tensor.detach().clone() for tensor in climber.tensors()]
+def _state(movable: MovableModel) -> list[Tensor]:
+    return [tensor.detach().clone() for tensor in movable.tensors()]
 
 
-def _restore(climber: Climber, state: list[Tensor], restarts: Tensor) -> None:
+def _restore(movable: MovableModel, state: list[Tensor], restarts: Tensor) -> None:
     """Restore ``state`` in the marked restarts, [R] bool."""
-    for tensor, earlier in zip(climber.tensors(), state, strict=True):
+    for tensor, earlier in zip(movable.tensors(), state, strict=True):
         tensor[restarts.to(tensor.device)] = earlier[restarts.to(tensor.device)]
