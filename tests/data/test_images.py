@@ -10,8 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.visual_words import count_words
+from semicrowd.data.images import load_images
+from semicrowd.data.visual_words import WORDS, count_words, find_words, read_words, write_words
 from semicrowd.errors import UserError
+from semicrowd.settings.data import ImagesSettings
 
 
 @pytest.fixture
@@ -63,11 +65,35 @@ def test_counts_of_words() -> None:
     rng = np.random.default_rng(0)
     centres = 100 * np.eye(3, 128)
     which = [np.array([0, 0, 1]), np.array([2, 2, 2, 2]), np.array([], int)]
-    counts = count_words([(centres[w] + rng.normal(size=(len(w), 128))).astype(np.float32) for w in which], 3, 0)
+    descriptors = [(centres[w] + rng.normal(size=(len(w), 128))).astype(np.float32) for w in which]
+    counts = count_words(descriptors, find_words(descriptors, 3, 0))
     assert sorted(counts[0].tolist()) == [0, 1, 2]
     assert sorted(counts[1].tolist()) == [0, 0, 4]
     assert counts[1].argmax() == counts[0].argmin()
     assert not counts[2].any()
+
+
+def test_a_descriptor_counts_for_the_word_that_is_nearest() -> None:
+    rng = np.random.default_rng(1)
+    words, one = (rng.normal(size=(number, 128)).astype(np.float32) for number in (7, 40))
+    nearest = [min(range(7), key=lambda w: float(np.square(words[w] - row).sum())) for row in one]
+    assert count_words([one], words)[0].tolist() == [nearest.count(w) for w in range(7)]
+
+
+def test_new_pictures_are_described_by_the_words_of_the_run(folder: Path, tmp_path: Path) -> None:
+    data = _load(folder, words=12)
+    assert data.visual_words is not None
+    write_words(data.visual_words, tmp_path)
+    some = ImagesSettings(path=str(folder / "noise"), features="words")
+    again = load_images(Path("unused"), some, read_words(tmp_path))
+    assert np.array_equal(again.features, data.features[:6]), "sorted by path: noise comes before squares"
+    for wrong in (np.zeros((3, 5), np.float32), np.zeros((3, 128)), np.full((3, 128), np.nan, np.float32)):
+        write_words(wrong, tmp_path)
+        with pytest.raises(UserError, match=r"visual_words\.npz: not the visual words of a run"):
+            read_words(tmp_path)
+    (tmp_path / WORDS).unlink()
+    with pytest.raises(UserError, match=r"visual_words\.npz: cannot be read: No such file"):
+        read_words(tmp_path)
 
 
 def test_what_cannot_be_read_is_named(folder: Path, tmp_path: Path) -> None:

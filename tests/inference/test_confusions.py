@@ -24,7 +24,7 @@ def table(rng: np.random.Generator) -> torch.Tensor:
     return torch.from_numpy(rng.dirichlet(np.ones(K + 1), (1, 2, K))).log()
 
 
-def test_hearing_sums_over_what_is_perceived() -> None:
+def test_the_perception_sums_over_what_is_perceived() -> None:
     rng = np.random.default_rng(0)
     log_table, h = table(rng), torch.from_numpy(rng.normal(size=(1, 3, K)))
     worker = torch.tensor([0, 1, 1])

@@ -122,7 +122,7 @@ def test_an_item_alone_hears_nothing() -> None:
     found = infer_tasks(unary, graph)
     torch.testing.assert_close(found.z, unary.softmax(-1))
     assert float(belief_bound(found, unary, graph)) == pytest.approx(float(unary.logsumexp(-1).sum()))
-    kind = graph.confusions.hearing(found.heard).kind(found.z[:, graph.item])
+    kind = graph.confusions.perception(found.h).marginal(found.z[:, graph.item])
     torch.testing.assert_close(kind[0, 0], found.z[0, 2] @ log_table[0, 0].exp()[:, :K])
 
 
@@ -142,8 +142,8 @@ def test_a_message_is_bounded_by_the_odds_of_a_confusion() -> None:
     rows = torch.full((1, 1, K, K + 1), 0.002, dtype=torch.float64)
     rows[..., -1] = 0.014
     rows.diagonal(dim1=-2, dim2=-1).fill_(0.98)
-    heard = torch.tensor([[[280.0, -280.0, 0.0]]], dtype=torch.float64)
-    message = Confusions(rows.log(), torch.tensor([0])).hearing(heard).message[0, 0]
+    h = torch.tensor([[[280.0, -280.0, 0.0]]], dtype=torch.float64)
+    message = Confusions(rows.log(), torch.tensor([0])).perception(h).message[0, 0]
     assert 5 < message[0] - message[1] < 10
 
 
@@ -164,7 +164,7 @@ def test_the_bound_s_maximum_moves_as_the_expected_counts_say() -> None:
     unary, graph = problem("two tasks", seed=4, strong=1.0)
     found, _ = converged((unary, graph))
     placements = Placements(graph.item, graph.confusions.worker, graph.answers.i, graph.answers.j)
-    conditional, step = graph.confusions.hearing(found.heard).conditional, 1e-5
+    conditional, step = graph.confusions.perception(found.h).conditional, 1e-5
     for m, of, seen in ((0, 1, 1), (1, 0, 2), (1, 2, K)):
         def moved(change: float, where: tuple[int, ...] = (0, m, of, seen)) -> float:
             log_table = graph.confusions.table.clone()
@@ -180,14 +180,14 @@ def test_the_value_of_a_belief_is_its_bound() -> None:
     """Of one that is no optimum: by the joint distribution of every item's z and y."""
     unary, graph = problem("two tasks", seed=6)
     draw = torch.Generator().manual_seed(0)
-    heard = torch.randn(1, len(graph.item), K, generator=draw, dtype=torch.float64)
-    now = belief(torch.randn(1, N, K, generator=draw, dtype=torch.float64), heard, graph)
+    h = torch.randn(1, len(graph.item), K, generator=draw, dtype=torch.float64)
+    now = belief(torch.randn(1, N, K, generator=draw, dtype=torch.float64), h, graph)
     total = float((now.z * (unary - now.log_z)).sum())
     marginals = torch.zeros(len(graph.item), K, dtype=torch.float64)
     for u, n in enumerate(graph.item.tolist()):
         for of in range(K):
             log_prior = [float(graph.confusions.table[0, graph.confusions.worker[u], of, y]) for y in range(K + 1)]
-            felt = [*heard[0, u].tolist(), 0.0]
+            felt = [*h[0, u].tolist(), 0.0]
             weights = [math.exp(a + b) for a, b in zip(log_prior, felt, strict=True)]
             for y, weight in enumerate(weights):
                 q = float(now.z[0, n, of]) * weight / sum(weights)
@@ -212,8 +212,8 @@ def test_items_are_where_their_tasks_and_features_agree() -> None:
     """A fixed point of the factors, from which nothing leads."""
     unary, graph = problem("two tasks", seed=8, strong=1.0)
     found = infer_tasks(unary, graph)
-    torch.testing.assert_close(found.heard, found.incoming, rtol=0, atol=0.05)
-    target = unary + graph.to_items(graph.confusions.hearing(found.heard).message)
+    torch.testing.assert_close(found.h, found.incoming, rtol=0, atol=0.05)
+    target = unary + graph.to_items(graph.confusions.perception(found.h).message)
     torch.testing.assert_close(found.z, target.softmax(-1), rtol=0, atol=0.01)
     torch.testing.assert_close(infer_tasks(unary, graph, found).z, found.z, rtol=0, atol=0.01)
     step = torch.ones(1, 1, dtype=torch.float64)

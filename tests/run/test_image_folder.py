@@ -63,6 +63,25 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     assert "[32, 32]" in again.stdout
 
 
+def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict: Command, tmp_path: Path) -> None:
+    _pictures(tmp_path)
+    for path in (tmp_path / "pictures").iterdir():
+        Image.open(path).resize((120, 120), Image.Resampling.NEAREST).save(path)
+    done = train(*ARGUMENTS, "data.words=8", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    every = list(csv.DictReader(predict("run", "pictures").stdout.splitlines()))
+    assert len({row["cluster"] for row in every}) > 1
+    (tmp_path / "new").mkdir()
+    for number in range(30, 40):
+        (tmp_path / "pictures" / f"{number}.png").rename(tmp_path / "new" / f"{number}.png")
+    new = predict("run", "new")
+    assert new.returncode == 0, new.stderr
+    found = list(csv.DictReader(new.stdout.splitlines()))
+    assert [{**row, "row": str(30 + int(row["row"]))} for row in found] == every[30:]
+    (tmp_path / "run" / "visual_words.npz").unlink()
+    refused(predict("run", "new"), "visual_words.npz: cannot be read")
+
+
 @pytest.mark.parametrize("skip", [(), ("data.skip_unreadable=true",)])
 def test_a_run_that_is_finished_is_not_taken_for_one_on_pictures_that_have_changed(
     train: Command, tmp_path: Path, skip: tuple[str, ...]

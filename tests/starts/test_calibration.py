@@ -73,17 +73,17 @@ def test_calibrated_probabilities_come_true_as_often_as_they_say(power: float) -
     assert _calibration_error(made(np.log(found[4000:])), known[4000:]) <= 0.03
 
 
-def _evidence(witnesses: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features' words and answers' words about items of three kinds, and the kinds; each witness counts ``echo`` times.
+def _evidence(num_answers: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities from features, log likelihoods of answers, and the true classes of items of three classes.
 
-    A witness names the kind of an item, right seven times in ten; the features are a witness of their own.
+    An answer names the class of an item, right seven times in ten, and is counted ``echo`` times; so do the features.
     """
     rng = np.random.default_rng(11)
-    says = np.where(np.eye(3, dtype=bool), 0.7, 0.15)
+    rates = np.where(np.eye(3, dtype=bool), 0.7, 0.15)
     kind = rng.integers(3, size=number)
-    named = [_drawn(says[kind], rng).argmax(1) for _ in range(witnesses + 1)]
-    features = says[:, named[0]].T / says[:, named[0]].sum(0)[:, None]
-    return features, echo * np.sum([np.log(says[:, one].T) for one in named[1:]], axis=0), kind
+    named = [_drawn(rates[kind], rng).argmax(1) for _ in range(num_answers + 1)]
+    features = rates[:, named[0]].T / rates[:, named[0]].sum(0)[:, None]
+    return features, echo * np.sum([np.log(rates[:, one].T) for one in named[1:]], axis=0), kind
 
 
 def test_power_and_weight_of_answers_score_as_the_optimum_of_scipy() -> None:
@@ -101,7 +101,7 @@ def test_power_and_weight_of_answers_score_as_the_optimum_of_scipy() -> None:
     assert made.power == pytest.approx(expit(best.x[0]), rel=0.4)
 
 
-def test_answers_that_were_heard_three_times_count_once() -> None:
+def test_answers_that_were_counted_three_times_count_once() -> None:
     base = np.full(3, 1 / 3)
     once, thrice = (Calibration.of_answers(*_evidence(2, 4000, echo)[1::-1], base) for echo in (1, 3))
     assert once.power >= 0.7
@@ -110,7 +110,7 @@ def test_answers_that_were_heard_three_times_count_once() -> None:
     assert _calibration_error(thrice.with_answers(log_answers, features), np.eye(3)[kind]) <= 0.03
 
 
-def test_answers_that_have_nothing_to_do_with_the_features_are_not_believed() -> None:
+def test_answers_that_have_nothing_to_do_with_the_features_have_no_weight() -> None:
     features, log_answers, _ = _evidence(4, 2000)
     elsewhere = log_answers[np.random.default_rng(0).permutation(2000)]
     made = Calibration.of_answers(elsewhere, features, np.full(3, 1 / 3))

@@ -33,6 +33,7 @@ class Dataset:
     files : file from which each item was read; None if items are not files
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
+    visual_words : [W, 128] float32, if the features are counts of them
     notes : what was left out or converted, a line each
     previous : [N] int64 clusters of an earlier run, −1 for items that it did not contain; None without one
     chosen : setting that the loader has chosen → its value and the reason
@@ -59,6 +60,7 @@ class Dataset:
     files: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
+    visual_words: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     previous: np.ndarray | None = None
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from semicrowd.data.embedded import Embeddings
 from semicrowd.data.embedding import SIDE as NETWORK_SIDE
 from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_images
 from semicrowd.data.pixels import SMALL, read_pixels
-from semicrowd.data.visual_words import LONGEST, count_words, sift, usual_words
+from semicrowd.data.visual_words import LONGEST, count_words, find_words, sift, usual_words
 from semicrowd.errors import UserError
 from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
 
@@ -29,6 +29,7 @@ class _Seen(NamedTuple):
     digest : sha256 of the files
     notes : what was converted
     chosen : settings that were decided here, with the reason
+    words : visual words, [W, 128] float32
     """
 
     features: np.ndarray
@@ -36,9 +37,10 @@ class _Seen(NamedTuple):
     digest: str
     notes: tuple[str, ...]
     chosen: Mapping[str, tuple[Any, str]]
+    words: np.ndarray | None = None
 
 
-def load_images(root: Path, settings: ImagesSettings) -> Dataset:
+def load_images(root: Path, settings: ImagesSettings, words: np.ndarray | None = None) -> Dataset:
     """Load a folder of pictures.
 
     The items are the pictures below the folder, sorted by their paths, which ``files`` has; a picture's class is the
@@ -46,6 +48,10 @@ def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     picture is to the methods: its ``pixels``; counts of visual ``words``, which are k-means centres of up to 100
     descriptors of each of these pictures (a picture without a descriptor has counts 0); or the numbers that a network
     has for it (:mod:`semicrowd.data.embedding`), which are kept in ``root/images_embedding``.
+
+    Parameters
+    ----------
+    words : visual words of other pictures [W, 128], which are counted in place of words of these pictures
 
     Returns
     -------
@@ -65,7 +71,7 @@ def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     folder = Path(settings.path)
     files = find_images(folder, settings.skip_unreadable)
     features, why = _chosen_features(settings, files)
-    seen = _WAYS[features](files, settings, root)
+    seen = _words(files, settings, words) if features == "words" else _WAYS[features](files, settings, root)
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes, names = None, None, None
     if all(len(part) > 1 for part in parts):
@@ -74,7 +80,7 @@ def load_images(root: Path, settings: ImagesSettings) -> Dataset:
     return Dataset(
         "images", seen.features, labels, image_shape=seen.image_shape, hashes={folder.name: seen.digest},
         num_classes=num_classes, class_names=names, files=files.names, notes=(*files.notes, *seen.notes),
-        chosen={"features": (features, why), **seen.chosen},
+        chosen={"features": (features, why), **seen.chosen}, visual_words=seen.words,
     )  # fmt: skip
 
 
@@ -98,12 +104,13 @@ def _pixels(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  
     return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
 
 
-def _words(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
+def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> _Seen:
     read = read_images(files, sift, LONGEST)
-    words = usual_words(read.made) if settings.words is None else settings.words
-    counts = count_words(read.made, words, settings.data_seed)
-    chosen = {"words": (words, "a word for every ten descriptors, 500 at most")}
-    return _Seen(counts, None, read.digest, read.notes, chosen)
+    if words is None:
+        number = usual_words(read.made) if settings.words is None else settings.words
+        words = find_words(read.made, number, settings.data_seed)
+    chosen = {"words": (len(words), "a word for every ten descriptors, 500 at most")}
+    return _Seen(count_words(read.made, words), None, read.digest, read.notes, chosen, words)
 
 
 def _embedding(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
@@ -112,7 +119,7 @@ def _embedding(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen
         return _Seen(embeddings.rows(), None, read.digest, read.notes, {})
 
 
-#: ``data.features`` → what makes them, from what is kept below the data root.
+#: ``data.features``, but for words → what makes them, from what is kept below the data root.
 _WAYS: dict[str, Callable[[ImageFiles, ImagesSettings, Path], _Seen]] = {
-    "pixels": _pixels, "words": _words, EFFICIENTNET_LITE0: _embedding
+    "pixels": _pixels, EFFICIENTNET_LITE0: _embedding
 }  # fmt: skip

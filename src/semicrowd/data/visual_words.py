@@ -3,15 +3,24 @@
 Csurka et al. 2004, "Visual categorization with bags of keypoints"; descriptors are Lowe's (2004), by OpenCV.
 """
 
+from pathlib import Path
+
 import numpy as np
 from PIL import Image
 from sklearn.cluster import MiniBatchKMeans
+from sklearn.metrics import pairwise_distances_argmin
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
+from semicrowd.files import write_arrays
 from semicrowd.random import stream
 
 #: Larger images are scaled down to this length of their longer side, in pixels.
 LONGEST = 320
+#: Numbers of a descriptor.
+_LENGTH = 128
+#: File of a run with its visual words.
+WORDS = "visual_words.npz"
 #: Descriptors of an image that k-means of the visual words is fitted to, at most.
 _DESCRIPTORS = 100
 
@@ -28,7 +37,7 @@ def sift(image: Image.Image) -> np.ndarray:
         height, width = (max(1, round(side * shrink)) for side in grey.shape)
         grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
     _, found = cv2.SIFT.create().detectAndCompute(grey, None)
-    return np.zeros((0, 128), np.float32) if found is None else found
+    return np.zeros((0, _LENGTH), np.float32) if found is None else found
 
 
 def usual_words(descriptors: list[np.ndarray]) -> int:
@@ -36,8 +45,8 @@ def usual_words(descriptors: list[np.ndarray]) -> int:
     return max(2, min(500, sum(min(len(one), _DESCRIPTORS) for one in descriptors) // 10))
 
 
-def count_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarray:
-    """How often an image has each visual word.
+def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarray:
+    """The visual words of these images.
 
     Parameters
     ----------
@@ -47,7 +56,7 @@ def count_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndar
     Returns
     -------
     np.ndarray
-        [images, W] float32, whole numbers.
+        [W, 128] float32.
 
     Raises
     ------
@@ -59,6 +68,30 @@ def count_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndar
     if len(some) < words:
         raise UserError(f"data.words={words}: expected {len(some)} at most, the descriptors of these images")
     means = MiniBatchKMeans(words, n_init=3, batch_size=4096, random_state=int(rng.integers(2**31))).fit(some)
-    return np.stack(
-        [np.bincount(means.predict(one), minlength=words) if len(one) else np.zeros(words) for one in descriptors]
-    ).astype(np.float32)
+    return means.cluster_centers_.astype(np.float32)
+
+
+def count_words(descriptors: list[np.ndarray], words: np.ndarray) -> np.ndarray:
+    """How often an image has each of the visual words [W, 128]: [images, W] float32, whole numbers."""
+    nearest = [pairwise_distances_argmin(one, words) if len(one) else np.zeros(0, np.int64) for one in descriptors]
+    return np.stack([np.bincount(one, minlength=len(words)) for one in nearest]).astype(np.float32)
+
+
+def write_words(words: np.ndarray, run_dir: Path) -> None:
+    """Keep the visual words of a run."""
+    write_arrays(run_dir / WORDS, {"words": words})
+
+
+def read_words(run_dir: Path) -> np.ndarray:
+    """The visual words of a run, [W, 128] float32.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or has other content.
+    """
+    path = run_dir / WORDS
+    words = read_npz(path).get("words", np.zeros(0))
+    if words.ndim != 2 or words.shape[1] != _LENGTH or words.dtype != np.float32 or not np.isfinite(words).all():
+        raise UserError(f"{path}: not the visual words of a run, float32 [words, {_LENGTH}]")
+    return words

@@ -141,9 +141,8 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
         final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
         assert workers is not None
-        workers = reported_quality(
-            workers, model.places, with_answers.probabilities, data.annotations.index.whole, data.annotations.history
-        )
+        index, history = data.annotations.index.whole, data.annotations.history
+        workers = reported_quality(workers, model.has_confusions, with_answers.probabilities, index, history)
     return Result(
         num_clusters=model.num_clusters,
         final=final,

@@ -180,7 +180,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
                 raise UserError(f"pairs: annotator {name} is not among the {len(number_of)} of the fit, so their rates "
                                 "are unknown; leave out these answers, or fit again with all answers")
         numbers = np.array([number_of[name] for name in answers.worker_names])
-        task = np.arange(answers.num_pairs) if self.model_.places and answers.task is None else answers.task
+        task = np.arange(answers.num_pairs) if self.model_.has_confusions and answers.task is None else answers.task
         return replace(
             answers, task=task, worker=numbers[answers.worker], worker_names=self.worker_names_,
             true_sensitivity=None, true_specificity=None,

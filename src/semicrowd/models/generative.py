@@ -100,7 +100,7 @@ class GenerativeModel(nn.Module, ABC):
         self.in_pieces = Pieces()  # of networks, where a step would not fit in memory
 
     @property
-    def places(self) -> bool:
+    def has_confusions(self) -> bool:
         """Whether the annotators place items in tasks, and may misplace one."""
         return False
 

@@ -86,7 +86,7 @@ class SCDC(GenerativeModel):
         self.register_buffer("history", None, persistent=False)
 
     @property
-    def places(self) -> bool:
+    def has_confusions(self) -> bool:
         """Whether the annotators place items in tasks, and may misplace one."""
         return self.settings.answers == "confusions" and self.num_annotators > 0
 
@@ -244,7 +244,7 @@ class SCDC(GenerativeModel):
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
         """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""
-        if self.places:
+        if self.has_confusions:
             return place(unary, answers, *self.annotator_statistics()).log_z
         return infer_z(unary, self._graph(answers)[0])
 

@@ -88,6 +88,10 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
+            if data.visual_words is not None:
+                from semicrowd.data.visual_words import write_words
+
+                write_words(data.visual_words, run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
             with start_run(settings.content, run_dir, origin) as tracker:

@@ -5,14 +5,17 @@ import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_status, write_text
 from semicrowd.run.commandline.program import as_typed, program
-from semicrowd.settings.data import EFFICIENTNET_LITE0
+from semicrowd.settings.data import ImagesSettings
+
+if TYPE_CHECKING:
+    from semicrowd.data import Dataset
 
 _EPILOG = """\
 examples:
@@ -77,7 +80,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     columns, estimator = Columns.read(run), load(run / MODEL)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
-        data = load_dataset("images", data_root(), path=str(features_file), **_of_pictures(run, config["data"]))
+        data = _pictures(run, features_file, config["data"])
     elif columns is None:
         data = load_dataset("table", Path(), path=str(features_file))
     else:
@@ -117,10 +120,13 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         write_text(output, text)
 
 
-def _of_pictures(run: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that turn new images into the same features as the images of the run."""
-    if settings["features"] == "words":
-        raise UserError(f"{run}: a run on visual words of its own images cannot assign new images; fit with "
-                        f"data.features=pixels or data.features={EFFICIENTNET_LITE0}")
-    names = ("features", "size", "skip_unreadable")
-    return {name: settings[name] for name in names if settings.get(name) is not None}
+def _pictures(run: Path, folder: Path, settings: dict[str, Any]) -> "Dataset":
+    """New images, with the same features as the images of the run; ``settings`` are the run's, of its data."""
+    from semicrowd.data.fetch import data_root
+    from semicrowd.data.images import load_images
+    from semicrowd.data.visual_words import read_words
+
+    names = ("features", "size", "words", "skip_unreadable")
+    kept = {name: settings[name] for name in names if settings.get(name) is not None}
+    words = read_words(run) if settings["features"] == "words" else None
+    return load_images(data_root(), ImagesSettings.of({"path": str(folder), **kept}), words)
