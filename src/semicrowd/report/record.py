@@ -40,11 +40,12 @@ def arguments_of(experiment: Experiment, job: Job) -> list[str]:
     return [*experiment.overrides, *drawn, *arguments(settings), f"seed={job.seed}"]
 
 
-def run_again(given: list[str], directory: Path) -> int:
-    """Run ``src/train.py``, continuing a run that was stopped, and return its exit code."""
+def run_again(given: list[str], directory: Path, *, quiet: bool = False) -> int:
+    """Run ``src/train.py``, continuing a stopped run; returns the exit code. ``quiet``: scores are not printed."""
     how = ["resume=true", "figures=false", "logger=none", f"hydra.run.dir={directory}"]
     print("$ python src/train.py", *given, flush=True)
-    return subprocess.run([sys.executable, "src/train.py", *given, *how], check=False).returncode
+    command = [sys.executable, "src/train.py", *given, *how]
+    return subprocess.run(command, stdout=subprocess.DEVNULL if quiet else None, check=False).returncode
 
 
 def _model() -> str:

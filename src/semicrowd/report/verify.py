@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in names:
         one = cheapest(recorded[name])
         with tempfile.TemporaryDirectory() as folder:
-            code = run_again(one.arguments, Path(folder) / "run")
+            code = run_again(one.arguments, Path(folder) / "run", quiet=True)
             now = read_json(Path(folder) / "run" / "metrics.json")
             others = elsewhere(one, read_json(Path(folder) / "run" / "provenance.json"))
         lines = differences(one.run.metrics, now, same_machine=not others)
