@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from semicrowd.errors import UserError
-from semicrowd.report import record, verify
+from semicrowd.pipeline.slpd import plan, tables
+from semicrowd.report import record, record_trials, verify
 from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
@@ -72,6 +73,25 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
     capsys.readouterr()
     assert verify.main(["--experiments", "quick"]) == 1
     assert "train/nmi: recorded" in capsys.readouterr().err
+
+
+def test_trials_of_the_slpd_tables_are_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row that the pipeline has for these trials and methods, and none of other methods; no trial runs twice."""
+    (project / "experiments.yaml").write_text(f"{PROFILE}\nslpd: {{iris: 2}}\n")
+    monkeypatch.setattr(record_trials, "RECORDED", project / "experiments.yaml")
+    monkeypatch.setitem(plan.SETS, "iris", replace(plan.SETS["iris"], restarts=2, choose=False))
+    assert record.main(["slpd.iris"]) == 0
+    rows = record_trials.read_trials("iris")
+    made = tables.read_rows("iris", project / "runs/recorded" / COMMIT[:10] / "slpd")
+    made = made[made["method"].isin(["ckm", "slpd"])]
+    assert len(rows) == len(made) == 2 * 3 * 2 * plan.SETS["iris"].folds
+    assert rows["bri"].sum() == pytest.approx(made["bri"].sum(), abs=1e-5)
+    origin = json.loads((project / "recorded/slpd/iris.json").read_text())
+    assert (origin["trials"], origin["processor"]) == (2, record.processor())
+    assert origin["data_hashes"]
+    monkeypatch.setattr(tables, "rows_of", None)
+    assert record.main(["slpd.iris"]) == 0
+    assert record.main(["slpd.bees"]) == 2
 
 
 def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

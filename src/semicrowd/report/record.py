@@ -25,6 +25,7 @@ from semicrowd.pipeline.experiments import (
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.collect import read_json, read_run
+from semicrowd.report.record_trials import PREFIX, record_trials
 from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
 from semicrowd.run.files.provenance import revision
 
@@ -85,6 +86,20 @@ def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -
     )  # fmt: skip
 
 
+def _commit() -> str:
+    """The commit of the code.
+
+    Raises
+    ------
+    UserError
+        If the code differs from it.
+    """
+    now = revision()
+    if now["dirty"] or not now["commit"]:
+        raise UserError("the code differs from its commit, and what is recorded says which code it is of: commit first")
+    return str(now["commit"])
+
+
 @without_traceback
 def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
@@ -93,20 +108,21 @@ def main(given: list[str] | None = None) -> int:
         description=f"Run an experiment and keep its numbers in {FOLDER}. Stopped runs are continued; "
         "finished runs of the same commit are not repeated.",
     )
-    parser.add_argument("experiment")
+    parser.add_argument("experiment", help=f"name of an experiment; {PREFIX}DATA: trials of the SLPD paper's tables")
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the experiment")
     parser.add_argument("--profile", help=f"experiments of conf/profile/PROFILE.yaml (default: of {RECORDED})")
     options = parser.parse_args(given)
+    if options.experiment.startswith(PREFIX):
+        print(record_trials(options.experiment, RUNS / _commit()[:10] / "slpd", processor()))
+        return 0
     plan = load_plan(profile_path(options.profile) if options.profile else RECORDED)
     experiment = plan.experiment(options.experiment)
     for name in experiment.needs:
         if message := why_missing(name):
             raise UserError(f"{experiment.name}: {name} is not available here: {message}")
-    now = revision()
-    if now["dirty"] or not now["commit"]:
-        raise UserError("the code differs from its commit, and what is recorded says which code it is of: commit first")
+    commit = _commit()
     wanted = experiment.seeds if options.seeds is None else options.seeds
-    results, found, failed = RUNS / now["commit"][:10], [], 0
+    results, found, failed = RUNS / commit[:10], [], 0
     jobs = [job for job in experiment.jobs if job.seed in wanted]
     jobs += [Job(seed) for seed in wanted if not experiment.sweep and seed not in experiment.seeds]
     if not jobs:
@@ -117,7 +133,7 @@ def main(given: list[str] | None = None) -> int:
             failed += run_again(arguments_of(experiment, job), directory) != 0
         # A failed run, for example one that diverged, is recorded as a result; a stopped run is not.
         if read_status(directory).get("status") in ("finished", "failed"):
-            found.append(recorded_run(experiment, job, results, str(now["commit"])))
+            found.append(recorded_run(experiment, job, results, commit))
             path = write_recorded(experiment.name, found[-1:])
             print(f"{path}: {len(found)} of {len(jobs)} runs recorded, seeds {format_ranges([j.seed for j in jobs])}")
     return 1 if failed else 0

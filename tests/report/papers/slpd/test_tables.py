@@ -66,6 +66,25 @@ def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     assert any("model=slpd" in command and "seed=0-3" in command for command in result.commands)
 
 
+def test_recorded_trials_have_rows_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = made_rows()
+    more = pd.concat([rows, rows.assign(trial=rows["trial"] + 4, bri=rows["bri"] / 2)])
+    monkeypatch.setattr(tables, "read_rows", lambda name: rows if name == "iris" else rows.iloc[:0])
+    monkeypatch.setattr(tables, "read_trials", lambda name: more if name == "iris" else rows.iloc[:0])
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    cells = {cell.cell: cell for cell in TABLE_2.build(collected(), tmp_path).cells}
+    own, recorded = (cells[f"iris, SLPD, 50% of the labels{end}"] for end in ("", " (recorded)"))
+    assert own.ours is not None
+    assert recorded.ours is not None
+    assert (own.ours.num_runs, recorded.ours.num_runs) == (4, 8)
+    assert recorded.ours.mean == pytest.approx(0.75 * own.ours.mean)
+    assert recorded.paper == own.paper
+    assert recorded.remark == "recorded: make record EXPERIMENT=slpd.iris"
+    paired = cells["iris, SLPD minus CKM, 0% of the labels (recorded)"]
+    assert paired.remark.startswith("recorded: make record EXPERIMENT=slpd.iris; corrected p = ")
+    assert not any("wine" in name and "recorded" in name for name in cells)
+
+
 def test_leukaemia_has_the_other_reading_beside_it_and_its_own_ratio(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

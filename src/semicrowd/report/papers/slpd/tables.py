@@ -5,6 +5,7 @@ A table of our own compares SLPD, with the majority votes of noisy annotators, a
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
 from semicrowd.report.cells import PAIRED, Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
+from semicrowd.report.record_trials import PREFIX, read_trials
 from semicrowd.report.runs import Collected
 
 #: Columns of Tables 2 and 3: our name of the method, and the share of training labels that is known.
@@ -117,11 +119,20 @@ def rand_index(exhibit: Exhibit, collected: Collected, folder: Path, *, names: S
     commands: list[str] = []
     for name in names:
         rows = read_rows(name)
-        cells += _cells(exhibit, name, rows)
+        cells += [*_cells(exhibit, name, rows), *_recorded(exhibit, name)]
         trials = rows["trial"].nunique()
         commands += [SETS[name].command(method, share, trials) for method, share in COLUMNS] if trials else []
     text = TEXT + (LEUKAEMIA if "leukaemia" in names else "")
     return Result(tuple(cells), text, commands=(*dict.fromkeys(commands),))
+
+
+def _recorded(exhibit: Exhibit, name: str) -> list[Cell]:
+    """Cells of the recorded trials, as many as the paper has; none if they are not recorded."""
+    rows, how = read_trials(name), f"recorded: make record EXPERIMENT={PREFIX}{name}"
+    return [
+        replace(cell, cell=f"{cell.cell} (recorded)", remark="; ".join(filter(None, (how, cell.remark))))
+        for cell in (_cells(exhibit, name, rows) if len(rows) else ())
+    ]
 
 
 def sizes(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # noqa: ARG001 - of the data alone
