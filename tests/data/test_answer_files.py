@@ -80,7 +80,7 @@ def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
     assert rows(checked_answers(groups, 4)) == [("everybody", 0, 2, 1)]
     with pytest.raises(UserError, match=r"answers, row 0, column label: Gleich; .*in Python read_answers"):
         semicrowd.read_answers(pd.read_csv(path, sep=";"), columns=columns)
-    with pytest.raises(UserError, match=r"annotations.columns=.*: expected a name for some of i, j"):
+    with pytest.raises(UserError, match=r"^columns=\{k: x\}: expected a name for some of i, j"):
         semicrowd.read_answers(path, columns={"k": "x"})
     for table, given, message in (
         ({"a": [0]}, {"i": "b"}, r"^answers: no column b \(annotations.columns, in Python columns\); found a$"),

@@ -7,6 +7,7 @@ import pandas as pd
 
 from semicrowd.crowd.answer_table import PAIRS, AnswerTable, Wording
 from semicrowd.data.frames import read_frame
+from semicrowd.errors import UserError
 from semicrowd.settings.answers import FileSettings
 
 
@@ -68,7 +69,10 @@ def read_answers(
     0  0  1      1
     1  1  2      0
     """
-    wording = wording_of(FileSettings(columns=columns, same_words=same_words, different_words=different_words))
+    try:
+        wording = wording_of(FileSettings(columns=columns, same_words=same_words, different_words=different_words))
+    except UserError as error:  # that names a setting of the command line
+        raise UserError(str(error).removeprefix("annotations.")) from None
     if isinstance(answers, pd.DataFrame):
         table = AnswerTable.of_frame(answers, "answers", wording)
     else:
