@@ -75,7 +75,7 @@ def test_mistakes(pinwheel: Dataset) -> None:
         load_annotations("two_coin", pinwheel, 0, ROOT, num_annotator=3)
     with pytest.raises(UserError, match=r"^annotations=file: annotations\.path is missing"):
         load_annotations("file", pinwheel, 0, ROOT)
-    with pytest.raises(UserError, match=r"^annotations=crowd: these answers are about data=mnist, not data=pinwheel"):
+    with pytest.raises(UserError, match=r"^annotations=crowd: data=pinwheel has no real answers; expected data=mnist"):
         load_annotations("crowd", pinwheel, 0, ROOT)
     unlabelled = Dataset("table", pinwheel.features)
     with pytest.raises(UserError, match=r"^annotations=tasks: data=table has no true labels"):

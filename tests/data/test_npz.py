@@ -81,7 +81,7 @@ def test_a_table_has_no_answers_and_can_be_drawn_of(tmp_path: Path, monkeypatch:
     assert (data.num_items, data.answers) == (6, None)
     part = load_dataset("npz", tmp_path, path="seeds", subset=4)
     assert part.num_items == 4
-    with pytest.raises(UserError, match=r"^annotations=crowd: these answers are about data=mnist, not data=seeds"):
+    with pytest.raises(UserError, match=r"^annotations=crowd: data=seeds has no real answers; expected data=mnist"):
         load_annotations("crowd", data, 0, tmp_path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = re.findall(r"`([\w/]+\.py):(\w+)`", (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8"))
+NAMES = re.findall(r"`([\w/]+\.py):(?:\w+\.)*(\w+)`", (ROOT / "docs" / "EQUATIONS.md").read_text(encoding="utf-8"))
 
 
 @cache

@@ -122,7 +122,7 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
 
 def test_a_recipe_is_all_settings_of_one_model(problem: Problem) -> None:
     recipe = Recipe(SCDCSettings(K=3))
-    with pytest.raises(UserError, match="settings: a Recipe, which has n_clusters of its own; leave them out"):
+    with pytest.raises(UserError, match="settings: a Recipe contains all settings; expected it without n_clusters"):
         ESTIMATORS["scdc"](n_clusters=4, settings=recipe).fit(*problem)
     with pytest.raises(UserError, match="settings: a Recipe of SCDCSettings; expected BayesSettings"):
         ESTIMATORS["bayes"](settings=recipe).fit(*problem)

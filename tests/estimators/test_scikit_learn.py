@@ -28,7 +28,8 @@ _GENERATIVE = {"epochs": 1, "batch_size": 20, "settings": _SETTINGS}
 QUICK: dict[str, dict[str, Any]] = {
     "mcvc": _STEPS, "deep_mcvc": _STEPS, "itml": {"max_iter": 10}, "bayes": _GENERATIVE, "scdc": _GENERATIVE,
     "dpm": _SWEEPS, "ihmm": _SWEEPS, "mmgm": _PLANES,
-    # A new cluster's hyperplane given that no item is in it (new="corrected") takes ten times the rest.
+    # A new cluster's hyperplane given that no item is in it (new="corrected", the default) takes ten times
+    # the rest; test_every_method fits with it.
     **{name: _PLANES | {"new": "paper"} for name in ("ddpm_s", "ddpm_l", "dih_s", "dih_l")},
     "deep_dpm": {"n_warm": 1, "n_epochs": 2, "n_steps": 2, "width": 8},
     "slpd": {"n_restarts": 2, "n_iter": 20, "n_draws": 20},

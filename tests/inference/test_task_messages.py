@@ -114,7 +114,7 @@ def test_where_all_but_one_item_are_certain_it_is_exact(tasks: str) -> None:
     torch.testing.assert_close(found.z[0, 1], exact, atol=1e-8, rtol=0)
 
 
-def test_an_item_alone_hears_nothing() -> None:
+def test_an_item_alone_has_no_message() -> None:
     """A task of one item has no answers: λ = 0 for every z, and y is what its annotator makes of the kinds."""
     rng, placements = np.random.default_rng(0), placed([(0, (2,))])
     unary, log_table = torch.from_numpy(rng.normal(size=(1, N, K))), table(rng)

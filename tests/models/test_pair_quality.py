@@ -96,8 +96,8 @@ def test_shapes_by_loops_over_answers_and_placements() -> None:
     answers = PairAnnotations.from_arrays(i, j, annotators, label, task=task, num_items=num_items)
     z = rng.dirichlet(np.full(3, 0.4), (2, num_items))
     whole = answers.index.whole
-    believed = WorkerPosterior(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
-    found = reported_quality(believed, False, torch.from_numpy(z)[:, whole.items], whole)
+    posterior = WorkerPosterior(np.ones((2, 3, 2)), np.ones((2, 3, 2)))
+    found = reported_quality(posterior, False, torch.from_numpy(z)[:, whole.items], whole)
     for r in range(2):
         counts = np.zeros((2, 3, 2))
         mates: dict[tuple[int, int, int], float] = {}
@@ -122,8 +122,8 @@ def test_what_is_reported_is_nearer_to_the_long_run_than_the_answers_themselves(
     errors = np.zeros((2, 2))
     for answers, kinds, truth in crowds:
         z = torch.nn.functional.one_hot(torch.from_numpy(kinds), KINDS)[None].float()
-        believed = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
-        found, of_answers = reported_quality(believed, True, z, answers.index.whole), answers.empirical_quality(kinds)
+        posterior = WorkerPosterior(np.ones((1, CROWD, 2)), np.ones((1, CROWD, 2)))
+        found, of_answers = reported_quality(posterior, True, z, answers.index.whole), answers.empirical_quality(kinds)
         for side, (mean, interval) in enumerate(zip(found.mean(), found.interval(), strict=True)):
             errors[side] += np.abs(mean[0] - truth[side]).mean(), np.abs(of_answers[side] - truth[side]).mean()
             assert (interval[..., 0] <= mean).all()
@@ -141,9 +141,9 @@ def test_point_estimates_stand_with_intervals_of_the_counts() -> None:
     )  # fmt: skip
     z = torch.nn.functional.one_hot(torch.from_numpy(labels), 3)[None].float()
     point, nothing = np.full((2, 1, 5), 0.85), np.full((1, 5, 2), np.nan)
-    believed = WorkerPosterior(nothing, nothing, point)
-    assert np.isnan(believed.interval()[0]).all()
-    found = reported_quality(believed, False, z, answers.index.whole)
+    posterior = WorkerPosterior(nothing, nothing, point)
+    assert np.isnan(posterior.interval()[0]).all()
+    found = reported_quality(posterior, False, z, answers.index.whole)
     np.testing.assert_array_equal(found.mean(), point)
     truth = answers.empirical_quality(labels)
     for interval, true in zip(found.interval(), truth, strict=True):

@@ -15,7 +15,8 @@ from torch.distributions import Categorical, MultivariateNormal, kl_divergence
 
 from semicrowd.errors import UserError
 from semicrowd.models import generative
-from semicrowd.models.scdc import ASKED_VIEWS, QUALITY, SCDC, ItemTerms
+from semicrowd.models.scdc import NUM_VIEWS, QUALITY, SCDC
+from semicrowd.models.scdc_terms import ItemTerms
 from semicrowd.models.views import Views
 from semicrowd.settings.model import SCDCSettings
 
@@ -305,7 +306,7 @@ def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None
     with torch.no_grad():
         model.logits_quality.zero_()
     rng = np.random.default_rng(5)
-    moved = rng.normal(size=(ASKED_VIEWS, len(annotated), fit.features.shape[1])).astype(np.float32)
+    moved = rng.normal(size=(NUM_VIEWS, len(annotated), fit.features.shape[1])).astype(np.float32)
     drawn = iter(torch.from_numpy(moved))
 
     class Drawn(Views):
@@ -317,7 +318,7 @@ def test_who_an_annotated_item_is_is_asked_of_its_views_too(scdc: Build) -> None
             assert torch.equal(features, fit.features[annotated])
             return next(drawn)
 
-        def moved(self, images: Tensor, draws: Tensor) -> Tensor:  # noqa: ARG002
+        def transformed(self, images: Tensor, draws: Tensor) -> Tensor:  # noqa: ARG002
             """Nothing asks for this."""
             raise AssertionError
 

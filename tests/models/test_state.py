@@ -59,5 +59,5 @@ def test_what_is_no_description_is_refused(change: dict[str, Any]) -> None:
 def test_a_description_that_lacks_something_is_refused(missing: str) -> None:
     content = small_fit("bayes", IMAGES, K=3, hidden=(6,)).model.description()
     del content[missing]
-    with pytest.raises(UserError, match="not a whole model of bayes"):
+    with pytest.raises(UserError, match="not a complete model of bayes"):
         load_model(content)

@@ -11,11 +11,12 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.pipeline.slpd import plan, tables
-from semicrowd.report import record, record_trials, verify
+from semicrowd.report import record, verify
 from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
+from semicrowd.report.papers.slpd import recorded as of_slpd
 from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +79,10 @@ def test_what_a_run_gives_is_kept_and_given_again(project: Path, capsys: pytest.
 def test_trials_of_the_slpd_tables_are_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row that the pipeline has for these trials and methods, and none of other methods; no trial runs twice."""
     (project / "experiments.yaml").write_text(f"{PROFILE}\nslpd: {{iris: 2}}\n")
-    monkeypatch.setattr(record_trials, "RECORDED", project / "experiments.yaml")
+    monkeypatch.setattr(of_slpd, "RECORDED", project / "experiments.yaml")
     monkeypatch.setitem(plan.SETS, "iris", replace(plan.SETS["iris"], restarts=2, choose=False))
     assert record.main(["slpd.iris"]) == 0
-    rows = record_trials.read_trials("iris")
+    rows = of_slpd.read_trials("iris")
     made = tables.read_rows("iris", project / "runs/recorded" / COMMIT[:10] / "slpd")
     made = made[made["method"].isin(["ckm", "slpd"])]
     assert len(rows) == len(made) == 2 * 3 * 2 * plan.SETS["iris"].folds
@@ -91,7 +92,13 @@ def test_trials_of_the_slpd_tables_are_kept(project: Path, monkeypatch: pytest.M
     assert origin["data_hashes"]
     monkeypatch.setattr(tables, "rows_of", None)
     assert record.main(["slpd.iris"]) == 0
-    assert record.main(["slpd.bees"]) == 2
+    assert (record.main(["slpd.bees"]), record.main(["slpd.iris", "--seeds", "0"])) == (2, 2)
+    (project / "experiments.yaml").write_text(f"{PROFILE}\nslpd: {{iris: 13}}\n")
+    before = (project / "recorded/slpd/iris.csv").read_bytes()
+    monkeypatch.setattr(tables, "run", lambda *_: None)
+    monkeypatch.setattr(of_slpd, "run", lambda *_: None)
+    assert record.main(["slpd.iris"]) == 2
+    assert (project / "recorded/slpd/iris.csv").read_bytes() == before, "trials are missing"
 
 
 def test_a_start_that_diverged_is_kept_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     found = list(csv.DictReader(new.stdout.splitlines()))
     assert [{**row, "row": str(30 + int(row["row"]))} for row in found] == every[30:]
     (tmp_path / "run" / "visual_words.npz").unlink()
-    refused(predict("run", "new"), "visual_words.npz: cannot be read")
+    refused(predict("run", "new"), "visual_words.npz: not found")
 
 
 @pytest.mark.parametrize("skip", [(), ("data.skip_unreadable=true",)])

@@ -76,7 +76,8 @@ def test_calibrated_probabilities_come_true_as_often_as_they_say(power: float) -
 def _evidence(num_answers: int, number: int, echo: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Probabilities from features, log likelihoods of answers, and the true classes of items of three classes.
 
-    An answer names the class of an item, right seven times in ten, and is counted ``echo`` times; so do the features.
+    An answer names the class of an item, right seven times in ten, and is counted ``echo`` times. The features are one
+    more such answer, counted once.
     """
     rng = np.random.default_rng(11)
     rates = np.where(np.eye(3, dtype=bool), 0.7, 0.15)

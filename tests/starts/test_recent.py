@@ -1,6 +1,6 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
-import time
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -40,23 +40,30 @@ def test_the_same_inputs_have_one_result_and_others_their_own() -> None:
     assert said == ["start: it as in an earlier fit of this process"] * 2
 
 
-def test_a_kept_result_has_saved_the_seconds_of_making_it_and_of_what_it_was_made_from() -> None:
-    kept = RecentResults()
+def test_a_kept_result_has_saved_the_seconds_of_making_it_and_of_what_it_was_made_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept, now = RecentResults(), [0.0]
+    monkeypatch.setattr(recent, "perf_counter", lambda: now[0])
 
     def inner() -> int:
-        time.sleep(0.2)
+        now[0] += 2
         return 1
 
     def outer() -> int:
-        time.sleep(0.1)
+        now[0] += 1
         return 1 + kept.of(inner, 0, nothing, "inner")
 
     kept.of(inner, 0, nothing, "inner")
-    assert kept.saved == 0
+    assert (kept.saved, kept.clock()) == (0, 2)
     kept.of(outer, 0, nothing, "outer")
-    assert 0.2 <= kept.saved < 0.3
+    assert (kept.saved, kept.clock()) == (2, 5)
     kept.of(outer, 0, nothing, "outer")
-    assert 0.5 <= kept.saved < 0.8, "0.2 s of the inner result, and 0.3 s of the outer one, which used it"
+    assert (kept.saved, kept.clock()) == (5, 8), "2 s of the inner result, and 3 s of the outer one, which used it"
+    other = Thread(target=lambda: now.append(kept.saved))
+    other.start()
+    other.join()
+    assert now[-1] == 0, "another thread has not saved them"
 
 
 def test_the_oldest_results_go_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,14 +24,33 @@ _MIN_RATE = 1e-4
 
 
 def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
-    """Right and wrong answers that amount to what workers.csv of an earlier run says, 0 of who is not in it.
+    """Right and wrong answers that stand for the rates in workers.csv of an earlier run; 0 for annotators not in it.
 
     They are the shapes of the Beta distribution with the same mean and as wide a 90 % interval.
 
     Raises
     ------
     UserError
-        For a file without these columns, and where nobody of these annotators is in it.
+        As :func:`rates_of`, and if none of these annotators is in the file.
+    """
+    values = rates_of(path)
+    known = {number: name for number, name in enumerate(worker_names) if name in values.index}
+    if not known:
+        people = f"{len(worker_names)} annotators"
+        raise UserError(f"annotations.history={path}: none of the {people} is in it, such as {worker_names[0]}")
+    history = np.zeros((len(worker_names), 2, 2))
+    for number, name in known.items():
+        history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
+    return history
+
+
+def rates_of(path: Path) -> pd.DataFrame:
+    """Estimated rates and their intervals in workers.csv of a run, a row for each annotator, by name.
+
+    Raises
+    ------
+    UserError
+        For a file without these columns, or with values that are no rates.
     """
     columns = [f"{rate}{end}" for rate in _RATES for end in ("", "_low", "_high")]
     try:
@@ -45,14 +64,7 @@ def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "
     shares = ((values >= 0) & (values <= 1)).all(axis=None)  # and none of them is missing
     if not (values.index.is_unique and shares and ordered):
         raise UserError(f"annotations.history={path}: expected each annotator once, with rates and intervals in 0 … 1")
-    known = {number: name for number, name in enumerate(worker_names) if name in values.index}
-    if not known:
-        people = f"{len(worker_names)} annotators"
-        raise UserError(f"annotations.history={path}: none of the {people} is in it, such as {worker_names[0]}")
-    history = np.zeros((len(worker_names), 2, 2))
-    for number, name in known.items():
-        history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
-    return history
+    return values
 
 
 def _counts(mean: float, low: float, high: float) -> tuple[float, float]:

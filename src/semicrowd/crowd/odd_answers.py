@@ -13,7 +13,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import components
 from semicrowd.errors import listed
 
-#: An annotator is only judged with at least this number of answers.
+#: An annotator is only tested with at least this number of answers.
 _ENOUGH = 20
 #: The rates of an annotator with fewer answers are very uncertain.
 _FEW = 10

@@ -1,4 +1,4 @@
-"""Answers by the name of their origin."""
+"""Loads or simulates the answers that the setting ``annotations`` selects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable, Wording
 from semicrowd.crowd.experts import experts
-from semicrowd.crowd.history import read_history
+from semicrowd.crowd.history import rates_of, read_history
 from semicrowd.data import Dataset
 from semicrowd.data.anonymous import anonymised
 from semicrowd.data.answer_files import table_of_file, wording_of
@@ -35,8 +35,8 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
     "tasks": simulate.tasks,
     "labels": simulate.labels_of_some,
 }
-#: Those that can use a second labelling of the items, where the data have one.
-_BY_ANOTHER_AXIS: dict[str, Callable[..., PairAnnotations]] = {
+#: Simulators in which some annotators answer by other labels of the items, if the data have them.
+_WITH_OTHER_LABELS: dict[str, Callable[..., PairAnnotations]] = {
     "realistic": realistic.realistic,
     "realistic_tasks": realistic.realistic_tasks,
 }
@@ -50,13 +50,14 @@ class AnswerFile:
     """A file of answers that has been read; its items have not been looked up in the data yet."""
 
     table: AnswerTable
+    #: File with the source and the true rates; it need not exist.
     truth: Path
-    #: Links that are known to be right, in place of people's answers.
+    #: Whether the rows are must-links or cannot-links that are assumed to be correct, instead of answers.
     known: bool
 
 
 def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
-    """The files of answers and of known links.
+    """The files of answers and of known links; a file of earlier rates is checked, too.
 
     Raises
     ------
@@ -70,6 +71,8 @@ def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
+    if settings.history is not None:
+        rates_of(Path(settings.history).expanduser())
     wording = wording_of(settings)
     return [
         AnswerFile(
@@ -94,8 +97,9 @@ def load_annotations(
     Parameters
     ----------
     kind : ``none``; ``two_coin``, ``quota``, ``tasks``, ``realistic``, ``realistic_tasks``, ``experts``, ``labels``
-        (simulated); ``crowd`` (real, those of the data, which MNIST and some .npz files have) or ``file``
-    seed : of the run; the simulators, and what ``crowd`` leaves to chance, draw from its streams "annotations"
+        (simulated); ``crowd`` (real answers: those about MNIST, or those that an .npz file contains) or ``file``
+    seed : of the run; simulators, the choice of crowd tasks and the flipping of annotators use its streams
+        "annotations" and "annotations/flipped"
     root : data root
     files : those of ``file``, where they have been read before the data (:func:`read_files_of`)
     options : of the kind; see :mod:`semicrowd.settings.sources`
@@ -108,7 +112,8 @@ def load_annotations(
     Raises
     ------
     UserError
-        For an unknown kind or option, a value that does not fit, and for answers that cannot be had, read or simulated.
+        For an unknown kind or option, a value that does not fit, and for answers that are not available, cannot be read
+        or cannot be simulated.
     """
     settings = source_settings("annotations", kind, options)
     match settings:
@@ -130,11 +135,11 @@ def load_annotations(
         if data.missing:
             raise UserError(f"annotations=experts: {data.missing}; expected features without missing values")
         return experts(data.features, data.labels, rng, **vars(settings))
-    if kind in _BY_ANOTHER_AXIS:
-        return _BY_ANOTHER_AXIS[kind](data.labels, rng, data.other_labels, **vars(settings))
+    if kind in _WITH_OTHER_LABELS:
+        return _WITH_OTHER_LABELS[kind](data.labels, rng, data.other_labels, **vars(settings))
     if isinstance(settings, TasksSettings) and settings.confused is not None:
         if data.name != "cifar10":
-            raise UserError(f"annotations.confused={settings.confused}: these are people about data=cifar10 alone")
+            raise UserError(f"annotations.confused={settings.confused}: expected data=cifar10, not data={data.name}")
         return simulate.confused_tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
@@ -163,30 +168,34 @@ def answers_of_files(
 
 
 def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
-    """What the answers may call the items; of pictures their paths, names or names without suffix, if all differ."""
+    """Names by which the answers identify the items, [N]; None: row numbers.
+
+    Ids, if the items have them. For files that of path, name and name without suffix which occurs most often in the
+    answers; the latter two only if no two items share one and none is a number.
+    """
     if data.ids is not None or data.files is None:
         return data.ids
-    cells = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
+    identifiers = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
     paths = [PurePosixPath(name) for name in data.files]
     # A name that is a number could be the number of a row.
-    ways = [
+    namings = [
         names for names in ([path.name for path in paths], [path.stem for path in paths])
         if len(set(names)) == len(names) and not any(name.isdecimal() for name in names)
     ]  # fmt: skip
-    return max((data.files, *ways), key=lambda names: len(cells.intersection(names)))
+    return max((data.files, *namings), key=lambda names: len(identifiers.intersection(names)))
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:
-    """The 57,330 answers of 48 people about MNIST's training images: 91 tasks of 36 images, row after row.
+    """Real answers: those that the data contain, else about MNIST the 57,330 answers of 48 annotators to 91 tasks.
 
-    The truth is each annotator's rate of right answers on what they saw of the tasks in use. Annotators keep the names
-    that they have in the whole.
+    ``settings.num_tasks`` selects some of the tasks at random; annotators keep their names. If labels are known, an
+    annotator's true rates are the shares of correct answers among the answers in use.
     """
     if data.answers is not None:
         return _own(data, data.answers, seed, settings)
     if data.name != "mnist" or data.labels is None:
         raise UserError(
-            f"annotations=crowd: these answers are about data=mnist, not data={data.name}, which has none of its own"
+            f"annotations=crowd: data={data.name} has no real answers; expected data=mnist, or data that have some"
         )
     tasks = _draw_tasks(settings.num_tasks, stream(seed, "annotations"))
     rows = np.load(fetch("mnist_crowd", root)[_CROWD_FILE], allow_pickle=False)
@@ -198,20 +207,20 @@ def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> Pai
         worker_names=[str(person) for person in people],
         source="crowd" if len(tasks) == CROWD_TASKS else f"crowd ({len(tasks)} of {CROWD_TASKS} tasks)",
     )  # fmt: skip
-    return _judged(answers, data.labels, seed, settings)
+    return _with_true_rates(answers, data.labels, seed, settings)
 
 
 def _own(data: Dataset, answers: PairAnnotations, seed: int, settings: CrowdSettings) -> PairAnnotations:
-    """The answers that are in the data's own file; the truth about annotators as for MNIST."""
+    """The answers that the data's own file contains, with true rates as for MNIST."""
     if settings.num_tasks is not None:
         raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
-    return _judged(answers, data.labels, seed, settings)
+    return _with_true_rates(answers, data.labels, seed, settings)
 
 
-def _judged(
+def _with_true_rates(
     answers: PairAnnotations, labels: np.ndarray | None, seed: int, settings: CrowdSettings
 ) -> PairAnnotations:
-    """With the truth about the annotators where labels are known, some of them flipped."""
+    """With true rates, if labels are known; a share ``settings.flipped`` of the annotators is inverted."""
     if labels is not None:
         answers = answers.with_true_rates(labels)
     return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))

@@ -119,7 +119,7 @@ def _embedding(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen
         return _Seen(embeddings.rows(), None, read.digest, read.notes, {})
 
 
-#: ``data.features``, but for words → what makes them, from what is kept below the data root.
+#: Value of ``data.features`` (except ``words``) → function that computes them; embeddings are kept below the data root.
 _WAYS: dict[str, Callable[[ImageFiles, ImagesSettings, Path], _Seen]] = {
     "pixels": _pixels, EFFICIENTNET_LITE0: _embedding
 }  # fmt: skip

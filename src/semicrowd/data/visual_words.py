@@ -91,6 +91,8 @@ def read_words(run_dir: Path) -> np.ndarray:
         If the file is missing or has other content.
     """
     path = run_dir / WORDS
+    if not path.exists():
+        raise UserError(f"{path}: not found; a run of an earlier version did not keep its visual words, run it again")
     words = read_npz(path).get("words", np.zeros(0))
     if words.ndim != 2 or words.shape[1] != _LENGTH or words.dtype != np.float32 or not np.isfinite(words).all():
         raise UserError(f"{path}: not the visual words of a run, float32 [words, {_LENGTH}]")

@@ -1,4 +1,4 @@
-"""What all methods have in common: scikit-learn's surface, the answers beside the features, files."""
+"""Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -26,9 +26,10 @@ from semicrowd.settings.parameters import Parameters
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
-    """A clustering of items by their features and by noisy answers to "are these two of one kind?".
+    """A clustering of items by their features and by noisy answers to "do these two belong to the same class?".
 
-    A class of a method inherits its parameters, too (:mod:`semicrowd.settings.parameters`).
+    The class of a method inherits from this class and from its class of parameters
+    (:mod:`semicrowd.settings.parameters`).
 
     Attributes
     ----------
@@ -39,12 +40,13 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
         answers if ``labels_`` were the truth (observed_…); None for a method that estimates no annotators
     seed_ : the seed that ``random_state`` is or gave
-    n_features_in_, feature_names_in_ : of the features that X has become, the names where it is a data frame
-    columns_ : what the columns of a data frame have become (:class:`semicrowd.data.columns.Columns`), by which
-        ``predict`` finds those of new items; None of an array
+    n_features_in_, feature_names_in_ : number and, if X was a data frame, names of the features, after the conversion
+        of its columns to numbers
+    columns_ : how the columns of a data frame were converted (:class:`semicrowd.data.columns.Columns`); ``predict``
+        converts new items in the same way. None if X was an array
     """
 
-    #: What its own docstring says of attributes: that of a class that inherits them has them all.
+    #: The section "Attributes" of its docstring, which the docstrings of classes that inherit from it repeat.
     _attributes: ClassVar[str] = ""
     #: Whether it needs answers.
     requires_answers: ClassVar[bool] = True
@@ -52,7 +54,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     takes_missing: ClassVar[bool] = False
     #: Whether it has ``predict``.
     takes_new_items: ClassVar[bool] = False
-    #: Part of the class of parameters; a method that finds the number has none.
+    #: Parameters, defined in the class of parameters. ``n_clusters`` is the number of clusters or its maximum; some
+    #: methods that estimate the number have none.
     n_clusters: Any
     random_state: Any
     verbose: Any
@@ -78,11 +81,11 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         ----------
         X : [N, D] numbers, an array, a sparse matrix, or a data frame, whose categories and gaps are made numbers
             (:func:`semicrowd.estimators.frames.items_to_fit`)
-        y : answers, too, as the second argument. Labels, one for each item, are not used, as in scikit-learn's own
-            clusterings; without ``pairs`` a warning says so
+        y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
+            clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`. They call the rows as the index of a data frame does,
-            if that is more than 0, 1, 2, …
+            :func:`semicrowd.estimators.inputs.checked_answers`. They identify items by the index of the data frame,
+            unless it is 0, 1, 2, …; else by a column of ids; else by row numbers
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -109,7 +112,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             monitor = Monitor(progress=True, lines=True)
         with naming_extras():
             result = self._run(features, answers, monitor)
-        if result is None:  # one of several processes that train together, but the first
+        if result is None:  # not the first of several processes that train together
             return self
         self.result_ = result
         self.labels_ = self.result_.final.cluster
@@ -151,7 +154,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        """Fit checked items and answers, and leave what ``predict`` needs in attributes."""
+        """Fit to checked items and answers; sets the attributes that ``predict`` needs.
+
+        Returns the result; None in all processes but the first, if several train together.
+        """
 
     def _check_parameters(self) -> None:
         if isinstance(self, Parameters):
@@ -162,9 +168,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return checked_features(self, items_to_predict(self, X), fit=False)
 
-    def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
-        found = getattr(self, "n_clusters", 1 + final.cluster.max())
-        return Result(int(found), final, features, workers)
+    def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
+        """The result, with the parameter ``n_clusters`` or, without it, one more than the largest cluster number."""
+        num_clusters = getattr(self, "n_clusters", 1 + final.cluster.max())
+        return Result(int(num_clusters), final, features, workers)
 
 
 CrowdClusterer._attributes = docstrings.sections(CrowdClusterer).get("Attributes", "")
@@ -178,7 +185,7 @@ class OneShotClusterer(CrowdClusterer):
 
     @abstractmethod
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        """As :meth:`_run`; ``answers`` are None for a method that ignores them."""
+        """Cluster the items; ``answers`` is None if none were given, only where ``requires_answers`` is False."""
 
 
 class _OneShot(Method):

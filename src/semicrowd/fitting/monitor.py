@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.progress import Progress
 from semicrowd.fitting.snapshots import Snapshots
+from semicrowd.starts.recent import RECENT
 
 CHECKPOINT = Path("checkpoints") / "last.ckpt"
 CURVES = "curves.csv"
@@ -46,13 +46,13 @@ class Monitor:
     kept: Snapshots | None = None
     rows: list[dict[str, float]] = field(default_factory=list)
     _before: float = 0.0
-    _start: float = field(default_factory=time.perf_counter)
+    _start: float = field(default_factory=RECENT.clock)
     _end: float | None = None
 
     @property
     def seconds(self) -> float:
-        """Seconds spent on this fit so far, including those before a resume."""
-        return self._before + (self._end or time.perf_counter()) - self._start
+        """Seconds of this fit so far, including those before a resume and those saved by results of earlier fits."""
+        return self._before + (self._end or RECENT.clock()) - self._start
 
     @property
     def checkpoint(self) -> Path | None:
@@ -67,11 +67,11 @@ class Monitor:
 
     def begin(self) -> None:
         """Start the clock."""
-        self._start, self._end = time.perf_counter(), None
+        self._start, self._end = RECENT.clock(), None
 
     def end(self) -> None:
         """Stop the clock: later work does not count as fitting."""
-        self._end = time.perf_counter()
+        self._end = RECENT.clock()
 
     def state(self) -> dict[str, Any]:
         """The part of a checkpoint that makes a resumed run's curves.csv equal that of an uninterrupted one."""
@@ -80,7 +80,7 @@ class Monitor:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         self.rows, self._before = list(state["rows"]), float(state["seconds"])
-        self._start = time.perf_counter()
+        self._start = RECENT.clock()
 
     def record(self, iteration: int, metrics: Mapping[str, float]) -> None:
         """Record the metrics of a finished iteration, counted from 1, as a row of the curves."""

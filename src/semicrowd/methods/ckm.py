@@ -62,7 +62,7 @@ class CKM(CKMParameters, OneShotClusterer):
         self.model_ = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
         self.model_.fit(means, sample_weight=size)
         labels = self.model_.labels_[blocks]
-        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
 
 class UKM(UKMParameters, CKM):

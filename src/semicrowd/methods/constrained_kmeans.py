@@ -69,7 +69,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
         assert best is not None
         self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
         self.n_iter_ = len(self.objective_history_)
-        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _one_start(
         self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool

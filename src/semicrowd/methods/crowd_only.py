@@ -75,7 +75,7 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
         self.sensitivity_shape_, self.specificity_shape_ = quality.sensitivity[0], quality.specificity[0]
         self.sensitivity_, self.specificity_ = (rates[0] for rates in quality.mean())
         final = Assignment.hard(labels)
-        return self._found(final, final, quality)
+        return self._result(final, final, quality)
 
     def _best_round(self, pairs: PairAnnotations) -> tuple[np.ndarray, WorkerPosterior, float]:
         i, j = pairs.index.i, pairs.index.j
@@ -136,7 +136,7 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = Assignment.hard(self.classifier_.predict(features))
-        return self._found(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
+        return self._result(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
     def _network(self, smallest: int) -> MLPClassifier:
         """A network with early stopping, unless a cluster has a single item, of which none can be held out."""

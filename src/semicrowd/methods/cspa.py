@@ -74,7 +74,7 @@ class CSPA(CSPAParameters, OneShotClusterer):
         share = co_association(clusterings[:, items])
         self.items_, self.parts_ = features[items], partition(share, self.n_clusters, int(rng.integers(2**31 - 1)))
         nearest = Assignment.hard(self._nearest(features))
-        return self._found(nearest.replace(items, Assignment.hard(self.parts_)), nearest)
+        return self._result(nearest.replace(items, Assignment.hard(self.parts_)), nearest)
 
     def _clustering(self, features: np.ndarray, answers: PairAnnotations, rng: np.random.Generator) -> np.ndarray:
         """Group of each item, [N], −1 for items the annotator's clustering leaves out."""

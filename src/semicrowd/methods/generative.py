@@ -62,7 +62,7 @@ class GenerativeParameters(Parameters):
         choice("semicrowd", "paper"),
     )
     data: str | None = setting(
-        None, "with protocol=paper: the data set of the paper that X is, pinwheel, face or mnist, for its settings",
+        None, "with protocol=paper: the paper's data set in X, whose settings are used: pinwheel, face or mnist",
         choice(*PAPER_DATA), optional=True,
     )  # fmt: skip
     image_shape: tuple[int, ...] | None = setting(
@@ -110,15 +110,15 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
 
     def _recipe(self, features: np.ndarray, answers: PairAnnotations | None) -> Recipe:
         """``settings`` if it is a Recipe, else the Recipe that results from it and the rules for these data."""
-        spelled = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
-        told = {name: value for name in spelled if (value := getattr(self, name)) is not None}
+        names = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
+        parameters = {name: value for name in names if (value := getattr(self, name)) is not None}
         if not isinstance(self.settings, Recipe):
             given = {"restarts": self.restarts, **(self.settings or {})}
-            given |= {spelled[name]: value for name, value in told.items()}
+            given |= {names[name]: value for name, value in parameters.items()}
             facts = Facts.of(features, answers, self.image_shape, self.data)
             return recipe(self.name, given, facts, self.protocol)
-        if told:
-            raise UserError(f"settings: a Recipe, which has {' and '.join(told)} of its own; leave them out")
+        if parameters:
+            raise UserError(f"settings: a Recipe contains all settings; expected it without {' and '.join(parameters)}")
         if not isinstance(self.settings.model, expected := METHODS[self.name].settings):
             raise UserError(f"settings: a Recipe of {type(self.settings.model).__name__}; expected {expected.__name__}")
         return self.settings
@@ -142,7 +142,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
             assignment = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
             if answers is not None:
-                known = self._as_known(answers)
+                known = self._renumbered(answers)
                 views = build_views(self.recipe_.views, self.image_shape)
                 joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
                 assignment = assignment.replace(known.annotated, Assignment.of(joint))
@@ -169,10 +169,15 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         check_is_fitted(self)
         return self.model_.cluster_weights()[self.result_.best].numpy()
 
-    def _as_known(self, answers: PairAnnotations) -> PairAnnotations:
-        """The answers, with annotators numbered as in the training data.
+    def _renumbered(self, answers: PairAnnotations) -> PairAnnotations:
+        """A copy of the answers with the annotators' numbers of the fit and without true rates.
 
         If the answers are modelled by tasks, an answer without a task becomes a task of two items.
+
+        Raises
+        ------
+        UserError
+            For an annotator who was not part of the fit.
         """
         number_of = {name: number for number, name in enumerate(self.worker_names_)}
         for name in answers.worker_names:
@@ -207,8 +212,8 @@ class BayesSCDC(_Generative):
     >>> person = np.repeat([0, 1, 2], [100, 20, 20])
     >>> answers = np.column_stack([i, j, person, kind[i] == kind[j]])
 
-    A quick start; without ``settings`` many are tried, for half a minute. The number of clusters is not told: the model
-    has room for 15, and the posterior of their weights leaves nearly nothing to those that no iris needs.
+    The setting selects a fast initialisation; by default several are compared, which takes half a minute. The number of
+    clusters is not given: 15 is the maximum, and the mixing proportions of clusters without items are close to 0.
 
     >>> model = BayesSCDC(settings={"start.kind": "cells"}).fit(X, pairs=answers)
     >>> len(model.cluster_weights_), model.n_clusters_
@@ -216,7 +221,7 @@ class BayesSCDC(_Generative):
     >>> bool(model.cluster_weights_[np.unique(model.labels_)].sum() > 0.9)
     True
 
-    What is not known of a person is part of the result, too: the fewer answers, the wider the 90 % interval.
+    The uncertainty of the annotators' rates is estimated, too: the fewer answers, the wider the 90 % interval.
 
     >>> width = model.workers_["sensitivity_high"] - model.workers_["sensitivity_low"]
     >>> bool(width[0] < width[1:].min())
@@ -248,8 +253,8 @@ class SCDC(_Generative):
     >>> same = np.where(person == 2, random.random_sample(300) < 0.5, kind[i] == kind[j])
     >>> answers = np.column_stack([i, j, person, same])
 
-    A quick start; without ``settings`` many are tried, for half a minute. The weight of a person is what an answer
-    "same" and an answer "different" say together, in nats; who guesses has next to none.
+    The setting selects a fast initialisation; by default several are compared, which takes half a minute. The weight of
+    an annotator is logit(sensitivity) + logit(specificity), in nats; it is close to 0 for an annotator who guesses.
 
     >>> model = SCDC(settings={"start.kind": "cells"}).fit(X, pairs=answers)
     >>> model.workers_["pairs"].tolist()
@@ -257,7 +262,7 @@ class SCDC(_Generative):
     >>> (model.workers_["weight"] > 2).tolist()
     [True, True, False]
 
-    New items are placed by their features, or with answers about them by people of the fit.
+    New items are assigned to clusters from their features, or also from answers about them by annotators of the fit.
 
     >>> bool((model.predict(X[:50]) == model.labels_[:50]).mean() > 0.9)
     True

@@ -58,7 +58,7 @@ class HMM(HMMParameters, OrderedClusterer, OneShotClusterer):
         self.emissions_ = best.emissionprob_ if self.family == "multinomial" else best.means_
         self.log_likelihood_, self.n_iter_ = float(best.monitor_.history[-1]), len(best.monitor_.history)
         assignment = Assignment.hard(path)
-        return self._found(assignment, assignment)
+        return self._result(assignment, assignment)
 
     def _fitted(self, rows: np.ndarray, lengths: np.ndarray, start: int) -> Any:
         # Imported here because it takes a fifth of a second, and only this method needs it.

@@ -82,7 +82,7 @@ class ITML(ITMLParameters, OneShotClusterer):
         self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.seed_).fit(features @ self._root.T)
         labels = self._kmeans.labels_.astype(np.int64)
         self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
-        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _learn(self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, gamma: float) -> np.ndarray:
         """L [D, D] with A = LᵀL."""

@@ -197,7 +197,7 @@ class _Fit(Method):
         views = model._views(self.features)
         model.view_labels_ = views.argmax(-1)
         assignment = Assignment.of(views[0])
-        return model._found(assignment, assignment, WorkerPosterior(shapes[0][None], shapes[1][None]))
+        return model._result(assignment, assignment, WorkerPosterior(shapes[0][None], shapes[1][None]))
 
     def _eta(self) -> Tensor:
         return _probabilities(self.fit.net, self.items).unflatten(0, (self.restarts, -1))

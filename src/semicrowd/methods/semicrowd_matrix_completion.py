@@ -97,7 +97,7 @@ class SemiCrowd(SemiCrowdParameters, OneShotClusterer):
         spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.seed_)
         labels = spectral.fit(affinity).labels_.astype(np.int64)
         self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
-        return self._found(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
 
     def _embed(self, features: np.ndarray) -> np.ndarray:
         """Points [N, D] with inner products xᵀ M y."""

@@ -28,7 +28,7 @@ class FeaturesOnly(OneShotClusterer):
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         self._learn(features)
         assignment = self._assign(features)
-        return self._found(assignment, assignment)
+        return self._result(assignment, assignment)
 
     @abstractmethod
     def _learn(self, features: np.ndarray) -> None:
@@ -47,7 +47,7 @@ class NearestCentre(FeaturesOnly):
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(pairwise_distances_argmin(features, self.cluster_centers_))
 
-    def _found(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
+    def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         return Result(len(self.cluster_centers_), final, features, workers)
 
 

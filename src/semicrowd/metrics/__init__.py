@@ -1,4 +1,4 @@
-"""How good a clustering is, and how well the annotators were judged."""
+"""How good a clustering is, and how accurate the annotators' estimated rates are."""
 
 from semicrowd.metrics.calibration import calibration_error, interval_coverage
 from semicrowd.metrics.clustering import USED_SHARE, accuracy, cluster_counts, clustering_scores

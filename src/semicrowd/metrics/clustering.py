@@ -10,7 +10,7 @@ from sklearn.metrics import (
 )
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
-#: Share of the items, or proportion, from which on a cluster counts as in use.
+#: A cluster is in use if it has at least this share of the items, or this mixing proportion.
 USED_SHARE = 0.005
 
 
@@ -49,9 +49,10 @@ def clustering_scores(labels: np.ndarray, clusters: np.ndarray) -> dict[str, flo
 
 
 def balanced_rand_index(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """Mean of the shares of right pairs among those of one class and among those of two (SLPD paper, eq. 10).
+    """Balanced Rand index (SLPD paper, eq. 10), the mean of two shares of pairs.
 
-    Where there are no pairs of one of the kinds, the share of the other; of a single item 1.
+    Of the pairs of the same class the share in the same cluster; of the pairs of different classes the share in
+    different clusters. If there are no pairs of one type, it is the other share; for a single item it is 1.
     """
     (right_apart, wrong_together), (wrong_apart, right_together) = pair_confusion_matrix(labels, clusters)
     pairs = ((right_apart, right_apart + wrong_together), (right_together, right_together + wrong_apart))
@@ -78,10 +79,11 @@ def right_items(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 
 
 def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) -> np.ndarray:
-    """Order of the clusters in which each has the number of the earlier cluster that it shares most items with.
+    """New numbers of the clusters, those of an earlier clustering as far as possible.
 
-    Clusters are matched one to one (Hungarian algorithm). An earlier cluster that has no match keeps its number, which
-    no item has, and clusters without a match have the numbers after all earlier ones.
+    Clusters are matched one to one so that the matched clusters share as many items as possible in all (Hungarian
+    algorithm). The number of an earlier cluster without a match stays unused. Clusters without a match have numbers
+    after all earlier ones, the largest cluster first.
 
     Parameters
     ----------
@@ -91,7 +93,8 @@ def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) 
     Returns
     -------
     np.ndarray
-        [K] the present number of each new one, a permutation of 0 … K − 1; K may exceed ``num_clusters``.
+        [K] the cluster that has each new number, a permutation of 0 … K − 1; K may exceed ``num_clusters``. Entries
+        ≥ ``num_clusters`` stand for clusters without items.
     """
     known, num_previous = previous >= 0, 1 + int(previous.max(initial=-1))
     shared = np.zeros((num_clusters, num_previous), np.int64)
@@ -107,7 +110,7 @@ def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) 
 
 
 def in_order(memberships: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Probabilities [N, K] with their columns in the order of :func:`kept_numbers`; zeros for unused numbers."""
+    """Columns of ``memberships`` in the order of :func:`kept_numbers`; zeros where that stands for no cluster."""
     return np.pad(memberships, ((0, 0), (0, len(order) - memberships.shape[1])))[:, order]
 
 
@@ -117,7 +120,7 @@ def with_kept_numbers(previous: np.ndarray | None, *memberships: np.ndarray) -> 
     Parameters
     ----------
     previous : [N] earlier clusters, −1 of an item that had none; None: the probabilities stay as they are
-    memberships : those by which clusters are matched come last
+    memberships : [N, K] each, all of the same clusters; the last one is used for matching
     """
     if previous is None:
         return memberships
@@ -127,9 +130,9 @@ def with_kept_numbers(previous: np.ndarray | None, *memberships: np.ndarray) -> 
 
 
 def pairwise_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """F measure of "the two items of a pair are of one class", said where they are in one cluster.
+    """F1 score of pairs: those in the same cluster are predicted positives, those of the same class true positives.
 
-    The harmonic mean of precision and recall over all pairs; 0 where no pair is of one class and of one cluster.
+    The harmonic mean of precision and recall over all pairs; 0 if no pair of the same class is in the same cluster.
     """
     (_, wrong), (missed, right) = pair_confusion_matrix(labels, clusters)
     return float(2 * right / max(2 * right + wrong + missed, 1))
@@ -149,7 +152,7 @@ def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float |
         ``effective``: exp of the entropy of the cluster sizes.
     """
     size = np.bincount(clusters, minlength=num_clusters)
-    # In whole numbers: 200 · size >= N is exact where size / N >= .005 is not.
+    # In whole numbers, 200 = 1 / USED_SHARE: 200 · size >= N is exact where size / N >= .005 is not.
     used = int(np.count_nonzero((size > 0) & (200 * size >= len(clusters))))
     share = size[size > 0] / len(clusters)
     return {"occupied": len(share), "used": used, "effective": float(np.exp(-(share * np.log(share)).sum()))}

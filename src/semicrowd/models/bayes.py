@@ -27,9 +27,9 @@ from semicrowd.nets import NetBuilder
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings
 
-#: Largest number of sweeps, and the change of a probability at which message passing stops earlier: in a training step,
-#: in an iteration of coordinate ascent, and in an evaluation.
+#: Message passing in a training step stops if no probability changes by more than this, or after ``max_sweeps``.
 STEP_TOLERANCE = 0.01
+#: Maximal number of sweeps and this tolerance: in coordinate ascent, and in an evaluation.
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
 #: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). η has none: it leaves its domain.
@@ -60,17 +60,17 @@ class BayesSCDC(GenerativeModel):
         answers: RelationalBatch | None = None,
         views: Views | None = None,
     ) -> StepBound:
-        """Eqs. 19–25 on a minibatch at the local optimum of eq. 15."""
+        """Eqs. 19–25 on a minibatch, at the local optimum of eq. 15 up to :data:`STEP_TOLERANCE`."""
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
         part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
-        recognition = self.recognise(_with_views(part))
+        recognition = self.recognise(_items_and_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
         local, graph = self._infer(part, recognition, messages, sweeps, alone.detach())
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
-        per_item = self.log_likelihood(x, _with_views(part)) - terms.kl_z - terms.kl_x
+        per_item = self.log_likelihood(x, _items_and_views(part)) - terms.kl_z - terms.kl_x
         elbo = (per_item * (weight if views is None else weight.repeat(2))).double().sum(1)
         if graph is not None:
             elbo = elbo + self._relational(part, local, graph, expected, weight)
@@ -108,14 +108,14 @@ class BayesSCDC(GenerativeModel):
         return next(self.decoder.parameters()).dtype
 
     def _amortisation(self, alone: Tensor, local: LocalPosterior, num_items: int) -> Float[Tensor, "R"]:
-        """``amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z).
+        """``amortisation`` · N · mean of E ln q(z | features alone) under the joint q(z), which is held fixed.
 
-        It moves the recognition network alone. ``alone`` : ln q(z | features alone), [R, B, K].
+        Its gradient reaches the recognition network only. ``alone`` : ln q(z | features alone), [R, B, K].
         """
         if self.settings.amortisation == 0:  # nothing to pay for in the backward pass
             return alone.new_zeros(self.num_restarts, dtype=torch.float64)
-        agreement = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
-        return self.settings.amortisation * num_items * agreement
+        expected = (local.probabilities.detach() * alone).sum(-1).double().mean(1)
+        return self.settings.amortisation * num_items * expected
 
     # ---------------------------------------------------------------- local inference
 
@@ -127,7 +127,10 @@ class BayesSCDC(GenerativeModel):
         sweeps: tuple[int, float],
         start: Float[Tensor, "R b K"] | None = None,
     ) -> tuple[LocalPosterior, PairGraph | None]:
-        """The local optimum of a part's items and of their views (eqs. 12 and 14), and the graph between them."""
+        """Posterior of a part's items and of their views (eqs. 12 and 14), and the graph between them.
+
+        ``sweeps``: maximal number, and the tolerance at which they stop earlier.
+        """
         evidence, _ = self._evidence(part, expected)
         graph = None if evidence is None else _graph(part, evidence)
         return infer_local(recognition, expected, graph, *sweeps, start), graph
@@ -169,9 +172,12 @@ class BayesSCDC(GenerativeModel):
     def infer(
         self, part: Part, sweeps: tuple[int, float] = EVALUATION_SWEEPS, start: Float[Tensor, "R b K"] | None = None
     ) -> tuple[LocalPosterior, PairGraph | None]:
-        """Local inference to convergence, deterministic; ``start``: ln q(z) to begin with."""
+        """Local inference: the posterior of items and views, and the graph (None without answers and views).
+
+        Deterministic. ``sweeps``: maximal number and tolerance. ``start``: initial ln q(z).
+        """
         expected = self.globals.expected().cast(part.features.dtype)
-        return self._infer(part, self.recognise(_with_views(part)), expected, sweeps, start)
+        return self._infer(part, self.recognise(_items_and_views(part)), expected, sweeps, start)
 
     def recognise(self, features: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B S"]:
         """The recognition potentials, in pieces that fit in memory."""
@@ -184,14 +190,14 @@ class BayesSCDC(GenerativeModel):
 
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior from the features alone."""
-        pieces_of_posterior = [self.infer(Part(piece, None, None, 1.0))[0] for piece in pieces(features, *self._where)]
-        return _posterior(pieces_of_posterior)
+        parts = (Part(piece, None, None, 1.0) for piece in pieces(features, *self._restarts_and_device))
+        return _posterior([self.infer(part)[0] for part in parts])
 
     def annotated_posterior(
         self,
         features: Float[Tensor, "N D"],
         annotations: PairAnnotations,
-        views: Views | None = None,  # noqa: ARG002 - the bound has them as links, here messages come of answers alone
+        views: Views | None = None,  # noqa: ARG002 - they are links of the training bound alone
     ) -> Posterior:
         """Posterior of the annotated items, message passing over the whole graph."""
         answers = annotations.index.whole.to(self.device)
@@ -199,7 +205,7 @@ class BayesSCDC(GenerativeModel):
         return _posterior([self.infer(Part(items, None, answers, 1.0))[0]])
 
     @property
-    def _where(self) -> tuple[int, torch.device]:
+    def _restarts_and_device(self) -> tuple[int, torch.device]:
         return self.num_restarts, self.device
 
     @torch.no_grad()
@@ -208,8 +214,8 @@ class BayesSCDC(GenerativeModel):
     ) -> dict[str, Float[Tensor, "R"]]:
         """Every term of eq. 19 on the whole training set; its global KL are eqs. 23–25.
 
-        ``max_items``: an unbiased estimate from so many items, the same ones each time (:meth:`TrainingData.parts`).
-        ``start``: ln q(z) of every part, where a refit has left it, from which a few sweeps are enough.
+        ``max_items``: an unbiased estimate from all annotated items and this many others, the same ones in each call
+        (:meth:`TrainingData.parts`). ``start``: ln q(z) of every part after a refit, from which few sweeps are enough.
         """
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         expected, samples = self.globals.expected(), self.elbo_samples(data.num_items)
@@ -220,7 +226,7 @@ class BayesSCDC(GenerativeModel):
             terms = local_terms(local, expected.cast(part.features.dtype))
             for _ in range(samples):
                 x = gaussian.draw(local.mean, local.root, generator)
-                log_likelihood = self.log_likelihood(x, _with_views(part))
+                log_likelihood = self.log_likelihood(x, _items_and_views(part))
                 totals["reconstruction"] += part.weight / samples * log_likelihood.double().sum(1).cpu()
             totals["kl_z"] += part.weight * terms.kl_z.double().sum(1).cpu()
             totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
@@ -232,7 +238,10 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
-        """q(α) and q(β) from all answers (eqs. 28 and 29), then the priors that the annotators share."""
+        """Set q(α) and q(β) to their optimum given all answers (eqs. 28 and 29), then fit their priors.
+
+        The priors are only fitted with ``annotators=empirical``.
+        """
         part = next(data.parts(self.num_restarts))
         local, graph = self.infer(part, REFIT_SWEEPS)
         for name, eta in self.annotator_targets(part, local, graph).items():
@@ -266,7 +275,7 @@ class BayesSCDC(GenerativeModel):
 
     @torch.no_grad()
     def sample(self, num_per_cluster: int, generator: torch.Generator) -> Float[Tensor, "R K S D"]:
-        """Means of p(o | x) at x drawn from each cluster's expected component."""
+        """Means of p(o | x) at x drawn from N(m_k, S_k / ν_k), whose covariance is the inverse of E[Σ_k⁻¹]."""
         location, _, scale, nu = normal_inverse_wishart.to_standard(self.globals.eta["components"].detach())
         factor = torch.linalg.cholesky(scale / nu[..., None, None])
         R, K, d = location.shape
@@ -314,12 +323,12 @@ class BayesSCDC(GenerativeModel):
             eta[restart, marked] = eta[restart, marked].flip(-1)
 
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:
-        """Under q(α) and q(β)."""
+        """E[ln α, ln(1 − α)] under q(α), and the same of β."""
         expected = self.globals.expected()
         return expected.sensitivity, expected.specificity
 
 
-def _with_views(part: Part) -> Float[Tensor, "b D"]:
+def _items_and_views(part: Part) -> Float[Tensor, "b D"]:
     """A part's items, then their views."""
     return part.features if part.views is None else torch.cat([part.features, part.views])
 

@@ -40,7 +40,7 @@ class Posterior:
 
 #: Draws of every x in the ELBO of a whole data set of few items.
 ELBO_SAMPLES = 10
-#: Items from which on an item has fewer draws, in inverse proportion: the error of the mean over items is the same.
+#: With more items than this, each has fewer draws (at least one), in inverse proportion to the number of items.
 FEW = 1_000
 
 
@@ -101,7 +101,7 @@ class GenerativeModel(nn.Module, ABC):
 
     @property
     def has_confusions(self) -> bool:
-        """Whether the annotators place items in tasks, and may misplace one."""
+        """Whether the answers of a task are modelled by confusions, in which an annotator may misplace an item."""
         return False
 
     @property
@@ -115,7 +115,7 @@ class GenerativeModel(nn.Module, ABC):
         return next(self.parameters()).device
 
     def description(self) -> dict[str, Any]:
-        """Tensors and plain values from which :func:`semicrowd.models.state.load_model` makes this model again."""
+        """Tensors and plain values from which :func:`semicrowd.models.state.load_model` restores this model."""
         return {
             "model": self.name,
             "settings": asdict(self.settings),
@@ -129,12 +129,12 @@ class GenerativeModel(nn.Module, ABC):
 
     @classmethod
     def from_description(cls, content: Mapping[str, Any]) -> Self:
-        """The model of a :meth:`description`.
+        """Restore the model from its :meth:`description`.
 
         Raises
         ------
         UserError
-            For a description of something else.
+            If it is incomplete, or of another model.
         """
         try:
             model = cls(
@@ -147,7 +147,7 @@ class GenerativeModel(nn.Module, ABC):
             )
             model.load_state_dict(content["state"])
         except (KeyError, TypeError, RuntimeError) as error:
-            raise UserError(f"not a whole model of {cls.name}") from error
+            raise UserError(f"not a complete model of {cls.name}") from error
         return model.eval()
 
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
@@ -187,7 +187,7 @@ class GenerativeModel(nn.Module, ABC):
 
     @abstractmethod
     def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:
-        """The optimizers of a training step on N items; ``hold``: q(z | o) stays as the start has made it."""
+        """The optimizers of a training step on N items; ``hold``: SCDC's q(z | o) is not trained after the start."""
 
     @abstractmethod
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
@@ -197,11 +197,13 @@ class GenerativeModel(nn.Module, ABC):
     def annotated_posterior(
         self, features: Float[Tensor, "N D"], annotations: PairAnnotations, views: Views | None = None
     ) -> Posterior:
-        """Posterior of ``annotations.annotated`` (rows of ``features``) with their answers; deterministic.
+        """Posterior of the annotated items given features and answers; deterministic.
+
+        SCDC's ``latent_mean`` does not depend on the answers.
 
         Parameters
         ----------
-        views : the model may ask its network about views of these items, too
+        views : if given, SCDC averages q(z | o) over an item and its views
         """
 
     @abstractmethod
@@ -210,7 +212,7 @@ class GenerativeModel(nn.Module, ABC):
 
     @abstractmethod
     def refit_annotators(self, data: TrainingData) -> None:
-        """The annotators at the optimum given q(z) of the annotated items, and then their priors."""
+        """Set the annotators' rates, or their q, to the optimum given q(z) of the annotated items."""
 
     @abstractmethod
     def workers(self) -> WorkerPosterior | None:
@@ -248,11 +250,11 @@ class GenerativeModel(nn.Module, ABC):
 
     @abstractmethod
     def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:
-        """Take over the counts of earlier answers (``history`` of :class:`PairAnnotations`); they add to the fit's."""
+        """Take over the counts of earlier answers (``history`` of :class:`PairAnnotations`), as further answers."""
 
     @abstractmethod
     def reverse_annotators(self, restart: int, reverse: np.ndarray) -> None:
-        """Believe the opposite of the annotators marked in ``reverse``, [M] bool."""
+        """Invert the rates of the annotators marked in ``reverse``, [M] bool: α becomes 1 − α, and β 1 − β."""
 
     @abstractmethod
     def annotator_statistics(self) -> tuple[Float[Tensor, "R M 2"], Float[Tensor, "R M 2"]]:

@@ -29,8 +29,8 @@ def reported_quality(
 
     Parameters
     ----------
-    posterior : of the model; returned as it is if answers do not come in tasks. Otherwise its means are reported,
-        unless the model has ``confusions``
+    posterior : of the model; returned as it is if it has intervals and answers do not come in tasks. Otherwise its
+        means are reported, unless the model has ``confusions``
     confusions : whether misplaced items have probabilities of their own in the model; the reported rates are then those
         of answers about pairs, wrong answers because of misplaced items included
     probabilities : q(z) of the items with answers

@@ -1,7 +1,10 @@
-"""SCDC: amortised q(z | o) q(x | z, o), summed over z, every parameter by gradient steps (SCDC paper, section 2.3)."""
+"""SCDC: amortised q(z | o) q(x | z, o), summed over z, trained by gradient steps (SCDC paper, section 2.3).
+
+Rates and mixture also have refits in closed form.
+"""
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +22,7 @@ from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
-from semicrowd.models.scdc_terms import EvaluatedPairs, evaluated_pairs, kl_to_components
+from semicrowd.models.scdc_terms import EvaluatedPairs, ItemStatistics, ItemTerms, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
 from semicrowd.nets import NetBuilder
@@ -28,35 +31,10 @@ from semicrowd.settings.model import SCDCSettings
 
 #: Least and largest α and β after a refit: their logits stay finite.
 QUALITY = (1e-3, 1 - 1e-3)
-#: Views of an annotated item whose q(z | o) is averaged.
-ASKED_VIEWS = 30
+#: Views of an annotated item over which q(z | o) is averaged.
+NUM_VIEWS = 30
 #: Standard deviation of the initial μ_k, as BayesSCDC has it (App. B).
 INITIAL_LOCATION_SD = 3.0
-
-
-class ItemTerms(NamedTuple):
-    """Terms of L_local for B items, [R, B] each; ln q(z | o), [R, B, K]; mass of it without an x of its own, [R, B]."""
-
-    reconstruction: Tensor
-    kl_z: Tensor
-    kl_x: Tensor
-    log_z: Tensor
-    dropped: Tensor
-
-
-class ItemStatistics(NamedTuple):
-    """What q(z, x | o) expects of B items.
-
-    Attributes
-    ----------
-    shares : [R, B, K], q(z | o)
-    t_x : [R, B, S], E t(x) under the item's likeliest cluster
-    of_clusters : [R, K, S + 2], sums of (E t(x), 1, 1) over the items, by their shares in the cluster
-    """
-
-    shares: Tensor
-    t_x: Tensor
-    of_clusters: Tensor
 
 
 class SCDC(GenerativeModel):
@@ -79,7 +57,7 @@ class SCDC(GenerativeModel):
         # Σ_k = L Lᵀ, L with softplus on the diagonal: unconstrained and always positive definite.
         self.raw_scale = nn.Parameter(_inverse_softplus(torch.ones(d)).diag().expand(restarts, K, d, d).clone())
         quality = [_initial_quality(settings.initial_quality, self.num_annotators, g) for g in generators]
-        # [R, 2, M]: sensitivity, specificity. Without annotators nothing trains it, which several processes would miss.
+        # [R, 2, M]: sensitivity, specificity. Without annotators it gets no gradient, for which DDP would wait.
         self.logits_quality = nn.Parameter(torch.stack(quality).logit(), requires_grad=self.num_annotators > 0)
         # Right and wrong earlier answers: [sensitivity and specificity, M, 2].
         self.history: Tensor | None
@@ -87,7 +65,7 @@ class SCDC(GenerativeModel):
 
     @property
     def has_confusions(self) -> bool:
-        """Whether the annotators place items in tasks, and may misplace one."""
+        """Whether the answers of a task are modelled by confusions, in which an annotator may misplace an item."""
         return self.settings.answers == "confusions" and self.num_annotators > 0
 
     # ---------------------------------------------------------------- the bound of a step
@@ -101,7 +79,7 @@ class SCDC(GenerativeModel):
         answers: RelationalBatch | None = None,
         views: Views | None = None,
     ) -> StepBound:
-        """L_local + L_rel (eqs. 3 and 4)."""
+        """L_local + L_rel (eqs. 3 and 4), the agreement with views, and the log-likelihood of earlier answers."""
         both, of_items = features, weight
         if views is not None:
             both, weight = torch.cat([features, views.of(features, noise)]), weight.repeat(2)
@@ -129,7 +107,10 @@ class SCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_annotators(self, data: TrainingData) -> None:
-        """α and β at the maximum of L_rel, a ratio of expected counts, under q(z | o) updated by the answers."""
+        """Set α and β to the expected shares of correct answers, under q(z | o) updated by the answers.
+
+        This is the maximum of L_rel. Earlier answers (``history``) are counted, too.
+        """
         answers = data.answers
         assert answers is not None
         log_z = self._with_answers(self.classify(data.features[answers.items]), answers)
@@ -146,16 +127,16 @@ class SCDC(GenerativeModel):
     def item_terms(self, features: Tensor, generator: torch.Generator, *, shared: bool = False) -> ItemTerms:
         """L_local of items [B, D] with the sum over z inside; x by one reparameterised draw for each cluster.
 
-        ``shared``: all clusters of an item have the same noise, whichever are evaluated, so that bounds of models whose
-        clusters differ can be compared.
+        ``shared``: all clusters of an item have the same noise, so that bounds of models whose clusters differ can be
+        compared.
 
         Networks are evaluated at the fewest clusters of each item that hold all but ``drop_mass`` = δ of its
-        q(z | o), at ``max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is that of the
-        item's likeliest cluster: its reconstruction is there already, and its KL divergence to p(x | z = k) is a closed
-        form. That is one member of the family q(z | o) q(x | z, o), with the same full q(z | o) in all terms and in the
-        answers': the value stays a lower bound, and clusters that are left out keep a gradient. From the sum over all
-        K it differs by at most δ (more under ``max_clusters``: see ``clusters/dropped_mass``) times the largest
-        difference that its own x makes to a cluster's term. δ = 0 without ``max_clusters`` is that sum.
+        q(z | o), at ``max_clusters`` of them at most. For every other cluster k, q(x | z = k, o) is replaced by that of
+        the item's likeliest cluster, whose reconstruction has been computed already and whose KL divergence to
+        p(x | z = k) has a closed form. q(z | o) itself is the same in all terms and in L_rel, so that the value is
+        still a lower bound, and clusters that are not evaluated keep a gradient. It differs from the exact sum over all
+        K by at most δ (with ``max_clusters`` more: see ``clusters/dropped_mass``) times the largest change of a
+        cluster's term by this replacement. δ = 0 without ``max_clusters`` is the exact sum.
         """
         log_q = self.classify(features)
         pairs = self._kept_clusters(log_q)
@@ -229,28 +210,32 @@ class SCDC(GenerativeModel):
         return Posterior(self._with_answers(unary, answers).exp().cpu().float(), alone.latent_mean)
 
     def _with_views(self, features: Float[Tensor, "n D"], views: Views) -> Float[Tensor, "R n K"]:
-        """ln of the mean of q(z | o) and of q(z | o') of so many views o' of each item.
+        """ln of ½ q(z | o) + ½ the mean of q(z | o') over :data:`NUM_VIEWS` views o' of each item.
 
-        The network has learned the answers about an item, the wrong ones too, and is sure of it; of its views it has
-        heard less. Items are moved alike and by the same draws always, so that what is said of one depends on no other.
+        The classifier was trained on the answers about these items, including wrong ones, and is overconfident for
+        them, less so for their views. All items have the same transformations, in every call the same ones, so that the
+        result of an item does not depend on the others.
         """
         mean_q = []
         for items in self.pieces(features):
             noise = torch_stream(0, "evaluation/answered")
-            moved = (views.of(items, noise, shared=True) for _ in range(ASKED_VIEWS))
+            moved = (views.of(items, noise, shared=True) for _ in range(NUM_VIEWS))
             of_views = torch.stack([self.classifier(one).exp() for one in moved]).mean(0)
             mean_q.append(0.5 * (self.classifier(items).exp() + of_views))
         return torch.cat(mean_q, 1).clamp(min=1e-30).log()
 
     def _with_answers(self, unary: Float[Tensor, "R n K"], answers: RelationalBatch) -> Float[Tensor, "R n K"]:
-        """ln q(z) from ln q(z | o) and the answers: message passing (eq. 14), or where placements stand for tasks."""
+        """ln q(z) from ln q(z | o) and answers: by message passing (eq. 14), or with confusions by :func:`place`."""
         if self.has_confusions:
             return place(unary, answers, *self.annotator_statistics()).log_z
         return infer_z(unary, self._graph(answers)[0])
 
     @torch.no_grad()
     def elbo(self, data: TrainingData) -> dict[str, Float[Tensor, "R"]]:
-        """Every term of L_local + L_rel on the whole training set."""
+        """The terms of :meth:`bound` on the whole training set: reconstruction, kl_z, kl_x, relational and total.
+
+        "relational" includes the agreement with views and the log-likelihood of earlier answers.
+        """
         generator = torch_stream(data.seed, "evaluation/noise", device=self.device)
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
         names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
@@ -273,7 +258,7 @@ class SCDC(GenerativeModel):
         return {**totals, "total": total}
 
     def workers(self) -> WorkerPosterior | None:
-        """Point estimates of the annotators; how sure they are is told by the answers (:mod:`.pair_quality`)."""
+        """Point estimates of the annotators' rates (intervals: :mod:`.pair_quality`); None without annotators."""
         if not self.num_annotators:
             return None
         quality = self.logits_quality.detach().sigmoid().cpu().double().numpy()
@@ -295,7 +280,10 @@ class SCDC(GenerativeModel):
     # ---------------------------------------------------------------- for the start
 
     def mixture_prior(self) -> Mixture:
-        """No part of the model: it weighs the start's partitions and keeps its Σ_k positive definite."""
+        """A conjugate prior that is not part of SCDC.
+
+        It compares the start's partitions and keeps their Σ_k positive definite, and it ranks merges and splits.
+        """
         return mixture_prior("paper", self.settings.K, self.settings.latent_dim)
 
     def vae_parameters(self) -> list[nn.Parameter]:
@@ -303,14 +291,17 @@ class SCDC(GenerativeModel):
         return [*self.encoder.parameters(), *self.decoder.parameters()]
 
     def vae_posterior(self, features: Float[Tensor, "B D"], prior_sd: float) -> Float[Tensor, "R B S"]:  # noqa: ARG002
-        """q(x | o) with the cluster left out of the encoder's input; the prior is no factor of it."""
+        """q(x | o) without the cluster in the encoder's input; ``prior_sd`` is not used, because q is amortised."""
         mean, variance = self.in_pieces("vae", lambda rows: self.encoder(features[rows]), len(features))
         precision = variance.reciprocal()
         return torch.cat([mean * precision, (-0.5 * precision).diag_embed().flatten(-2)], -1)
 
     @torch.no_grad()
     def set_mixture(self, posterior: Mixture) -> None:
-        """π, μ and Σ at their posterior means, W_z of the encoder at 0: the partition is of x without it."""
+        """Set π and μ to their posterior means, Σ_k to the inverse of E[Σ_k⁻¹], and the encoder's W_z to 0.
+
+        The statistics of x from which the posterior was made were computed without W_z.
+        """
         location, _, scale, nu = normal_inverse_wishart.to_standard(posterior.components)
         self.encoder.cluster.zero_()
         self.location.copy_(location)
@@ -320,10 +311,10 @@ class SCDC(GenerativeModel):
 
     @torch.no_grad()
     def refit_mixture(self, sums: Float[Tensor, "R K F"], least: float) -> None:
-        """The π, μ and Σ that L_local is highest at, given q(z, x | o), from :attr:`ItemStatistics.of_clusters`.
+        """Set π, μ and Σ to the maximum of L_local given q(z, x | o), from :attr:`ItemStatistics.of_clusters`.
 
-        No π is below 10⁻⁶. Clusters of fewer items than ``least``, views counted, keep their μ and Σ, and so do those
-        of a restart that has diverged.
+        π is at least 10⁻⁶. Clusters with fewer expected items than ``least``, views included, and clusters whose
+        covariance is not finite keep their μ and Σ.
         """
         d = self.location.shape[-1]
         counts = sums[..., -1:]
@@ -336,7 +327,7 @@ class SCDC(GenerativeModel):
 
     @torch.no_grad()
     def statistics(self, features: Float[Tensor, "B D"]) -> ItemStatistics:
-        """What q(z, x | o) expects of items."""
+        """Expected sufficient statistics of items under q(z, x | o)."""
         log_q = self.classifier(features)
         pairs = self._kept_clusters(log_q)
         # In float64 from here: of tight clusters far from 0 a variance is a small difference.

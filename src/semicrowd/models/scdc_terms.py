@@ -1,4 +1,4 @@
-"""Which clusters of an item SCDC evaluates, and the KL divergences of their Gaussians to the mixture's components."""
+"""Terms of SCDC's bound, which clusters of an item it evaluates, and KL divergences to the mixture's components."""
 
 from typing import NamedTuple
 
@@ -8,6 +8,31 @@ from torch.nn.functional import one_hot, pad
 
 #: T is a multiple of it: on a CPU bfloat16 products compile a kernel for every new size, slower than the product is.
 STRIDE = 32
+
+
+class ItemTerms(NamedTuple):
+    """Terms of L_local for B items, [R, B] each; ln q(z | o), [R, B, K]; its mass in clusters not evaluated, [R, B]."""
+
+    reconstruction: Tensor
+    kl_z: Tensor
+    kl_x: Tensor
+    log_z: Tensor
+    dropped: Tensor
+
+
+class ItemStatistics(NamedTuple):
+    """Expected sufficient statistics of B items under q(z, x | o).
+
+    Attributes
+    ----------
+    shares : [R, B, K], q(z | o)
+    t_x : [R, B, S], E t(x) under the item's likeliest cluster
+    of_clusters : [R, K, S + 2], sums of (E t(x), 1, 1) over the items, by their shares in the cluster
+    """
+
+    shares: Tensor
+    t_x: Tensor
+    of_clusters: Tensor
 
 
 class EvaluatedPairs(NamedTuple):

@@ -1,7 +1,7 @@
-"""Views: an image beside a copy of it that was moved a little, both of one kind (docs/DEVIATIONS.md).
+"""Views: slightly transformed copies of images, which belong to the cluster of their image (docs/DEVIATIONS.md).
 
-That what an image shows does not change when it is moved a little is knowledge about images in general, none about
-labels. A link between an image and its view enters the model as an answer "same" does: with a weight w in eq. 14.
+This is an assumption about images in general, and uses no labels. A link between an image and its view has a weight w
+in eq. 14, as an answer "same" has.
 """
 
 import math
@@ -19,10 +19,10 @@ from semicrowd.inference.graph import PairGraph
 from semicrowd.models.colour import cropped, recoloured
 from semicrowd.settings.training import ViewSettings
 
-#: Log odds that an image and its view are of one kind.
+#: Weight of the link between an image and its view, in nats: that of an answer "same" with rates of .99.
 WEIGHT = 4.6
-#: Of the jitter of brightness, contrast and saturation, how far the hue turns, in rounds: a colour says more of a kind
-#: than its strength does (Chen et al. 2020, SimCLR, have the same share).
+#: Largest change of the hue, in turns of the colour circle, as a share of ``jitter``. It is smaller because the hue
+#: depends more on the class than brightness, contrast and saturation (SimCLR, Chen et al. 2020, has the same share).
 HUE = 0.25
 
 
@@ -31,18 +31,18 @@ class Views(ABC):
 
     Parameters
     ----------
-    settings : how far an image may be moved
+    settings : largest amounts of the transformations
     image_shape : (height, width) or (colours, height, width)
 
     Raises
     ------
     UserError
-        For items that are no images of the kind that is moved so.
+        If the items are not images of the shape that these views need.
     """
 
-    #: Random numbers that make a view.
+    #: Number of random numbers of a view.
     num_draws: ClassVar[int]
-    #: What can be moved so.
+    #: Images that can be transformed so, for error messages.
     expected: ClassVar[str] = "images"
 
     def __init__(self, settings: ViewSettings, image_shape: tuple[int, ...] | None) -> None:
@@ -52,8 +52,8 @@ class Views(ABC):
         self.image_shape = (*(image_shape[:-2] or (1,)), *image_shape[-2:])
 
     @classmethod
-    def fits(cls, image_shape: tuple[int, ...]) -> bool:  # noqa: ARG003 - any image can be moved
-        """Whether images of this shape can be moved so."""
+    def fits(cls, image_shape: tuple[int, ...]) -> bool:  # noqa: ARG003 - any image can be transformed
+        """Whether images of this shape can be transformed so."""
         return True
 
     def of(
@@ -63,24 +63,24 @@ class Views(ABC):
 
         Parameters
         ----------
-        shared : by the same amounts for all images, in place of amounts of its own for each
+        shared : the same transformation for all images, in place of one for each
         """
         drawn = torch.rand(1 if shared else len(features), self.num_draws, generator=generator, device=generator.device)
         draws = drawn.to(features.device).expand(len(features), -1)
-        return self.moved(features.unflatten(1, self.image_shape), draws).flatten(1)
+        return self.transformed(features.unflatten(1, self.image_shape), draws).flatten(1)
 
     @abstractmethod
-    def moved(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
-        """Images moved as random numbers from 0 to 1 say."""
+    def transformed(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
+        """Transformed images; ``draws`` are uniform on [0, 1)."""
 
 
 class AffineViews(Views):
-    """Images turned, sheared, scaled and moved; zero outside."""
+    """Images rotated, sheared, scaled and shifted; zero outside."""
 
     num_draws = 6
 
-    def moved(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B 6"]) -> Float[Tensor, "B C H W"]:
-        """By angle, shear, two zooms and two shifts."""
+    def transformed(self, images: Float[Tensor, "B C H W"], draws: Float[Tensor, "B 6"]) -> Float[Tensor, "B C H W"]:
+        """Draws: angle, shear, two scales and two shifts."""
         height, width = images.shape[-2:]
         settings, draws = self.settings, 2 * draws - 1
         angle, shear = math.radians(settings.rotate) * draws[:, 0], math.radians(settings.shear) * draws[:, 1]
@@ -97,7 +97,7 @@ class AffineViews(Views):
 
 
 class ColourViews(Views):
-    """Images in three colours from 0 to 1, cropped, mirrored and in another light."""
+    """Images in three colours from 0 to 1, shifted, flipped and with changed colours."""
 
     num_draws = 7
     expected = "images in three colours"
@@ -107,8 +107,8 @@ class ColourViews(Views):
         """Whether there are three colours."""
         return len(image_shape) == 3 and image_shape[0] == 3
 
-    def moved(self, images: Float[Tensor, "B 3 H W"], draws: Float[Tensor, "B 7"]) -> Float[Tensor, "B 3 H W"]:
-        """By two shifts, a mirror, and factors of brightness, contrast, saturation and a turn of the hue."""
+    def transformed(self, images: Float[Tensor, "B 3 H W"], draws: Float[Tensor, "B 7"]) -> Float[Tensor, "B 3 H W"]:
+        """Draws: two shifts, flip, brightness, contrast, saturation and hue."""
         settings = self.settings
         down, right = ((draws[:, i] * (2 * settings.crop + 1)).long() - settings.crop for i in (0, 1))
         seen = cropped(images, down, right, draws[:, 2] < settings.flip)
@@ -132,7 +132,8 @@ def graph_with_views(num_items: int, weight: Float[Tensor, "R Q"], answers: Rela
     ----------
     num_items : B; the answers' items come first among them
     weight : [R, P + B], w of the answers, then of the links; or [R, B], of the links alone
-    answers : or None; without weights in ``weight`` they only decide the components
+    answers : over the first items, or None. If ``weight`` has only B columns, answers determine the connected
+        components, but are no edges of the graph
     """
     item = torch.arange(num_items, device=weight.device)
     if answers is None:

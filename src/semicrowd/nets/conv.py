@@ -61,7 +61,7 @@ class RestartConv(RestartLayer):
 class ResidualBlock(nn.Module):
     """relu(x' + conv(relu(conv(x)))) on maps [R, B, C, H, W] (He, Zhang, Ren & Sun 2016).
 
-    x' is x, or a projection of it by a kernel of one pixel where channels or the resolution change.
+    x' is x, or a 1 × 1 convolution of it where channels or the resolution change.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class ResidualBlock(nn.Module):
 
     def forward(self, maps: Float[Tensor, "R B i H W"]) -> Float[Tensor, "R B o h w"]:
         """Maps of ⌈H/stride⌉ × ⌈W/stride⌉ pixels."""
-        beside = maps if self.project is None else self.project(maps)
-        return (beside + self.second(self.first(maps).relu())).relu()
+        shortcut = maps if self.project is None else self.project(maps)
+        return (shortcut + self.second(self.first(maps).relu())).relu()
 
 
 class Body(nn.Module):
@@ -137,18 +137,19 @@ class ConvBody(Body):
 
 
 def flat(maps: Float[Tensor, "R B C H W"]) -> Float[Tensor, "R B F"]:
-    """Maps as rows, channels last, as they lie in memory."""
+    """One vector for each item, channels last, which is the maps' order in memory."""
     return maps.movedim(2, -1).flatten(2)
 
 
 class ConvNet(nn.Module):
-    """A body of convolutions, ReLU layers and linear heads; takes and gives what :class:`MLP` does.
+    """A body of convolutions, ReLU layers and linear heads, with the same inputs and outputs as :class:`MLP`.
 
     Parameters
     ----------
     body : flattened images [B, D] → flattened features; has ``image_shape`` and ``num_features``
     hidden : widths of the layers between the body and the heads
-    heads, linear_skip, head_gain : see :class:`MLP`; the skip is from the pixels
+    heads, head_gain : see :class:`MLP`
+    linear_skip : add an affine map of the pixels to the first head
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class ConvNet(nn.Module):
         return self.top.heads
 
     def units(self, images: Float[Tensor, "*#R B D"]) -> Float[Tensor, "R B w"]:
-        """What the heads see of items [B, D] or [R, B, D]."""
+        """The last hidden layer, for items [B, D] or [R, B, D]."""
         return self.top.units(self.body(images))
 
     def forward(self, images: Float[Tensor, "*#R B D"]) -> list[Float[Tensor, "R B o"]]:

@@ -13,7 +13,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 _NINETY = 1.645
 #: Answers are almost uninformative if sensitivity + specificity − 1 is at most this; 0: random, 1: perfect answers.
 _NOTHING = 0.2
-#: An annotator cannot be judged if the 90 % interval of sensitivity + specificity − 1 is wider than this.
+#: An annotator's quality is called unknown if the 90 % interval of sensitivity + specificity − 1 is wider than this.
 _WIDE = 0.6
 
 DROP = "answers tell next to nothing: do not ask again"

@@ -18,14 +18,16 @@ REPORTS = Path("reports")
 
 
 def find_papers() -> list[Paper]:
-    """The papers that have a folder in ``papers/``; the folder defines ``TITLE``, ``EXHIBITS`` and ``VERIFIED``.
+    """The papers that have a folder in ``papers/``; the folder defines ``TITLE``, ``EXHIBITS``, ``VERIFIED``,
+    and ``RECORD`` if it records results that are no runs of ``src/train.py``.
 
     They are sorted by their number of tables and figures, largest first, then by name.
     """
     found = []
     for folder in iter_modules(papers.__path__):
         package = import_module(f"{papers.__name__}.{folder.name}")
-        found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS, package.VERIFIED))
+        own = getattr(package, "RECORD", None)
+        found.append(Paper(folder.name.replace("_", "-"), package.TITLE, package.EXHIBITS, package.VERIFIED, own))
     return sorted(found, key=lambda paper: (-len(paper.exhibits), paper.key))
 
 

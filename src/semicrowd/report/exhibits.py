@@ -119,12 +119,15 @@ class Paper:
     ----------
     key : name of its folder
     verified : name of a cheap recorded experiment; ``make verify`` repeats one of its runs
+    record : records what is no run of ``src/train.py``: the experiment KEY.NAME, given its name, a folder for files on
+        the way and the processor; returns the path of the file. None if the paper has no such experiments
     """
 
     key: str
     title: str
     exhibits: tuple[Exhibit, ...]
     verified: str
+    record: Callable[[str, Path, str], Path] | None = None
 
     def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
         """The result of every table and figure."""

@@ -24,8 +24,8 @@ from semicrowd.pipeline.experiments import (
 )
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.profile import RECORDED, profile_path
+from semicrowd.report.build import find_papers
 from semicrowd.report.collect import read_json, read_run
-from semicrowd.report.record_trials import PREFIX, record_trials
 from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
 from semicrowd.run.files.provenance import revision
 
@@ -105,15 +105,19 @@ def main(given: list[str] | None = None) -> int:
     """``python -m semicrowd.report.record EXPERIMENT [--seeds 0-2]``; exit code 1 where a run failed."""
     parser = argparse.ArgumentParser(
         prog="make record",
-        description=f"Run an experiment and keep its numbers in {FOLDER}. Stopped runs are continued; "
+        description=f"Run an experiment and keep its numbers in {FOLDER.parent}. Stopped runs are continued; "
         "finished runs of the same commit are not repeated.",
     )
-    parser.add_argument("experiment", help=f"name of an experiment; {PREFIX}DATA: trials of the SLPD paper's tables")
+    parser.add_argument("experiment", help=f"an experiment of {RECORDED}; or PAPER.DATA, if the paper has these")
     parser.add_argument("--seeds", type=parse_ranges, help="such as 0-2; default: those of the experiment")
     parser.add_argument("--profile", help=f"experiments of conf/profile/PROFILE.yaml (default: of {RECORDED})")
     options = parser.parse_args(given)
-    if options.experiment.startswith(PREFIX):
-        print(record_trials(options.experiment, RUNS / _commit()[:10] / "slpd", processor()))
+    key, _, part = options.experiment.partition(".")
+    of_paper = {paper.key: paper.record for paper in find_papers()}.get(key)
+    if part and of_paper:
+        if options.seeds or options.profile:
+            raise UserError(f"{options.experiment}: takes no seeds and no profile; {RECORDED} has its number of trials")
+        print(of_paper(part, RUNS / _commit()[:10] / key, processor()))
         return 0
     plan = load_plan(profile_path(options.profile) if options.profile else RECORDED)
     experiment = plan.experiment(options.experiment)

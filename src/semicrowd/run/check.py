@@ -14,7 +14,7 @@ from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.run.forecast import forecast
-from semicrowd.run.inputs import facts_of, load_answers, load_data
+from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files
 from semicrowd.run.settings import Resolved, check_given, sources
 
 #: Maximum number of annotators in the printed table; workers.csv of a run has all of them.
@@ -85,9 +85,14 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
     UserError
         For data that cannot be read. If the answers cannot be used, a line ``error: …`` is printed instead.
     """
-    data, answers, wrong = load_data(content), None, ""
+    answers, files, wrong = None, None, ""
     try:
-        answers = load_answers(content, data)
+        files = load_files(content)  # before the data: a folder of images can take minutes
+    except UserError as error:
+        wrong = str(error)
+    data = load_data(content)
+    try:
+        answers = None if wrong else load_answers(content, data, files)
     except UserError as error:
         wrong = str(error)
     method = content["model"]["name"]

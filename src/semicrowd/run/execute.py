@@ -88,7 +88,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
                 data.columns.write(run_dir)
-            if data.visual_words is not None:
+            if data.visual_words is not None and not resume:
                 from semicrowd.data.visual_words import write_words
 
                 write_words(data.visual_words, run_dir)

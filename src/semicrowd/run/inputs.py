@@ -17,10 +17,15 @@ from semicrowd.run.settings import Resolved, resolved, sources
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:
     """Data and answers for settings as in config.yaml. The random draws of simulated answers depend on the seed."""
-    answers = dict(content["annotations"])
-    files = read_files_of(answers.pop("name"), answers)  # before the data: a folder of images can take minutes
+    files = load_files(content)  # before the data: a folder of images can take minutes
     data = load_data(content)
     return data, load_answers(content, data, files)
+
+
+def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:
+    """The files of ``annotations=file``; None for other answers."""
+    options = dict(content["annotations"])
+    return read_files_of(options.pop("name"), options)
 
 
 def load_data(content: Mapping[str, Any]) -> Dataset:

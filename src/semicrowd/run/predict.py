@@ -66,7 +66,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
     from semicrowd.data.anonymous import anonymised
-    from semicrowd.data.answers import answers_of_files
+    from semicrowd.data.answers import answers_of_files, read_answer_files
     from semicrowd.data.columns import Columns
     from semicrowd.data.fetch import data_root
     from semicrowd.data.table import load_new_items
@@ -79,6 +79,16 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
 
     columns, estimator = Columns.read(run), load(run / MODEL)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
+    if not estimator.takes_new_items:
+        raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
+    of_run = config.get("annotations", {})
+    if annotations_file is not None:  # before the items: a folder of images can take minutes
+        if "pairs" not in inspect.signature(estimator.predict).parameters:
+            raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
+        how = ("columns", "same_words", "different_words")  # new answers have the format of the run's
+        written = {name: of_run[name] for name in how if name in of_run}
+        settings = FileSettings.of({"path": str(annotations_file), **written})
+        files = read_answer_files(settings)
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
     elif columns is None:
@@ -88,21 +98,14 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     for note in data.notes:
         print(f"note: {note}", file=sys.stderr)
     features = data.features
-    if not estimator.takes_new_items:
-        raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
     if features.shape[1] != estimator.n_features_in_:
         raise UserError(f"{features_file}: {features.shape[1]} features per item, but the run was trained with "
                         f"{estimator.n_features_in_}")
     check_complete(data, estimator)
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if annotations_file is not None:
-        if "pairs" not in inspect.signature(estimator.predict).parameters:
-            raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
-        of_run = config.get("annotations", {})
-        hashed, how = bool(of_run.get("anonymise")), ("columns", "same_words", "different_words")
-        written = {name: of_run[name] for name in how if name in of_run}  # new answers have the format of the run's
-        answers = answers_of_files(data, FileSettings.of({"path": str(annotations_file), **written}))
-        answers = anonymised(answers, data_root()) if hashed else answers
+        answers = answers_of_files(data, settings, files)
+        answers = anonymised(answers, data_root()) if of_run.get("anonymise") else answers
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
         try:

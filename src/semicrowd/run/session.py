@@ -23,7 +23,6 @@ from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
 from semicrowd.run.rank import as_others
 from semicrowd.run.settings import Resolved
-from semicrowd.starts.recent import RECENT
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
 
@@ -77,9 +76,8 @@ class Session:
         several = trainer["strategy"] == "ddp"
         with as_others(self.run_dir, trainer["num_nodes"]) if several else nullcontext():
             options = more_of_items(self.estimator, self.data)
-            saved = RECENT.saved
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **options)
-        seconds = monitor.seconds + RECENT.saved - saved  # those of a fit alone, whatever this process did before
+        seconds = monitor.seconds
         scored = score(self.estimator.result_, self.data, self.answers, self._test())
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs

@@ -2,13 +2,11 @@
 
 import pickle
 from collections.abc import Callable
-from threading import Lock
+from threading import Lock, local
 from time import perf_counter
 from typing import Any, TypeVar
 
 import joblib
-
-from semicrowd.starts.epochs import ProgressCallback
 
 T = TypeVar("T")
 
@@ -25,15 +23,23 @@ class RecentResults:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[bytes, float]] = {}
         self._lock = Lock()
-        #: Seconds that kept results have saved. A fit's time without sharing is its own time and what it has saved.
-        self.saved = 0.0
+        self._of_thread = local()
+
+    @property
+    def saved(self) -> float:
+        """Seconds that kept results have saved in this thread."""
+        return getattr(self._of_thread, "saved", 0.0)
+
+    def clock(self) -> float:
+        """A clock in seconds that also counts the saved ones: differences are those of a fit without kept results."""
+        return perf_counter() + self.saved
 
     def clear(self) -> None:
         """Forget all results."""
         with self._lock:
             self._kept.clear()
 
-    def of(self, compute: Callable[[], T], inputs: Any, progress: ProgressCallback, name: str) -> T:
+    def of(self, compute: Callable[[], T], inputs: Any, progress: Callable[[str], None], name: str) -> T:
         """The kept result for these inputs; without one, what ``compute`` returns, which is then kept.
 
         Parameters
@@ -46,13 +52,12 @@ class RecentResults:
         if (kept := self._kept.get(key)) is not None:
             progress(f"start: {name} as in an earlier fit of this process")
             pickled, seconds = kept
-            with self._lock:
-                self.saved += seconds
+            self._of_thread.saved = self.saved + seconds
             earlier: T = pickle.loads(pickled)
             return earlier
-        start, saved = perf_counter(), self.saved
+        start = self.clock()
         result = compute()
-        self._keep(key, pickle.dumps(result), perf_counter() - start + self.saved - saved)
+        self._keep(key, pickle.dumps(result), self.clock() - start)
         return result
 
     def _keep(self, key: str, result: bytes, seconds: float) -> None:

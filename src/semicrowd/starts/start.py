@@ -35,7 +35,7 @@ from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
 #: Is called with the verdict of a portfolio.
 VerdictCallback = Callable[[Verdict], None]
-#: Starts that need answers.
+#: Starts from answers; without answers they are replaced by ``cells``.
 FROM_ANSWERS = ("answers", "portfolio")
 #: Probability of a cluster that co-training does not use: its logarithm is finite.
 _UNUSED_PROBABILITY = 1e-6
@@ -48,11 +48,11 @@ def start(
     progress: ProgressCallback,
     keep_verdict: VerdictCallback = lambda _: None,
 ) -> None:
-    """Initialise networks, mixture and, where the start uses answers, annotators of ``model``; cold: nothing.
+    """Initialise networks, mixture and, where the start uses answers, annotators of ``model``; cold changes nothing.
 
     Parameters
     ----------
-    keep_verdict : is called with the verdict of each restart that chooses among candidates
+    keep_verdict : is called with the verdict of each restart; only by start=portfolio with answers
     """
     if settings.kind == "cold":
         return
@@ -82,21 +82,22 @@ def _cells(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
 def _communities(cells: Cells, progress: ProgressCallback) -> Int[Tensor, "R N"]:
     """Communities in the graph of neighbouring latent means, to which views add edges where there are views.
 
-    Communities that are one according to the answers are joined.
+    Communities are joined if the answers say that they are one cluster. Annotators whose answers are inverted according
+    to the communities have their rates in ``model`` inverted.
     """
     model, data = cells.model, cells.data
-    means, views = latent_means(model, cells.t_x), None
+    means, of_views = latent_means(model, cells.t_x), None
     if data.views is not None:
         noise = torch_stream(data.seed, "communities/views", device=data.device)
-        seen = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
-        views = latent_means(model, latent_statistics(model, seen))
+        transformed = torch.cat([data.views.of(piece, noise) for piece in pieces(data.features, 1, data.device)])
+        of_views = latent_means(model, latent_statistics(model, transformed))
     clusters = []
     for restart, latent in enumerate(means):
         rng = stream(data.seed, "communities", restart)
-        moved = None if views is None else views[restart]
+        views = None if of_views is None else of_views[restart]
         labels = RECENT.of(
-            partial(communities, latent, model.num_clusters, rng, moved),
-            (latent, model.num_clusters, data.seed, restart, moved), progress, "communities",
+            partial(communities, latent, model.num_clusters, rng, views),
+            (latent, model.num_clusters, data.seed, restart, views), progress, "communities",
         )  # fmt: skip
         said = f"start: {labels.max() + 1} communities of neighbours"
         if data.annotations is not None:
@@ -144,7 +145,7 @@ def cotrained_start(
         keep_verdict(found.verdict)
         annotators.append(found.annotators)
         probabilities = found.probabilities.astype(np.float32)
-        if probabilities.shape[1] > num_clusters:  # with the unused numbers of an earlier fit
+        if probabilities.shape[1] > num_clusters:  # those of an earlier fit that are not used have columns, too
             largest = np.argsort(-probabilities.sum(0), kind="stable")[:num_clusters]
             probabilities = probabilities[:, np.sort(largest)]
         of_restarts[restart, :, : probabilities.shape[1]] += torch.from_numpy(probabilities)
@@ -153,7 +154,10 @@ def cotrained_start(
 
 
 def _from_features(model: GenerativeModel, data: TrainingData, progress: ProgressCallback) -> Int[Tensor, "R N"]:
-    """Clusters of the features, for images of their patch features; each restart has its own random stream."""
+    """Clusters [R, N] of the features, for images that are large enough of the features of their patches.
+
+    Each restart has its own random stream.
+    """
     features, clusters = data.features.cpu().double().numpy(), []
     if has_patches(model.image_shape):
         pixels = features if data.original is None else data.original
@@ -176,9 +180,9 @@ def _initialise(
     *,
     of_latent: bool = True,
 ) -> None:
-    """Fit the mixture and the networks to clusters [R, N] or to probabilities [R, N, K].
+    """Set the mixture to its posterior given clusters [R, N] or probabilities [R, N, K], and train networks on them.
 
-    BayesSCDC's networks need no training where the clusters are of their own latent means (``of_latent``).
+    SCDC: q(z | o). BayesSCDC: all networks, unless the clusters are of the latent means of the model (``of_latent``).
     """
     clusters = target if target.dim() == 2 else target.argmax(-1)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))

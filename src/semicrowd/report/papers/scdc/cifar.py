@@ -56,8 +56,8 @@ def figure_4b(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             "a sixteenth of the channels, and are trained for a few epochs. q(z | o) learns to predict the clusters "
             "that co-training has found from the answers and from patches of these images and no others. The clusters "
             "are therefore those of co-training, which has rows of its own, and the generative model is fitted to "
-            "them. All methods have the same pixels and answers and are told that there are ten classes. No network "
-            "was pretrained."
+            "them. All methods have the same pixels and answers and are told ten clusters, which is a maximum for SCDC "
+            "and co-training. No network was pretrained."
         ),
         images=tuple(_images(collected, folder)),
         commands=collected.commands_of(*EXPERIMENTS),

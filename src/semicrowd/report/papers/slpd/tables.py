@@ -18,7 +18,7 @@ from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
 from semicrowd.report.cells import PAIRED, Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
-from semicrowd.report.record_trials import PREFIX, read_trials
+from semicrowd.report.papers.slpd.recorded import command, read_trials
 from semicrowd.report.runs import Collected
 
 #: Columns of Tables 2 and 3: our name of the method, and the share of training labels that is known.
@@ -95,12 +95,13 @@ TEXT = (
     "features are scaled, how the methods start, and how many starts they have. Here each method has 10 starts (SLPD "
     "on the microarrays: 4), of which the best by the method's own objective is used. Features are standardised on the "
     "training items; in the microarrays each sample is standardised instead. SLPD starts from CKM's clusters. The last "
-    "rows of each data set have other choices. Differences between SLPD and CKM are paired by fold; their mean and "
-    "standard deviation are over trials. All trials split the same data set, so that a usual t test gives a p that is "
-    "far too small. Our p is that of the corrected resampled t test (Nadeau & Bengio 2003), where n is the number of "
-    "folds of all trials, and n_test/n_train is one half (leukaemia: one). Letter, pen and leukaemia are drawn from "
-    "larger sets in every trial, so that their trials share fewer items than the test assumes: their p are too large "
-    "rather than too small."
+    "rows of each data set have other choices. Rows marked \"recorded\" have all of the paper's trials; they take "
+    "longer than a profile allows, and recorded/slpd has the numbers of each fold. Differences between SLPD and CKM "
+    "are paired by fold; their mean and standard deviation are over trials. All trials split the same data set, so "
+    "that a usual t test gives a p that is far too small. Our p is that of the corrected resampled t test (Nadeau & "
+    "Bengio 2003), where n is the number of folds of all trials, and n_test/n_train is one half (leukaemia: one). "
+    "Letter, pen and leukaemia are drawn from larger sets in every trial, so that their trials share fewer items than"
+    " the test assumes: their p are too large rather than too small."
 )
 #: Additional text of Table 3, because the paper can be read in several ways, on which the numbers depend.
 LEUKAEMIA = (
@@ -119,7 +120,7 @@ def rand_index(exhibit: Exhibit, collected: Collected, folder: Path, *, names: S
     commands: list[str] = []
     for name in names:
         rows = read_rows(name)
-        cells += [*_cells(exhibit, name, rows), *_recorded(exhibit, name)]
+        cells += [*_recorded(exhibit, name), *_cells(exhibit, name, rows)]
         trials = rows["trial"].nunique()
         commands += [SETS[name].command(method, share, trials) for method, share in COLUMNS] if trials else []
     text = TEXT + (LEUKAEMIA if "leukaemia" in names else "")
@@ -128,7 +129,7 @@ def rand_index(exhibit: Exhibit, collected: Collected, folder: Path, *, names: S
 
 def _recorded(exhibit: Exhibit, name: str) -> list[Cell]:
     """Cells of the recorded trials, as many as the paper has; none if they are not recorded."""
-    rows, how = read_trials(name), f"recorded: make record EXPERIMENT={PREFIX}{name}"
+    rows, how = read_trials(name), f"recorded: {command(name)}"
     return [
         replace(cell, cell=f"{cell.cell} (recorded)", remark="; ".join(filter(None, (how, cell.remark))))
         for cell in (_cells(exhibit, name, rows) if len(rows) else ())
