@@ -10,8 +10,9 @@ from tests.small_fits import small_fit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.starts import recent, vae
-from semicrowd.starts.recent import RecentResults
+from semicrowd.starts.recent import RECENT, RecentResults
 from semicrowd.starts.vae import train_vae
 
 ITEMS = np.random.default_rng(0).normal(size=(30, 2))
@@ -64,6 +65,27 @@ def test_a_kept_result_has_saved_the_seconds_of_making_it_and_of_what_it_was_mad
     other.start()
     other.join()
     assert now[-1] == 0, "another thread has not saved them"
+
+
+def test_seconds_of_a_fit_count_the_saved_ones_after_a_resume_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(recent, "perf_counter", lambda: now[0])
+
+    def compute() -> int:
+        now[0] += 5
+        return 1
+
+    RECENT.of(compute, 0, nothing, "it")
+    monitor, resumed = Monitor(), Monitor()
+    monitor.begin()
+    RECENT.of(compute, 0, nothing, "it")
+    now[0] += 1
+    assert monitor.seconds == 6
+    resumed.load_state(monitor.state())
+    now[0] += 2
+    resumed.end()
+    now[0] += 4
+    assert resumed.seconds == 8
 
 
 def test_the_oldest_results_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
