@@ -31,6 +31,12 @@ def made_rows() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(stage.COLUMNS))
 
 
+@pytest.fixture(autouse=True)
+def nothing_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a project without recorded/slpd."""
+    monkeypatch.setattr(tables, "read_trials", lambda name: made_rows().iloc[:0])
+
+
 def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
