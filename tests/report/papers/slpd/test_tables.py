@@ -34,7 +34,7 @@ def made_rows() -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a project without recorded/slpd."""
-    monkeypatch.setattr(tables, "read_trials", lambda name: made_rows().iloc[:0])
+    monkeypatch.setattr(tables, "read_trials", lambda _: made_rows().iloc[:0])
 
 
 def test_cells_have_mean_and_spread_of_folds_and_the_paired_difference(
