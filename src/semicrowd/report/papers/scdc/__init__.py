@@ -42,11 +42,11 @@ EXHIBITS = (
         values=paper.TABLE_1_PRINTED, protocol=paper.TABLE_1, fill=mnist.table_1,
         gap="Our runs of protocol paper have one start instead of ten; SCDC loses all clusters but one in its first "
             "ten epochs, with and without answers, unless it starts from clusters of a VAE's latent means, and for "
-            "BayesSCDC the stated step size works, but a run with answers diverged, and the others end behind those "
-            "with the step size of the released code, with which a cold start reaches the NMI of the authors' code on "
-            "the same data, but its accuracy in only one of three seeds, because the other seeds divide digits into "
-            "several clusters, of which accuracy counts one for each digit (docs/BENCHMARKS.md); protocol semicrowd is "
-            "better because of its start, its views and SCDC's convolutional networks.",
+            "BayesSCDC the stated step size works, but one of three runs with answers diverged, and the others have a "
+            "lower NMI than those with the step size of the released code, with which a cold start reaches the NMI of "
+            "the authors' code on the same data, but its accuracy in only one of three seeds, because the other seeds "
+            "divide digits into several clusters, of which accuracy counts one for each digit (docs/BENCHMARKS.md); "
+            "protocol semicrowd is better because of its start, its views and SCDC's convolutional networks.",
     ),
     Exhibit(
         "figure-4a", "Fig. 4a", "MNIST: samples of 50 clusters while BayesSCDC trains",
