@@ -65,7 +65,7 @@ class PairAnnotations:
 
     @cached_property
     def num_tasks(self) -> int:
-        """T, the number of tasks; 0 for answers without tasks."""
+        """T, the largest task id plus 1 (unused ids count, too); 0 for answers without tasks."""
         return 0 if self.task is None else int(self.task.max()) + 1
 
     @cached_property
@@ -81,7 +81,10 @@ class PairAnnotations:
 
     @cached_property
     def question(self) -> np.ndarray:
-        """[P] number of each answer's task, from 0; for answers without tasks, of its pair."""
+        """[P] index of each answer's question, from 0: its task, or its pair if there are no tasks.
+
+        Held-out sets and folds contain whole questions.
+        """
         return self.pair if self.task is None else np.unique(self.task, return_inverse=True)[1]
 
     @property
@@ -107,7 +110,8 @@ class PairAnnotations:
     def __getitem__(self, items: Any) -> "PairAnnotations":
         """Select the answers whose two items are both among ``items``: item numbers, or a boolean mask [N].
 
-        Items are renumbered in the given order; tasks and annotators are renumbered, too.
+        Items are renumbered in the given order. Annotators and tasks without remaining answers are dropped, and the
+        others are renumbered from 0.
 
         Raises
         ------
@@ -189,7 +193,8 @@ class PairAnnotations:
         Raises
         ------
         UserError
-            The message names the first invalid row, its column and what was expected.
+            For an invalid value, the message names the first column with one, the row, and what was expected. Other
+            errors: columns of different lengths, no answers, an annotator without answers, invalid true rates.
         """
         name_row = where or (lambda row: f"{source}, row {row}")
         columns = {"i": i, "j": j, "worker": worker, "label": label} | ({} if task is None else {"task": task})
@@ -223,7 +228,7 @@ def _integers(column: ArrayLike, name: str, source: str) -> np.ndarray:
 def _check_rows(
     arrays: dict[str, np.ndarray], num_items: int, num_annotators: int, name_row: Callable[[int], str]
 ) -> None:
-    """Raise an error for the first invalid row."""
+    """Check one column after the other; raise an error for the first invalid value."""
 
     def refuse(bad: np.ndarray, column: str, expected: str) -> None:
         rows = np.flatnonzero(bad)

@@ -106,10 +106,11 @@ def posterior_of_answers(
 def hits_and_misses(
     same: Float[np.ndarray, "P"], worker: Int[np.ndarray, "P"], label: Int[np.ndarray, "P"], num_annotators: int
 ) -> Float[np.ndarray, "2 M 2"]:
-    """Expected numbers of correct and wrong answers of each annotator: about pairs in the same cluster, then others.
+    """Expected numbers of correct and wrong answers (last axis) of each annotator.
 
-    These are the counts that :func:`posterior_of_answers` adds to the priors. Here wrong answers are summed directly,
-    instead of as a difference, so that rounding does not make them negative.
+    The first axis is: pairs in the same cluster, pairs in different clusters. :func:`posterior_of_answers` adds the
+    same counts to the priors. Here those of pairs in different clusters are summed directly, instead of as a
+    difference, so that rounding does not make them negative.
     """
     who, answer = torch.from_numpy(worker), torch.from_numpy(label)
     one, two = (_by_annotator(torch.from_numpy(each)[None], who, answer, num_annotators) for each in (same, 1 - same))
@@ -117,11 +118,11 @@ def hits_and_misses(
 
 
 def log_evidence(shapes: Float[np.ndarray, "*rates 2"], prior: tuple[float, float]) -> Float[np.ndarray, "*rates"]:
-    """ln p of the answers on which each rate depends, the rate integrated out, in nats.
+    """Log marginal likelihood, in nats, of the answers that depend on each rate, with the rate integrated out.
 
     Parameters
     ----------
-    shapes : of each rate's posterior: the numbers of correct and wrong answers (:func:`hits_and_misses`) plus ``prior``
+    shapes : shape parameters of each rate's Beta posterior: :func:`hits_and_misses` plus ``prior``
     prior : shapes of the Beta prior of every rate
     """
     return np.asarray(betaln(shapes[..., 0], shapes[..., 1]) - betaln(*prior))

@@ -28,9 +28,9 @@ _ROWS = "check that i and j of the answers are rows of this table, counted from 
 def reliability_warnings(result: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
     """Reasons not to trust a result; empty if there are none.
 
-    Whether the answers are informative is decided by the gain of the verdict, which is computed from all answers. For
-    a method without a verdict it is decided by ``held_out``, and without both by the annotators' weights; overfitting
-    can make these weights large even for random answers.
+    If there is a verdict, the answers are informative if there are enough of them and the verdict's gain, which is
+    cross-validated over all answers, exceeds its standard error. Otherwise the gain ``held_out`` decides and, without
+    it, the annotators' weights; overfitting can make these weights large even for random answers.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def _contradiction(result: Result, answers: PairAnnotations) -> Iterator[str]:
 
 
 def _close(verdict: Verdict) -> Iterator[str]:
-    """A warning if a candidate has almost the score of the selected one, but different clusters.
+    """A warning if a candidate is within one standard error of the highest score, but differs from the selected one.
 
-    Almost means within one standard error. There is no warning if the selected candidate replaced one with a higher
-    score, because that replacement shows that the scores of co-trained candidates are too optimistic.
+    There is no warning if the selected candidate has a lower score ``unseen`` than the candidate it replaced: the lead
+    of that candidate was not significant, so the scores of the first fit are too optimistic to compare.
     """
     rows = verdict.table.set_index("candidate")
     if rows.loc[verdict.winner, "unseen"] < rows["unseen"].max():

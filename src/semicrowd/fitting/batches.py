@@ -1,4 +1,4 @@
-"""Training minibatches. They depend on (seed, epoch) alone, so that a resumed run has the same ones."""
+"""Training minibatches. Given data, settings and process, they depend on seed and epoch only, as resuming requires."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,8 +40,9 @@ class Batch:
 class TrainingBatches:
     """The batches of an epoch: each has unannotated items, without replacement, and a sample of the answers.
 
-    Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The sampled answers estimate
-    the sum over the annotated items (docs/DEVIATIONS.md, row 7). The total estimate is unbiased. Each of several
+    Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The items of the sampled
+    answers, with the sampler's weights, estimate the sum over the annotated items (docs/DEVIATIONS.md, row 7). The
+    total estimate is unbiased. Each of several
     processes has its own part of the unannotated items, and samples its own answers.
 
     Parameters
@@ -65,7 +66,7 @@ class TrainingBatches:
         self.steps_without_items = 1
         if data.annotations is not None:
             annotated[data.annotations.annotated] = True
-            # With the paper's |S| = N_a |B| / N, answers and items are used in proportion (App. B, pinwheel).
+            # Default of sampler=pairs: P |B| / N of the P answers, the same share of answers as of items (App. B).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
             self.steps_without_items = max(data.num_items // (data.batch_size * world_size), 1)

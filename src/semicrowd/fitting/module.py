@@ -32,7 +32,8 @@ class ClusteringModule(pl.LightningModule):
     model : to be fitted
     data : the items and answers, on the CPU
     recipe : all settings of the fit
-    begin : True: the fit begins with its start; False: it continues from a checkpoint
+    begin : True: initialise the model before the first epoch (:mod:`semicrowd.starts.start`); False: do not, because
+        the fit continues from a checkpoint
     """
 
     def __init__(self, model: GenerativeModel, data: TrainingData, recipe: Recipe, begin: bool = True) -> None:
@@ -73,7 +74,10 @@ class ClusteringModule(pl.LightningModule):
     # ---------------------------------------------------------------- hooks of Lightning, in the order of a fit
 
     def on_fit_start(self) -> None:
-        """Move all data to the device, where batches index them; then the first process makes the start for all."""
+        """Move all data to the device and, if ``begin``, initialise the model.
+
+        The first process initialises it and copies the parameters to the other processes.
+        """
         self.data = self.data.to(self.device)
         for optimizer in self.trainer.optimizers:
             for group in optimizer.param_groups:
@@ -84,7 +88,10 @@ class ClusteringModule(pl.LightningModule):
             share(self.model)
 
     def on_train_epoch_start(self) -> None:
-        """Set step sizes by a cosine from the first value to ``final_rate`` times it; a function of the epoch alone."""
+        """Set step sizes by a cosine schedule from the initial value to ``final_rate`` times it.
+
+        They depend on the epoch and on ``max_epochs`` only, so that a resumed fit repeats them.
+        """
         final = self.settings.final_rate
         progress = self.current_epoch / max((self.trainer.max_epochs or 1) - 1, 1)
         factor = final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(progress, 1)))
@@ -100,7 +107,8 @@ class ClusteringModule(pl.LightningModule):
         """One step of Algorithm 1 on a minibatch; several processes use the mean of their gradients.
 
         The natural-gradient step is not clipped. Its result is a weighted mean of the current and the target q(Θ), so
-        the step size already limits its length. A restart whose gradient is not finite takes no step.
+        the step size already limits its length. If a restart's gradient is not finite, its gradient is set to 0; the
+        momentum of earlier steps still changes its networks.
 
         Raises
         ------
@@ -157,7 +165,9 @@ class ClusteringModule(pl.LightningModule):
         self._steps += 1
 
     def on_train_epoch_end(self) -> None:
-        """Set ``metrics`` to the best restart's mean ELBO and diagnostics, its clusters and its annotators.
+        """Set ``metrics`` of the restart with the highest mean ELBO: ELBO, mean diagnostics and largest gradient norm.
+
+        Also the effective number and the used number of clusters, and the annotators' mean sensitivity and specificity.
 
         Raises
         ------

@@ -39,7 +39,10 @@ def merges(movable: MovableModel, restart: int) -> Iterator[Move]:
 
 
 def candidates(movable: MovableModel, restart: int) -> list[tuple[int, int]]:
-    """Pairs of clusters in use, sorted by the evidence of the conjugate mixture that their union loses, least first."""
+    """Pairs of clusters in use, sorted by the change of the mixture's log evidence when merged, highest first.
+
+    Pairs whose change is not finite are left out.
+    """
     used = torch.nonzero(movable.counts(restart) > MIN_COUNT)[:, 0]
     gains = union_gains(movable.components(restart)[used], movable.prior)
     a, b = torch.triu_indices(len(used), len(used), offset=1)
@@ -49,7 +52,10 @@ def candidates(movable: MovableModel, restart: int) -> list[tuple[int, int]]:
 
 
 def splits(movable: MovableModel, restart: int, items: Items) -> Iterator[Move]:
-    """Cuts of clusters, the one that gains most evidence first; none if every component is in use."""
+    """Splits of clusters, sorted by their gain from items and answers, highest first.
+
+    There are none if every component is in use.
+    """
     free = torch.nonzero(movable.counts(restart) <= MIN_COUNT)[:, 0]
     if not len(free):
         return

@@ -1,12 +1,13 @@
 """Confusions: annotators of tasks who may not distinguish some clusters, or misplace items (docs/DEVIATIONS.md).
 
 The perceived cluster y_ti of item i in task t of annotator m has p(y_ti = k | z_i = l) = C_m(l, k), where k is one of K
-clusters or "alone", which equals no other item's. The task's answers follow the two-coin model for y_ti = y_tj. If an
-annotator merges two clusters, their rows of C are equal; if one sometimes misplaces an item, C has small probabilities
-off the diagonal. This is the model of Dawid & Skene (1979) for classes that are observed through pairs only.
+clusters, or "alone": the item differs from all others of the task. The task's answers follow the two-coin model, with
+y_ti = y_tj in place of z_i = z_j. If an annotator merges two clusters, their rows of C_m are equal; if an annotator
+sometimes assigns an item to a wrong cluster, C_m has small probabilities off the diagonal. This is the model of
+Dawid & Skene (1979) for classes that are observed through pairs only.
 
-q(z, y) is that of :mod:`.task_messages`, with the posterior mean of C and with E ln α and E ln β. The prior of C is
-fitted to the crowd (:mod:`.confusion_types`).
+:mod:`.task_messages` computes q(z, y), given the posterior mean of C and the expectations of ln α, ln(1 − α), ln β and
+ln(1 − β). The prior of C is fitted to the crowd (:mod:`.confusion_types`).
 
 Axes: R restarts, n items, P answers, K clusters, M annotators.
 """
@@ -25,13 +26,13 @@ from semicrowd.inference.confusion_types import Types
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
 from semicrowd.settings.parameters import QUALITY_PRIOR
 
-#: Maximal number of iterations, each of which updates q(z) and then the annotators.
+#: Maximal number of iterations. Each updates q(z) and then the annotators; the last one updates q(z) only.
 _TURNS = 10
 #: Maximal number of sweeps over the items in each iteration.
 _SWEEPS = 20
 #: Sweeps end when no probability changes by more than this; iterations also need :data:`_SETTLED`.
 _TOLERANCE = 1e-3
-#: Iterations end when also no logarithm of a prior parameter of C changes by more than this.
+#: Iterations end when, in addition, the logarithm of every prior parameter of C changes by less than this.
 _SETTLED = 0.05
 
 
@@ -112,6 +113,10 @@ def place(
 
 
 def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:
-    """Dirichlet-multinomial log probability of expected counts, minus counts · ``log_mean``, which was added before."""
+    """Correction of the evidence of each annotator after a rate is integrated out.
+
+    Returns the Dirichlet-multinomial log probability of the expected counts, minus Σ counts · ``log_mean``, which the
+    expected log-likelihood of the answers in the evidence already contains.
+    """
     eta = dirichlet.to_natural(prior)
     return dirichlet.log_partition(eta + counts) - dirichlet.log_partition(eta) - (counts * log_mean).sum(-1)

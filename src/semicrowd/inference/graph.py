@@ -11,7 +11,7 @@ from torch import Tensor
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 
-#: With at most so many nodes the weights are a dense matrix; a small matrix product is faster than gather and scatter.
+#: Up to this number of nodes, weights are stored as a dense matrix: its product is faster than gather and scatter.
 DENSE_NODES = 512
 
 
@@ -53,7 +53,7 @@ class PairGraph:
         return result.index_add(1, self.j, weight * probabilities[:, self.i])
 
     def agreement(self, probabilities: Float[Tensor, "R n K"]) -> Float[Tensor, "R P"]:
-        """q(z_i = z_j) of every answered pair."""
+        """Σ_k q(z_i = k) q(z_j = k), the probability that the two items of each answer are in the same cluster."""
         if self._matrix is not None:
             gram = probabilities @ probabilities.mT
             return gram.flatten(1)[:, self.i * self.num_nodes + self.j]

@@ -18,7 +18,7 @@ from semicrowd.inference.statistics import ExpectedGlobals
 
 #: A decrease smaller than this fraction of the bound is a rounding error.
 _ROUNDING = 1e-6
-#: The largest change of a probability, as set before the first sweep.
+#: Initial value of ``_Sweep.change``: infinite, because no sweep has been made yet.
 _NEVER = torch.tensor(torch.inf)
 
 
@@ -85,9 +85,10 @@ def infer_local(
 ) -> LocalPosterior:
     """The joint local optimum of the surrogate bound (eq. 15), with gradients of one last pass.
 
-    The sweeps run without gradients until no probability changes by more than ``tolerance``. The last pass is
-    differentiable in ``recognition``, ``expected`` and the graph's weights; its values are those of the fixed point. In
-    its gradient the neighbours' q(z), and the q(z) in eq. 12, are constant.
+    The sweeps run without gradients until no probability changes by more than ``tolerance``, at most ``max_sweeps``
+    times. One last pass, which is differentiable in ``recognition``, ``expected`` and the graph's weights, adds
+    gradients: its ln q(z) has the value of the last sweep. The gradient treats the neighbours' q(z), and the q(z) in
+    eq. 12, as constants.
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     UserError
         For input that the user can correct.
     KeyboardInterrupt
-        After Ctrl-C; status.json then says ``interrupted``, and ``resume=true`` continues the run.
+        After Ctrl-C, kill or a closed terminal. If the run had started, the status in status.json is ``interrupted``,
+        and ``resume=true`` continues from the last checkpoint, if there is one.
     """
     check_given(given)
     check_processes(given)

@@ -26,9 +26,9 @@ from semicrowd.run.settings import Resolved
 from semicrowd.tracking import RunTracker
 from semicrowd.tracking.content import run_name
 
-#: Order of metrics.json; what is not known of a run (no labels, no annotators) is left out.
 _SPLITS = ("train", "test", "annotated", "final")
 _SCORES = ("acc", "nmi", "ami", "ami_max", "ari", "f1", "bri", "purity", "homogeneity", "completeness")
+#: Metrics in the order of metrics.json; those that a run does not have (no labels, no annotators) are left out.
 METRICS = (
     *(f"{split}/{name}" for split in _SPLITS for name in _SCORES),
     "test/log_likelihood",
@@ -123,7 +123,7 @@ class Session:
         return Likeliest.of(result.found.final, self.data.features)
 
     def _likelihood(self) -> dict[str, float]:
-        """Mean ln p of the test items, for a method with a ``score``."""
+        """The metric test/log_likelihood, mean ln p of the test items; empty without test items or a ``score``."""
         if self.data.test_features is None or not hasattr(self.estimator, "score"):
             return {}
         return {"test/log_likelihood": self.estimator.score(self.data.test_features)}

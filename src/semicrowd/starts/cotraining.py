@@ -29,7 +29,8 @@ ROUNDS = 8
 _SETTLED_SHARE = 0.002
 #: Iterations between annotators and items within a round.
 _INFERENCE_ITERATIONS = 5
-#: Nats an item by which one bound has to exceed the other: dependent answers exaggerate differences of bounds.
+#: Nats per item by which the bound of message passing from the current clusters has to exceed that from the features'
+#: predictions to be preferred. It is large because dependent answers exaggerate differences of bounds.
 _MIN_BOUND_GAIN = 0.5
 #: Iterations between annotators and items when some answers are held out.
 _HELD_OUT_ITERATIONS = 2
@@ -64,7 +65,12 @@ class Candidate:
         return self.known.argmax(1)
 
     def probabilities(self, items: Int[np.ndarray, "n"]) -> tuple[Float[np.ndarray, "N K"], Float[np.ndarray, "N K"]]:
-        """Probabilities of all items: from features alone; and with the answers about ``items``, the annotated rows."""
+        """Cluster probabilities of all items: from features alone, then with those of annotated items from ``known``.
+
+        Parameters
+        ----------
+        items : rows of all annotated items, in the order of ``known``
+        """
         alone = self.classifier(items, self.known)
         final = alone.copy()
         final[items] = self.known
@@ -118,10 +124,10 @@ def held_out_scores(
     features: Float[np.ndarray, "n K"],
     calibration: Calibration,
 ) -> Float[np.ndarray, "P"]:
-    """ln p of every answer, given the features and the answers of other tasks (of other pairs, without tasks).
+    """ln p of every answer, given the features and the answers of the other folds (:func:`folds_of_answers`).
 
-    Rates of annotators, similarity of clusters and q(z) are inferred from those other answers alone, but the iterations
-    start at ``known``, which all answers have influenced.
+    The annotators' rates, the similarity of clusters and q(z) are inferred from the answers of the other folds. But
+    ``known`` (the initial q(z)), ``features`` and ``calibration`` depend on all answers, so the scores are optimistic.
     """
     scores = np.empty(answers.num_pairs)
     fold = folds_of_answers(answers)
@@ -138,7 +144,10 @@ def held_out_scores(
 
 
 def scores_without_clusters(answers: PairAnnotations) -> Float[np.ndarray, "P"]:
-    """ln p of every answer in the model without clusters, where answers are independent of the items."""
+    """ln p of every answer, held out by folds, in the model without clusters.
+
+    In this model each annotator answers "same" with a constant probability, whatever the items.
+    """
     scores, fold = np.empty(answers.num_pairs), folds_of_answers(answers)
     for one in range(FOLDS):
         training, held_out = fold != one, fold == one
@@ -156,14 +165,14 @@ def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.nda
 
 
 def _used(known: np.ndarray) -> np.ndarray:
-    """Only clusters of at least two items: one of a single item may be due to a wrong answer."""
+    """Drop clusters of fewer than two items, unless all are so small: a single item may be due to a wrong answer."""
     size = np.bincount(known.argmax(1), minlength=known.shape[1])
-    known = known[:, size >= min(2, size.max())] + 1e-12  # items of dropped clusters become uniform
+    known = known[:, size >= min(2, size.max())] + 1e-12  # uniform for an item that had only dropped clusters
     return known / known.sum(1, keepdims=True)
 
 
 def _joined(known: np.ndarray, answers: PairAnnotations, weight: np.ndarray, max_clusters: int | None) -> np.ndarray:
-    """Merge clusters that are one according to the answers."""
+    """Merge clusters that are one class according to the answers, and more if there are over ``max_clusters``."""
     names, clusters_in_use = np.unique(known.argmax(1), return_inverse=True)
     everywhere = np.zeros(answers.num_items, np.int64)
     everywhere[answers.annotated] = clusters_in_use

@@ -6,8 +6,7 @@ best are co-trained again with all classifiers of all preparations but networks,
 (:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained:
 the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
 (:mod:`semicrowd.starts.networks`); the clusters of the features alone; and k-means with the number of clusters of the
-best candidate so far. The candidate under which held-out answers are likeliest wins
-(:mod:`semicrowd.starts.selection`).
+best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
 """
 
 import warnings
@@ -51,8 +50,8 @@ _DIMS_SHARED_COVARIANCE = 50
 _FINALISTS = 3
 #: Unannotated items that candidates are fitted to, at most: time does not grow with the number of items beyond it.
 _MAX_UNANNOTATED = 20_000
-#: Lead over the features alone from which a candidate needs no confirmation, and lead over all co-trained candidates
-#: from which networks are one, in standard errors.
+#: In standard errors: a candidate with at least this lead over the features alone needs no confirmation; the networks
+#: become a candidate only with a larger lead over the best co-trained candidate.
 _CLEAR_LEAD = 5.0
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
@@ -93,7 +92,7 @@ class Portfolio:
     Parameters
     ----------
     features : before any preparation
-    max_clusters : clusters at most; None: as many as the answers could tell apart
+    max_clusters : maximum number of clusters; None: :func:`default_max_clusters` of the number of annotated items
     restart : number of the restart; each has random streams of its own
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
@@ -206,7 +205,7 @@ class Portfolio:
                 last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
         networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
         ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
-        # Networks fit the held-out answers, too, before these are held out: a small lead means nothing.
+        # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
         if ahead > _CLEAR_LEAD * error:
             last[BY_NETWORKS] = networks
         without_answers = self.without_answers(last)
@@ -220,14 +219,16 @@ class Portfolio:
             if best == EARLIER:  # it cannot be fitted without some answers: the earlier fit had them
                 del last[EARLIER]
                 best, verdict = select(last, self.answers)
-            self.progress(f"start: {best}, without each answer in turn")
+            self.progress(f"start: {best}, fitted again without each of {_REFIT_FOLDS} folds of the answers")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
         self.progress(f"start: {best} won with {verdict.gain:+.4f} ({verdict.gain_error:.4f}) nats an answer")
         return last[best], verdict
 
     def _refitted_scores(self, name: str, without_answers: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
-        """ln p of every answer by a candidate that is fitted again without the fold of this answer.
+        """ln p of every answer, given a candidate that is fitted again without the fold of this answer.
+
+        Where it cannot be fitted again, the score is that of the model without clusters.
 
         The scores of :func:`select` are optimistic: the clusters that classifiers learn come from all answers, held-out
         ones included.
@@ -235,7 +236,7 @@ class Portfolio:
         Parameters
         ----------
         name : of the initial clusters
-        without_answers : clusters of the annotated items for a candidate that is not co-trained; None of others
+        without_answers : initial clusters of the annotated items, if they come from the features; otherwise None
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
         for one in range(_REFIT_FOLDS):
@@ -294,7 +295,10 @@ class Portfolio:
         return np.unique(clusters, return_inverse=True)[1]
 
     def without_answers(self, candidates: Mapping[str, Candidate]) -> dict[str, Int[np.ndarray, "n"]]:
-        """Clusters of the annotated items that the answers influence by their number at most, by name."""
+        """Initial clusters of the annotated items from their features, by name of the candidate.
+
+        The answers determine at most the number of clusters.
+        """
         rng, annotated = stream(self.seed, "portfolio/features", self.restart), self.answers.annotated
         clusters = {FEATURES_ALONE: self.of_features(rng)[annotated]}
         best = max(candidates.values(), key=lambda one: one.scores.mean())
@@ -331,7 +335,7 @@ class Portfolio:
         return cotrain(self.answers, clusters, StackedClassifier(classifiers), folds, rounds, self.max_clusters)
 
     def _joined_by_answers(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
-        """Clusters merged where the answers are evidence that they are one."""
+        """Clusters merged where the answers support it, and until at most ``max_clusters`` remain."""
         indexed = IndexedAnswers.of(self.answers)
         known = np.eye(int(clusters.max()) + 1)[clusters[self.answers.annotated]]
         return join_cells(clusters, self.answers, indexed.weights(indexed.rates(known)), self.max_clusters)
@@ -350,7 +354,10 @@ def _classifiers(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
-    """Whether the clusters of two candidates differ in less than one item in a hundred."""
+    """Whether the clusters of two candidates match one to one for more than 99 % of the expected joint counts.
+
+    Counts are expected under independent draws from the candidates' probabilities; uncertain items lower the share.
+    """
     together = one.known.T @ other.known
     return bool(together.max(1).sum() > 0.99 * together.sum() and together.max(0).sum() > 0.99 * together.sum())
 

@@ -1,8 +1,8 @@
 """Selection of one of several candidate clusterings by the likelihood of held-out answers.
 
-The candidate under which held-out answers are likeliest wins. If its clusters differ from those of the features alone
-and its lead over them is not clear, both are fitted again without each fold of the answers, and the winner has to
-predict these folds better.
+Of the candidates whose score is within one standard error of the highest, the one with the fewest clusters wins. If
+its clusters differ from those of the features alone and its lead over them is not clear, both are fitted again without
+each fold of the answers. The candidate then has to predict these folds better, and significantly (:func:`confirm`).
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _MIN_Z_VALUE = 2.0
 _MIN_STANDARD_ERROR = 1e-9
 #: Fewer answers than this are never called informative.
 MIN_ANSWERS = 10
-#: Name of the candidate that was made without answers.
+#: Name of the candidate whose initial clusters come from the features alone; answers then move single items only.
 FEATURES_ALONE = "features alone"
 
 
@@ -37,8 +37,9 @@ class Verdict:
         out), ``behind`` and ``standard_error`` (difference to the highest score and its standard error over items),
         ``answer_power``, ``agreement`` (adjusted Rand index to the winner on the annotated items), ``unseen`` (score
         of the candidate fitted again without each fold of the answers; NaN where it was not)
-    gain, gain_error : mean log-likelihood ratio of an answer, winner's clusters to no clusters, and its standard
-        error, in nats
+    gain, gain_error : mean over the answers of the held-out log-likelihood with clusters minus that without clusters,
+        and its standard error, in nats. It is that of the winner, after a successful :func:`confirm` of the winner's
+        refit; if :func:`select` has replaced an uninformative winner, it is that of the replaced candidate
     num_answers : number of answers behind the scores
     """
 
@@ -50,7 +51,7 @@ class Verdict:
 
     @property
     def informative(self) -> bool:
-        """Whether there are enough answers, and clusters predict them better than no clusters do."""
+        """Whether there are enough answers, and ``gain`` exceeds its standard error."""
         return _informative(self.gain, self.gain_error, self.num_answers)
 
 
@@ -63,7 +64,8 @@ def select(candidates: Mapping[str, Candidate], answers: PairAnnotations) -> tup
 
     Candidates within one standard error of the highest score are ranked by fewest clusters, then co-trained before
     others, then by score. The standard error is that of the mean difference to the best, paired by answer, over items.
-    If the winner predicts answers no better than no clusters do, the clusters of the features alone win instead.
+    If its gain over no clusters is at most one standard error, or there are fewer than :data:`MIN_ANSWERS` answers, the
+    clusters of the features alone win instead.
     """
     best = max(candidates, key=lambda name: candidates[name].scores.mean())
     leads = {name: mean_difference(candidates[best].scores, one.scores, answers) for name, one in candidates.items()}
