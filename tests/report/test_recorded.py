@@ -95,7 +95,6 @@ def test_trials_of_the_slpd_tables_are_kept(project: Path, monkeypatch: pytest.M
     assert (record.main(["slpd.bees"]), record.main(["slpd.iris", "--seeds", "0"])) == (2, 2)
     (project / "experiments.yaml").write_text(f"{PROFILE}\nslpd: {{iris: 13}}\n")
     before = (project / "recorded/slpd/iris.csv").read_bytes()
-    monkeypatch.setattr(tables, "run", lambda *_: None)
     monkeypatch.setattr(of_slpd, "run", lambda *_: None)
     assert record.main(["slpd.iris"]) == 2
     assert (project / "recorded/slpd/iris.csv").read_bytes() == before, "trials are missing"

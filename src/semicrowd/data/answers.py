@@ -207,17 +207,17 @@ def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> Pai
         worker_names=[str(person) for person in people],
         source="crowd" if len(tasks) == CROWD_TASKS else f"crowd ({len(tasks)} of {CROWD_TASKS} tasks)",
     )  # fmt: skip
-    return _with_true_rates(answers, data.labels, seed, settings)
+    return _with_true_rates_and_flips(answers, data.labels, seed, settings)
 
 
 def _own(data: Dataset, answers: PairAnnotations, seed: int, settings: CrowdSettings) -> PairAnnotations:
     """The answers that the data's own file contains, with true rates as for MNIST."""
     if settings.num_tasks is not None:
         raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
-    return _with_true_rates(answers, data.labels, seed, settings)
+    return _with_true_rates_and_flips(answers, data.labels, seed, settings)
 
 
-def _with_true_rates(
+def _with_true_rates_and_flips(
     answers: PairAnnotations, labels: np.ndarray | None, seed: int, settings: CrowdSettings
 ) -> PairAnnotations:
     """With true rates, if labels are known; a share ``settings.flipped`` of the annotators is inverted."""

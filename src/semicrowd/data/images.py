@@ -1,6 +1,6 @@
 """The user's own pictures: a folder of them as pixels of one size, or as counts of visual words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_i
 from semicrowd.data.pixels import SMALL, read_pixels
 from semicrowd.data.visual_words import LONGEST, count_words, find_words, sift, usual_words
 from semicrowd.errors import UserError
-from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
+from semicrowd.settings.data import ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
 EMBEDDED = "images_embedding"
@@ -71,7 +71,13 @@ def load_images(root: Path, settings: ImagesSettings, words: np.ndarray | None =
     folder = Path(settings.path)
     files = find_images(folder, settings.skip_unreadable)
     features, why = _chosen_features(settings, files)
-    seen = _words(files, settings, words) if features == "words" else _WAYS[features](files, settings, root)
+    match features:
+        case "pixels":
+            seen = _pixels(files, settings)
+        case "words":
+            seen = _words(files, settings, words)
+        case _:
+            seen = _embedding(files, root)
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes, names = None, None, None
     if all(len(part) > 1 for part in parts):
@@ -98,7 +104,7 @@ def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, 
     return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
 
 
-def _pixels(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
+def _pixels(files: ImageFiles, settings: ImagesSettings) -> _Seen:
     pixels = read_pixels(files, settings.shape)
     chosen = {"size": (pixels.shape[-2:], pixels.why)}
     return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
@@ -113,13 +119,7 @@ def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None
     return _Seen(count_words(read.made, words), None, read.digest, read.notes, chosen, words)
 
 
-def _embedding(files: ImageFiles, settings: ImagesSettings, root: Path) -> _Seen:  # noqa: ARG001 - as all of them
+def _embedding(files: ImageFiles, root: Path) -> _Seen:
     with Embeddings(len(files.paths), root / EMBEDDED) as embeddings:
         read = read_images(files, lambda image: embeddings.add(np.asarray(image.convert("RGB"))), NETWORK_SIDE)
         return _Seen(embeddings.rows(), None, read.digest, read.notes, {})
-
-
-#: Value of ``data.features`` (except ``words``) → function that computes them; embeddings are kept below the data root.
-_WAYS: dict[str, Callable[[ImageFiles, ImagesSettings, Path], _Seen]] = {
-    "pixels": _pixels, EFFICIENTNET_LITE0: _embedding
-}  # fmt: skip

@@ -113,8 +113,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--profile", help=f"experiments of conf/profile/PROFILE.yaml (default: of {RECORDED})")
     options = parser.parse_args(given)
     key, _, part = options.experiment.partition(".")
-    of_paper = {paper.key: paper.record for paper in find_papers()}.get(key)
-    if part and of_paper:
+    if part and (of_paper := {paper.key: paper.record for paper in find_papers()}.get(key)):
         if options.seeds or options.profile:
             raise UserError(f"{options.experiment}: takes no seeds and no profile; {RECORDED} has its number of trials")
         print(of_paper(part, RUNS / _commit()[:10] / key, processor()))
