@@ -70,6 +70,12 @@ def nothing_kept() -> None:
 
 
 @pytest.fixture
+def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which it does not matter in how many parts a candidate is fitted again."""
+    monkeypatch.setattr("semicrowd.starts.portfolio._REFIT_FOLDS", 3)
+
+
+@pytest.fixture
 def answers(pinwheel: Dataset) -> PairAnnotations:
     """Six annotators, right nine times of ten, 40 pairs each on 50 of the points."""
     assert pinwheel.labels is not None

@@ -100,6 +100,7 @@ def test_mpckmeans_stands_against_the_published_implementation() -> None:
         assert min(float(theirs), float(ours), float(ratio)) > 0
 
 
+@pytest.mark.slow
 def test_what_starts_are_made_of_is_measured_at_every_size() -> None:
     (rows,) = tables("growth")
     of = {row[0]: row for row in rows[1:]}
@@ -142,6 +143,7 @@ def test_a_step_is_counted_and_what_devices_do_to_it_calculated() -> None:
     assert all(float(cell) > 0 for row in hours[1:] for cell in row[1:])
 
 
+@pytest.mark.slow
 def test_three_steps_of_full_size_networks_have_time_and_memory() -> None:
     (rows,) = tables("full_size")
     assert [row[2] for row in rows[1:]] == ["float32", "bfloat16"]

@@ -137,7 +137,7 @@ def read_metrics(path: Path) -> dict[str, float | int]:
     """
     file = path / "metrics.json"
     try:
-        metrics = json.loads(file.read_text())
+        metrics = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read; is {path} a finished run?") from error
     assert isinstance(metrics, dict)
@@ -201,13 +201,28 @@ class RunDirectory:
         write_json(self.path / STATUS, {"status": status, "error": error, "seconds": seconds})
 
 
+def check_is_file(path: Path, expected: str) -> None:
+    """Refuse what is no file, without opening it: a named pipe would have us wait for somebody to write.
+
+    Raises
+    ------
+    UserError
+        With what was expected.
+    """
+    if path.is_file():
+        return
+    reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
+    raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
+
+
 def settle(path: Path) -> None:
     """Let status.json of a run whose process has gone without a word say so: interrupted, not running."""
-    status = read_status(path)
-    if status.get("status") != "running":
+    if read_status(path).get("status") != "running":
         return
     with contextlib.suppress(UserError), RunDirectory(path):  # held: its process is there
-        write_json(path / STATUS, status | {"status": "interrupted"})
+        status = read_status(path)  # again: the run may have finished in between
+        if status.get("status") == "running":
+            write_json(path / STATUS, status | {"status": "interrupted"})
 
 
 def existing_ancestor(path: Path) -> Path:

@@ -60,6 +60,11 @@ def test_repeated_answers_are_counted_and_kept() -> None:
     )
 
 
+def test_a_pair_that_two_annotators_answer_both_ways_is_one_pair() -> None:
+    answers = PairAnnotations.from_arrays([0, 0, 0, 1], [1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1], num_items=2)
+    assert answers.notes == ("arrays: 1 pair answered both ways by one annotator, all answers kept",)
+
+
 def test_empirical_quality_counts_by_hand() -> None:
     labels = np.array([0, 0, 1, 1])
     rows = [

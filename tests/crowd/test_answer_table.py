@@ -1,8 +1,6 @@
 """Answers as people write them down: what is understood, and one clear line for what is not."""
 
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -244,58 +242,3 @@ def test_an_origin_that_is_nonsense(tmp_path: Path, text: str) -> None:
     (tmp_path / "answers.truth.json").write_text(text)
     with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         read(tmp_path, HEADER + "0,1,ann,1\n")
-
-
-GOOD = (
-    "i,j,worker,label,task\nant,bee,ann,1,t\ncat,dog,bob,no,t\n",
-    "item;worker;group\nant;ann;1\nbee;ann;2\nbee;bob;1\ncat;bob;1\n",
-    "item\tlabel\n0\tx\n1\tx\n2\ty\n",
-)
-BAD_CELLS = (
-    "", '"', '"x', 'x"y', "\0", "\r", "\n", "x" * 140_000, "x" * 1000, "cow", "-1", "9" * 30, "\u2028", "\x1b[2J",
-)  # fmt: skip
-
-
-def mutated() -> Iterator[bytes]:
-    """Good files, each with something wrong in it."""
-    rng = np.random.default_rng(0)
-    for text in GOOD:
-        header = text.split("\n")[0]
-        yield from (part.encode() for part in (header, header + "\n", text + text, header + "\n" + text, text[:-7]))
-        separator = next(one for one in ",;\t" if one in header)
-        first = header.split(separator)[0]
-        yield text.replace(header, header + separator + first).encode()
-        yield text.encode("utf-16")
-        yield text.encode().replace(b"1", b"\xff")
-        for cell in BAD_CELLS:
-            rows = [line.split(separator) for line in text.split("\n")[:-1]]
-            row = rows[rng.integers(len(rows))]
-            row[rng.integers(len(row))] = cell
-            yield "\n".join(separator.join(row) for row in rows).encode()
-        for _ in range(12):
-            broken = bytearray(text.encode())
-            broken[rng.integers(len(broken))] = rng.integers(128)
-            yield bytes(broken)
-
-
-def outcome(tmp_path: Path, content: bytes, ids: tuple[str, ...] | None) -> PairAnnotations | str:
-    """The answers or the error; any other exception is the test's failure."""
-    try:
-        return read(tmp_path, content, ids)
-    except UserError as error:
-        return str(error)
-
-
-def test_mutated_files_are_answers_or_one_line(tmp_path: Path) -> None:
-    outcomes = [outcome(tmp_path, content, ids) for content in mutated() for ids in (IDS, None)]
-    assert len(outcomes) >= 120
-    errors = [one for one in outcomes if isinstance(one, str)]
-    assert 10 < len(errors) < len(outcomes) - 10
-    for error in errors:
-        assert error.isprintable()  # so it is one line, too
-        assert re.search(r"expected|not valid csv|two columns are called", error), error
-        assert len(error) < 500 + len(str(tmp_path))
-    for answers in outcomes:
-        if not isinstance(answers, str):
-            assert len(answers.i) == len(answers.label) > 0
-            assert all(note.isprintable() for note in answers.notes)

@@ -25,7 +25,7 @@ def test_items_are_taken_for_others_as_often_as_is_said() -> None:
 def test_rates_of_the_answers_are_those_of_two_items_taken_for_one_kind() -> None:
     """Without other mistakes two items are put together where they are taken for the same kind."""
     labels = np.repeat([0, 1, 2], 100)
-    answers = simulate.confused_tasks(
+    answers = simulate.tasks(
         labels, np.random.default_rng(0), SEEN_AS, num_annotators=4, num_tasks=400, task_size=30, num_annotated=None,
         sensitivity=1.0, specificity=1.0,
     )  # fmt: skip
@@ -41,10 +41,10 @@ def test_rates_of_the_answers_are_those_of_two_items_taken_for_one_kind() -> Non
 def test_nobody_is_confused_unless_that_is_asked_for() -> None:
     labels = np.repeat([0, 1, 2], 30)
     options: dict[str, Any] = {"num_annotators": 3, "num_tasks": 9, "task_size": 10, "num_annotated": 60}
-    none = simulate.confused_tasks(labels, np.random.default_rng(0), None, **options)
+    none = simulate.tasks(labels, np.random.default_rng(0), None, **options)
     assert np.array_equal(none.label, simulate.tasks(labels, np.random.default_rng(0), **options).label)
     perfect: dict[str, Any] = {**options, "sensitivity": 1.0, "specificity": 1.0}
-    answers = simulate.confused_tasks(labels, np.random.default_rng(0), np.eye(3), **perfect)
+    answers = simulate.tasks(labels, np.random.default_rng(0), np.eye(3), **perfect)
     assert np.array_equal(answers.label == 1, labels[answers.i] == labels[answers.j])
 
 

@@ -105,6 +105,20 @@ def test_truth_that_is_partly_unknown(tmp_path: Path) -> None:
     assert np.array_equal(after.true_specificity, [np.nan, 1.0], equal_nan=True)
 
 
+def test_joined_answers_keep_what_is_known_of_each_part() -> None:
+    simulated = PairAnnotations.from_arrays(
+        [0, 1], [1, 2], [0, 1], [1, 0], num_items=3, worker_names=["a", "b"], true_sensitivity=[0.7, 0.8],
+        true_specificity=[0.9, 0.6], simulated=True,
+    )  # fmt: skip
+    links = PairAnnotations.from_arrays([0], [2], [0], [1], num_items=3, worker_names=["links"])
+    both = csv_file.joined([links, simulated])
+    assert (both.worker_names, both.simulated) == (("links", "a", "b"), False)
+    assert csv_file.joined([simulated, simulated]).simulated
+    assert np.array_equal(both.true_sensitivity, [np.nan, 0.7, 0.8], equal_nan=True)  # type: ignore[arg-type]
+    assert np.array_equal(both.true_specificity, [np.nan, 0.9, 0.6], equal_nan=True)  # type: ignore[arg-type]
+    assert csv_file.joined([links, links]).true_sensitivity is None
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"source": "x", "simulated": true, "annotators": {"0": 3}}'])
 def test_truth_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     path = _write(tmp_path, "i,j,worker,label\n0,1,0,1\n")
@@ -134,6 +148,8 @@ HEADER = "i,j,worker,label\n"
         (HEADER + "0,1.0,a,1\n", ", line 2, column j: 1.0; expected an item id"),
         (HEADER + "0,,a,1\n", ", line 2, column j: empty; expected an item id"),
         (HEADER + "0,99999999999999999999,a,1\n", ", line 2, column j: 99999999999999999999; expected an item id"),
+        (HEADER + "0,1,a\0,1\n", ", line 2: a NUL byte; expected a text file"),
+        (HEADER + "0," + "1" * 140_000 + ",a,1\n", ", line 2: not valid csv: field larger than field limit"),
         (HEADER + "0,1,,1\n", ", line 2, column worker: empty; expected a name or number"),
         ("i,j,worker,label,task\n0,1,a,1,\n", ", line 2, column task: empty"),
         (HEADER + "0,1,a\n", ", line 2: 3 columns; expected at least 4"),

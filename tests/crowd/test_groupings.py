@@ -132,7 +132,7 @@ def test_kinds_of_a_family_meet_more_often_and_the_specificity_is_as_asked_for()
 
 def test_rates_of_hard_groupings_in_tasks() -> None:
     labels = np.random.default_rng(5).choice(14, 4500, p=np.arange(1, 15) / 105)
-    options = {"num_annotated": 800, "num_annotators": 50, "num_tasks": 350, "task_size": (12, 20)}
+    options: dict[str, Any] = {"num_annotated": 800, "num_annotators": 50, "num_tasks": 350, "task_size": (12, 20)}
     rates = [
         tasks(labels, np.random.default_rng(seed), **options, sensitivity=0.87, specificity=0.77, families=4, alike=0.7)
         .empirical_quality(labels)

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import whole_graph
 
 from .conftest import any_answers
 
@@ -55,7 +54,7 @@ def test_the_batch_of_all_answers(answers: PairAnnotations) -> None:
 def test_graphs_are_made_once() -> None:
     answers = PairAnnotations.from_arrays([3, 5], [5, 9], [0, 0], [1, 0], num_items=10)
     assert answers.index is answers.index
-    assert answers.index.whole is whole_graph(answers)
+    assert answers.index.whole is answers.index.whole
     assert answers.index.graph is answers.index.graph
 
 

@@ -1,6 +1,7 @@
 """Answers as people have them: other names of columns, lists of links, names of pictures; nobody's name kept."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,13 @@ def test_names_become_the_same_hashes_everywhere_and_the_salt_is_its_owners(tmp_
     assert anonymised(some, tmp_path).worker_names == hidden.worker_names
     assert anonymised(answers, tmp_path / "another").worker_names != hidden.worker_names
     assert stat.S_IMODE((tmp_path / "salt").stat().st_mode) == 0o600
+
+
+def test_runs_that_make_the_salt_at_once_have_the_same(tmp_path: Path) -> None:
+    answers = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=2, worker_names=["Zoe"])
+    with ThreadPoolExecutor(8) as pool:
+        names = set(pool.map(lambda _: anonymised(answers, tmp_path / "root").worker_names, range(8)))
+    assert len(names) == 1
 
 
 def test_a_salt_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ good one's, or damages it.
 
 import csv
 import io
+import re
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -151,6 +152,7 @@ def said(read: Callable[[], Any]) -> tuple[Any, str]:
     except UserError as error:
         line = str(error)
         assert line.isprintable(), line
+        assert re.search(r"expected|not |needs|cannot|two columns|damaged|; ", line), line
         assert 10 < len(line) < 1000
         return None, line
     finally:

@@ -36,7 +36,7 @@ def test_gaussians_are_long_in_directions_of_their_own() -> None:
     assert angles == pytest.approx([0.3, 2.2, 1.2], abs=0.05)
 
 
-def test_points_depend_on_their_own_seed_alone() -> None:
-    one, same, other = (load_dataset("shapes", ROOT, seed, data_seed=own) for seed, own in ((0, 0), (1, 0), (0, 1)))
+def test_points_depend_on_their_seed() -> None:
+    one, same, other = (load_dataset("shapes", ROOT, data_seed=own) for own in (0, 0, 1))
     assert np.array_equal(one.features, same.features)
     assert not np.array_equal(one.features, other.features)

@@ -61,15 +61,6 @@ def test_what_is_known_of_the_fit(fitted: dict[str, CoTraining]) -> None:
     assert np.isnan(alone.held_out_gain_)
 
 
-def test_the_same_seed_gives_the_same_bytes(fitted: dict[str, CoTraining]) -> None:
-    again = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
-    first = fitted["both"]
-    assert again.labels_.tobytes() == first.labels_.tobytes()
-    assert again.predict_proba(NEW).tobytes() == first.predict_proba(NEW).tobytes()
-    assert again.winner_ == first.winner_
-    assert CoTraining().fit(TABLE).predict_proba(NEW).tobytes() == fitted["alone"].predict_proba(NEW).tobytes()
-
-
 def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
     answers, settings = _crowd(KINDS, 0.9, 40, annotated=30), {"max_clusters": 5, "random_state": 3}
     alone = CoTraining(**settings).fit(TABLE, answers)

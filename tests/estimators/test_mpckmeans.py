@@ -43,6 +43,7 @@ def _naive_objective(
         return float((x - y) @ matrices[k] @ (x - y))
 
     total = 0.0
+    widest = [max(squared(x, y, k) for x in features for y in features) for k in range(len(centers))]
     for x, k in zip(features, labels, strict=True):
         total += squared(x, centers[k], k) - np.log(np.linalg.det(matrices[k]))
     for i, j, must, weight in zip(links.i, links.j, links.must, links.weight, strict=True):
@@ -50,8 +51,7 @@ def _naive_objective(
         if must and k != other:
             total += weight * (squared(features[i], features[j], k) + squared(features[i], features[j], other)) / 2
         if not must and k == other:
-            widest = max(squared(x, y, k) for x in features for y in features)
-            total += weight * (widest - squared(features[i], features[j], k))
+            total += weight * (widest[k] - squared(features[i], features[j], k))
     return total
 
 

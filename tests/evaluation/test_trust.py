@@ -19,6 +19,9 @@ from semicrowd.fitting.result import Assignment, Result
 from semicrowd.starts.answer_model import fit_rates
 from semicrowd.starts.selection import Verdict
 
+#: It does not matter here in how many parts a candidate is fitted again.
+pytestmark = pytest.mark.usefixtures("few_folds")
+
 LABELS = np.repeat(np.arange(4), 50)
 SURE, NOISE = Gain(0.2, 0.01), Gain(0.004, 0.005)
 

@@ -65,31 +65,13 @@ def networks(kept: dict[str, Any]) -> list[dict[str, torch.Tensor]]:
 
 @pytest.mark.parametrize("kind", OF_MODEL)
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
-def test_it_goes_on_and_ends(kind: str, before: int, after: int, tmp_path: Path) -> None:
-    fit(kind, tmp_path, 2, before)
-    first = read_tensors(tmp_path / CHECKPOINT)
-    rows = (tmp_path / "curves.csv").read_text().splitlines()
-    fit(kind, tmp_path, 5, after)
-    last = read_tensors(tmp_path / CHECKPOINT)
-    assert (first["epoch"], last["epoch"]) == (1, 4)
-    assert all(value.isfinite().all() for value in last["state_dict"].values())
-    for state in networks(last):
-        if kind != "momentum":  # Adam counts its steps
-            assert state["step"] == 2 * STEPS[before] + 3 * STEPS[after]
-        assert all(value.isfinite().all() for value in state.values())
-    assert (tmp_path / "curves.csv").read_text().splitlines()[:3] == rows
-    with (tmp_path / "curves.csv").open(newline="") as file:
-        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("kind", OF_MODEL)
-@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
-def test_optimizers_go_on_where_they_were(
+def test_it_goes_on_where_it_was_and_ends(
     kind: str, before: int, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the first step of the continued fit finds is what the checkpoint has."""
     fit(kind, tmp_path, 2, before)
     kept = read_tensors(tmp_path / CHECKPOINT)
+    rows = (tmp_path / "curves.csv").read_text().splitlines()
     begin = ClusteringModule.on_train_epoch_start
 
     def listen(self: ClusteringModule) -> None:
@@ -99,7 +81,7 @@ def test_optimizers_go_on_where_they_were(
             torch.save(self.state_dict(), tmp_path / "model")
 
     monkeypatch.setattr(ClusteringModule, "on_train_epoch_start", listen)
-    fit(kind, tmp_path, 3, after)
+    fit(kind, tmp_path, 5, after)
     model = torch.load(tmp_path / "model", weights_only=True)
     assert model.keys() == kept["state_dict"].keys()
     for name, value in kept["state_dict"].items():
@@ -109,3 +91,14 @@ def test_optimizers_go_on_where_they_were(
         for key, of_parameter in state["state"].items():
             for name, value in of_parameter.items():
                 assert torch.equal(found[key][name], value), name
+
+    last = read_tensors(tmp_path / CHECKPOINT)
+    assert (kept["epoch"], last["epoch"]) == (1, 4)
+    assert all(value.isfinite().all() for value in last["state_dict"].values())
+    for state in networks(last):
+        if kind != "momentum":  # Adam counts its steps
+            assert state["step"] == 2 * STEPS[before] + 3 * STEPS[after]
+        assert all(value.isfinite().all() for value in state.values())
+    assert (tmp_path / "curves.csv").read_text().splitlines()[:3] == rows
+    with (tmp_path / "curves.csv").open(newline="") as file:
+        assert [int(row["epoch"]) for row in csv.DictReader(file)] == [1, 2, 3, 4, 5]

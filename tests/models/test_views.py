@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from scipy.ndimage import affine_transform
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.samplers import whole_graph
 from semicrowd.errors import UserError
 from semicrowd.models.views import AffineViews, build_views, graph_with_views
 from semicrowd.settings.training import ViewSettings
@@ -59,7 +58,7 @@ def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
 
 def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:
     answers = PairAnnotations.from_arrays([4, 4, 9], [7, 9, 5], [0, 1, 0], [1, 0, 1], num_items=12)
-    batch = whole_graph(answers)  # nodes 4, 5, 7, 9
+    batch = answers.index.whole  # nodes 4, 5, 7, 9
     weight = torch.arange(1.0, 10.0)[None]  # three answers, six items
     graph = graph_with_views(6, weight, batch)
     q = torch.softmax(torch.randn(1, 12, 3, generator=torch.Generator().manual_seed(0)), -1)

@@ -9,6 +9,9 @@ import pytest
 import semicrowd
 from semicrowd import MCVC, CoTraining, KMeansOnly, UserError, write_report
 
+#: It does not matter here in how many parts a candidate is fitted again.
+pytestmark = pytest.mark.usefixtures("few_folds")
+
 
 def people() -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
     """Items with an id, a category and a gap; their classes; answers about them by their ids."""
@@ -55,6 +58,14 @@ def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> No
     assert "You gave model.K=2" in page.read_text()
 
 
+@pytest.fixture(scope="module")
+def fitted() -> tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]:
+    """A model, and the items and answers of its fit."""
+    features = np.repeat([[0.0, 0.0], [9.0, 1.0]], 10, axis=0) + np.random.default_rng(1).normal(size=(20, 2))
+    answers = [(0, 1, "a", 1), (0, 11, "a", 0), (2, 12, "b", 0), (12, 13, "b", 1)]
+    return MCVC(n_clusters=2, random_state=0).fit(features, answers), features, answers
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
@@ -65,9 +76,9 @@ def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> No
         ({"path": f"{__file__}/page.html"}, "cannot be written"),
     ],
 )  # fmt: skip
-def test_what_is_not_of_the_fit_is_refused(more: dict[str, object], expected: str) -> None:
-    features = np.repeat([[0.0, 0.0], [9.0, 1.0]], 10, axis=0) + np.random.default_rng(1).normal(size=(20, 2))
-    answers = [(0, 1, "a", 1), (0, 11, "a", 0), (2, 12, "b", 0), (12, 13, "b", 1)]
-    model = MCVC(n_clusters=2, random_state=0).fit(features, answers)
+def test_what_is_not_of_the_fit_is_refused(
+    more: dict[str, object], expected: str, fitted: tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]
+) -> None:
+    model, features, answers = fitted
     with pytest.raises(UserError, match=expected):
         write_report(model, **{"X": features, "pairs": answers, **more})

@@ -198,7 +198,7 @@ def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None
 def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     table = pd.DataFrame({"town": ["Rome"] * 10 + ["Oslo"] * 20, "age": [*np.arange(29.0), np.nan]})
     columns = Columns.of(table, "")
-    features, _ = columns.features(table, "")
+    features, _ = columns.features(table, "", "{}, {}".format)
     data = Dataset("table", features.astype(np.float32), missing="row 29", columns=columns).with_gaps_filled()
     page = page_of(Result(3, probabilities(), probabilities()), data)
     assert "town=Rome" in page.text

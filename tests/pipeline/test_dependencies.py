@@ -73,7 +73,8 @@ def test_a_run_depends_on_no_other_method_and_no_other_data_set() -> None:
 
 @pytest.mark.parametrize("method", ["kmeans", "bayes"])
 def test_what_a_run_has_imported_is_among_its_files(method: str, tmp_path: Path) -> None:
-    arguments = [f"model={method}", "data=pinwheel", "annotations=two_coin", "logger=none", "figures=false"]
+    arguments = [f"model={method}", "data=pinwheel", "data.points_per_class=20", "annotations=two_coin", "logger=none",
+                 "figures=false"]  # fmt: skip
     few = ["epochs=1", "start.epochs=1"] if method == "bayes" else []
     command = [sys.executable, "-c", RUN, str(tmp_path / "run"), *arguments, *few]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)

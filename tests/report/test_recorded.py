@@ -18,6 +18,7 @@ from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
 from semicrowd.report.papers.slpd import recorded as of_slpd
 from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
+from semicrowd.run.main import main
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "c0ffee0000"
@@ -37,11 +38,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(record, "RECORDED", tmp_path / "experiments.yaml")
     monkeypatch.setattr(record, "revision", lambda: {"commit": COMMIT, "dirty": False})
-    run_again = record.run_again
 
     def committed(given: list[str], directory: Path) -> int:
-        """A run that has found no change, whatever there is while tests run."""
-        code = run_again(given, directory)
+        """A run in this process that has found no change, whatever there is while tests run."""
+        code = main([*given, "resume=true", "figures=false", "logger=none", f"hydra.run.dir={directory}"])
         provenance = directory / "provenance.json"
         content = json.loads(provenance.read_text()) | {"git_commit": COMMIT, "git_dirty": False}
         provenance.write_text(json.dumps(content))
@@ -158,8 +158,14 @@ def test_what_began_with_other_code_is_not_recorded(project: Path, capsys: pytes
 
 
 def test_seeds_that_are_none_are_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert record.main(["quick", "--seeds", "3-1"]) == 2
+    (project / "experiments.yaml").write_text(PROFILE.replace("seeds:", "sweep: {}, seeds:"))
+    assert record.main(["quick", "--seeds", "3"]) == 0, "an empty sweep has any seed"
+    (project / "experiments.yaml").write_text(PROFILE.replace("seeds:", "sweep: {model.K: [2]}, seeds:"))
+    assert record.main(["quick", "--seeds", "7"]) == 2
     assert "quick: no run of these seeds; it has 0-1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        record.main(["quick", "--seeds", "3-1"])
+    assert "the range 3-1 runs backwards" in capsys.readouterr().err
 
 
 def test_another_package_may_round_differently(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

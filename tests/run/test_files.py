@@ -119,3 +119,19 @@ def test_a_run_whose_process_has_gone_is_interrupted_and_one_that_is_held_is_not
     assert read_status(tmp_path / "run")["status"] == "interrupted"
     settle(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_run_that_finishes_while_it_is_being_settled_stays_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RunDirectory(tmp_path) as directory:
+        directory.set_status("running")
+    enter = RunDirectory.__enter__
+
+    def finish_first(directory: RunDirectory) -> RunDirectory:
+        write_json(tmp_path / "status.json", {"status": "finished"})
+        return enter(directory)
+
+    monkeypatch.setattr(RunDirectory, "__enter__", finish_first)
+    settle(tmp_path)
+    assert read_status(tmp_path)["status"] == "finished"

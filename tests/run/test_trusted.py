@@ -8,6 +8,9 @@ import pytest
 
 from .conftest import Command
 
+#: It does not matter here in how many parts a candidate is fitted again.
+pytestmark = pytest.mark.usefixtures("few_folds")
+
 OWN = ("data=table", "data.path=items.csv", "annotations=file", "hydra.run.dir=run", "logger=none")
 
 

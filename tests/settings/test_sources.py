@@ -9,17 +9,7 @@ import pytest
 
 from semicrowd.errors import UserError
 from semicrowd.settings.data import PIXEL_COMPONENTS, CIFAR10Settings
-from semicrowd.settings.groups import CHOSEN
 from semicrowd.settings.sources import FaceSettings, TasksSettings, source_settings
-
-KINDS = [(group, name) for group in ("data", "annotations") for name in CHOSEN[group]]
-
-
-@pytest.mark.parametrize(("group", "name"), KINDS)
-def test_every_kind_is_found_by_its_name_with_its_defaults(group: str, name: str) -> None:
-    settings = source_settings(group, name, {})
-    assert settings == type(settings)()
-    assert settings.group == group
 
 
 def test_none_is_a_value_of_optional_settings_alone() -> None:

@@ -11,7 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.expfam import beta
-from semicrowd.inference.mcvc import bound, evidence, update
+from semicrowd.inference.mcvc import bound, update
 from semicrowd.nets import Classifier
 from semicrowd.nets.mlp import RestartLinear
 from semicrowd.random import stream, torch_stream
@@ -138,18 +138,3 @@ def test_other_items_follow_networks_that_learn_each_item_once() -> None:
     for restart in q:
         assert (restart.argmax(-1).numpy() == case.labels).mean() > 0.9
     assert not torch.equal(q[0], q[1])
-
-
-def test_evidence_is_that_of_every_annotator_and_answer() -> None:
-    """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
-    shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
-    prior = _prior(np.zeros((1, 2), bool), 1)
-    sensitivity, specificity = (beta.to_natural(shape[None]) for shape in shapes)
-    weight, offset = evidence(_one_view(prior)._replace(sensitivity=sensitivity, specificity=specificity))
-    psi = torch.digamma
-    for m in range(2):
-        (a, b), (c, d) = shapes[0, m], shapes[1, m]
-        log_a, log_not_a = psi(a) - psi(a + b), psi(b) - psi(a + b)
-        log_b, log_not_b = psi(c) - psi(c + d), psi(d) - psi(c + d)
-        torch.testing.assert_close(weight[0, m], torch.stack([log_not_a - log_b, log_a - log_not_b]))
-        torch.testing.assert_close(offset[0, m], torch.stack([log_b, log_not_b]))

@@ -1,6 +1,7 @@
 """One candidate: what turns of classifiers and answers make of first clusters, and the scores of held-out answers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3
 
 def _answers(kind: str = "two_coin", quality: float = 0.85) -> PairAnnotations:
     rng = np.random.default_rng(0)
-    rates = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
+    rates: dict[str, Any] = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
     if kind == "tasks":
         return simulate.tasks(LABELS, rng, num_annotators=5, num_tasks=30, task_size=6, **rates)
     return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)

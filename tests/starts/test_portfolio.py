@@ -28,7 +28,7 @@ TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 
 def _answers(kind: str, quality: float = 0.85) -> PairAnnotations:
     rng = np.random.default_rng(0)
-    rates = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
+    rates: dict[str, Any] = {"sensitivity": quality, "specificity": quality, "num_annotated": 40}
     if kind == "tasks":
         return simulate.tasks(LABELS, rng, num_annotators=5, num_tasks=30, task_size=6, **rates)
     return simulate.two_coin(LABELS, rng, num_annotators=5, pairs_per_annotator=80, **rates)
@@ -133,6 +133,7 @@ def _found(answers: PairAnnotations, features: np.ndarray = TABLE) -> tuple[Port
     return (made, *made.winner())
 
 
+@pytest.mark.usefixtures("few_folds")
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> None:
     made, winner, verdict = _found(OF_KINDS[kind])
@@ -144,12 +145,6 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
     shares = made.shares_of_preparations(winner)
     assert set(shares) == set(made.preparations)
     assert sum(shares.values()) == pytest.approx(1, abs=0.1)
-
-
-@pytest.fixture
-def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it does not matter how many answers a candidate is made anew from."""
-    monkeypatch.setattr(portfolio, "_REFIT_FOLDS", 3)
 
 
 @pytest.mark.usefixtures("few_folds")
@@ -203,6 +198,7 @@ def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float
     assert said.informative == (winner != FEATURES_ALONE)
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     """The widest direction, in two far groups, has nothing to do with what people are asked."""
     rng = np.random.default_rng(0)
@@ -217,6 +213,7 @@ def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     assert verdict.winner != FEATURES_ALONE
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million: candidates are made of the annotated items and some others."""
     monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
@@ -228,6 +225,7 @@ def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(final[ANSWERS.annotated], winner.known)
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
     made, winner, _ = _found(ANSWERS, np.ones((200, 2)))
@@ -294,18 +292,18 @@ def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(bu
 
 
 @pytest.mark.parametrize(
-    ("num_items", "num_columns", "pairs"),
+    ("num_items", "num_columns", "pairs", "one_task"),
     [
-        (20, 1, [(0, 1, 1), (2, 3, 0)]),
-        (20, 3, [(0, 1, 1)]),
-        (16, 2, [(i, j, int(i % 2 == j % 2)) for i in range(6) for j in range(i)]),
-        (40, 2, [(i, j, 1) for i in range(8) for j in range(i)]),
-        (40, 2, [(i, j, 0) for i in range(8) for j in range(i)]),
-        (2, 2, [(0, 1, 0)]),
+        (20, 1, [(0, 1, 1), (2, 3, 0)], False),
+        (20, 3, [(0, 1, 1)], True),
+        (16, 2, [(i, j, int(i % 2 == j % 2)) for i in range(6) for j in range(i)], False),
+        (40, 2, [(i, j, 1) for i in range(8) for j in range(i)], False),
+        (40, 2, [(i, j, 0) for i in range(8) for j in range(i)], True),
+        (2, 2, [(0, 1, 0)], False),
     ],
     ids=["two answers", "one answer", "hardly more items than clusters", "all the same", "all different", "two items"],
 )
-@pytest.mark.parametrize("one_task", [False, True], ids=["pairs", "one task"])
+@pytest.mark.usefixtures("few_folds")
 def test_few_or_one_sided_answers_are_enough(
     num_items: int, num_columns: int, pairs: list[tuple[int, int, int]], one_task: bool
 ) -> None:
@@ -321,6 +319,7 @@ def test_few_or_one_sided_answers_are_enough(
     assert all(eta.isfinite().all() for eta in winner.annotators)
 
 
+@pytest.mark.usefixtures("few_folds")
 def test_a_handful_of_answers_tells_nothing() -> None:
     """Tossed coins of one person about clear clusters: by luck some of these would gain."""
     features = make_blobs(40, 2, centers=2, random_state=0)[0]

@@ -139,6 +139,15 @@ class PairAnnotations:
         sensitivity, specificity = self.empirical_quality(labels)
         return replace(self, true_sensitivity=sensitivity, true_specificity=specificity)
 
+    def same(self, classes: np.ndarray) -> np.ndarray:
+        """[P] probability that the two items of each answer are of the same class; classes are [N], or [N, K] p."""
+        if classes.ndim == 1:
+            return (classes[self.i] == classes[self.j]).astype(np.float64)
+        pieces = np.array_split(np.arange(self.num_pairs), self.num_pairs // _AT_ONCE + 1)
+        return np.concatenate(
+            [np.einsum("pk,pk->p", classes[self.i[p]], classes[self.j[p]], dtype=np.float64) for p in pieces]
+        ).clip(0, 1)
+
     def empirical_quality(self, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Shares of correct answers of each annotator about pairs of the same and of different classes.
 
@@ -151,13 +160,7 @@ class PairAnnotations:
         sensitivity, specificity : [M] each; NaN if the annotator answered less than half a pair of the same (or
             different) classes, in expectation
         """
-        if classes.ndim == 1:
-            same = (classes[self.i] == classes[self.j]).astype(np.float64)
-        else:
-            pieces = np.array_split(np.arange(self.num_pairs), self.num_pairs // _AT_ONCE + 1)
-            same = np.concatenate(
-                [np.einsum("pk,pk->p", classes[self.i[p]], classes[self.j[p]], dtype=np.float64) for p in pieces]
-            ).clip(0, 1)
+        same = self.same(classes)
         rates = []
         for relation, answer in ((same, 1), (1 - same, 0)):
             seen = np.bincount(self.worker, relation, self.num_annotators)
@@ -207,7 +210,9 @@ class PairAnnotations:
         num_annotators = int(arrays["worker"].max()) + 1 if worker_names is None else len(worker_names)
         _check_rows(arrays, num_items, num_annotators, name_row)
         names = tuple(map(str, range(num_annotators) if worker_names is None else worker_names))
-        _check_every_annotator_answers(arrays["worker"], names, source)
+        without = np.flatnonzero(np.bincount(arrays["worker"], minlength=len(names)) == 0)
+        if len(without):
+            raise UserError(f"{source}: annotator {names[without[0]]} has no answers; expected at least one of each")
         truth = [
             _rates(rates, name, num_annotators, source)
             for name, rates in (("sensitivity", true_sensitivity), ("specificity", true_specificity))
@@ -247,12 +252,6 @@ def _check_rows(
         refuse(arrays["task"] < 0, "task", "a number >= 0")
 
 
-def _check_every_annotator_answers(worker: np.ndarray, names: tuple[str, ...], source: str) -> None:
-    without = np.flatnonzero(np.bincount(worker, minlength=len(names)) == 0)
-    if len(without):
-        raise UserError(f"{source}: annotator {names[without[0]]} has no answers; expected at least one of each")
-
-
 def _rates(rates: ArrayLike | None, name: str, num_annotators: int, source: str) -> np.ndarray | None:
     if rates is None:
         return None
@@ -267,16 +266,16 @@ def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tup
     """Notes on several answers of the same annotator about the same pair."""
     low, high = np.minimum(arrays["i"], arrays["j"]), np.maximum(arrays["i"], arrays["j"])
     answers = pd.DataFrame({"worker": arrays["worker"], "pair": low * num_items + high, "label": arrays["label"]})
-    size, ones = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).to_numpy().T
-    contradictory = (ones > 0) & (ones < size)
-    duplicates = int((size - 1)[~contradictory].sum())
+    table = answers.groupby(["worker", "pair"])["label"].agg(["size", "sum"]).reset_index()
+    contradictory = (table["sum"] > 0) & (table["sum"] < table["size"])
+    duplicates = int((table["size"] - 1)[~contradictory].sum())
     notes = []
     if duplicates:
         notes.append(
             f"{source}: {duplicates} duplicate answer{'s' * (duplicates > 1)} (same pair, annotator and label), kept"
         )
     if contradictory.any():
-        count = int(contradictory.sum())
+        count = table["pair"][contradictory].nunique()
         pairs = "pairs" if count > 1 else "pair"
         notes.append(f"{source}: {count} {pairs} answered both ways by one annotator, all answers kept")
     return tuple(notes)

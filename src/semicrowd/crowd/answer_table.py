@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.errors import UserError, listed
+from semicrowd.files import check_is_file
 
 # Required columns of each table format. The first format whose columns are all in the header is used.
 #: Each row is an answer about a pair of items.
@@ -164,7 +165,7 @@ class AnswerTable:
             The message names the file, the line and what was expected.
         """
         try:
-            _check_is_file(path)
+            check_is_file(path, "a csv of answers")
             with path.open(newline="", encoding="utf-8-sig") as file:
                 first = file.readline()
                 separator = _separator(first, wording.columns.values())
@@ -305,13 +306,6 @@ def _word(text: str) -> str:
     """An answer in lower case; of 0 and 1, which may be written as 0.0 or +1, the digit."""
     number = _LABEL.fullmatch(text)
     return number[1] if number else text.lower()
-
-
-def _check_is_file(path: Path) -> None:
-    """Raise an error unless ``path`` is a regular file; opening a named pipe would block until someone writes to it."""
-    if not path.is_file():
-        reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
-        raise UserError(f"{path}: cannot be read: {reason}; expected a csv of answers")
 
 
 def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:

@@ -141,7 +141,9 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         task = np.concatenate(tasks)
     answers = PairAnnotations.from_arrays(
         i, j, np.concatenate(worker), label, task=task, num_items=parts[0].num_items, worker_names=names,
-        source=" and ".join(part.source for part in parts),
+        true_sensitivity=_rates(parts, names, "true_sensitivity"),
+        true_specificity=_rates(parts, names, "true_specificity"),
+        simulated=all(part.simulated for part in parts), source=" and ".join(part.source for part in parts),
     )  # fmt: skip
     notes = dict.fromkeys(note for part in parts for note in part.notes)
     history = np.zeros((len(names), 2, 2))
@@ -153,6 +155,15 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         answers, notes=(*notes, *(note for note in answers.notes if note not in notes)),
         history=history if history.any() else None,
     )  # fmt: skip
+
+
+def _rates(parts: Sequence[PairAnnotations], names: list[str], which: str) -> list[float] | None:
+    """True rates of all annotators, NaN of those whose file states none; None if no file states any."""
+    rates = {
+        name: float(rate) for part in parts if getattr(part, which) is not None
+        for name, rate in zip(part.worker_names, getattr(part, which), strict=True) if not math.isnan(rate)
+    }  # fmt: skip
+    return [rates.get(name, math.nan) for name in names] if rates else None
 
 
 def _pairs_of_groups(

@@ -13,11 +13,6 @@ from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.errors import UserError
 
 
-def whole_graph(annotations: PairAnnotations) -> RelationalBatch:
-    """Every answer, with weights 1."""
-    return annotations.index.whole
-
-
 class RelationalSampler(ABC):
     """Draws unbiased minibatches of answers and the items they connect.
 
@@ -29,7 +24,6 @@ class RelationalSampler(ABC):
     size: int
 
     def __init__(self, annotations: PairAnnotations) -> None:
-        self.annotations = annotations
         self.index = annotations.index
 
     @abstractmethod

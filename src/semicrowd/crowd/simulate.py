@@ -68,13 +68,8 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
     return _answers("quota", labels, i, j, worker, alpha, beta, rng)
 
 
-def tasks(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
-    """:func:`confused_tasks` without confusion of classes."""
-    return confused_tasks(labels, rng, None, **options)
-
-
-def confused_tasks(
-    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None, **options: Any
+def tasks(
+    labels: np.ndarray, rng: np.random.Generator, seen_as: np.ndarray | None = None, **options: Any
 ) -> PairAnnotations:
     """Annotators group the items of tasks, and each pair of a task is an answer, as in the real answers about MNIST.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import logit
 
 from semicrowd.crowd.annotations import PairAnnotations
 
@@ -41,6 +42,12 @@ class WorkerPosterior:
         rates = self.mean()
         return _beta_interval(self.sensitivity, rates[0], level), _beta_interval(self.specificity, rates[1], level)
 
+    def weight(self, best: int) -> np.ndarray:
+        """[M] weight logit(sensitivity) + logit(specificity) of the annotators in a restart, 0 for random answers."""
+        sensitivity, specificity = (logit(np.clip(rate[best], _ENDS, 1 - _ENDS)) for rate in self.mean())
+        weight: np.ndarray = sensitivity + specificity
+        return weight
+
 
 def _beta_interval(shape: np.ndarray, mean: np.ndarray, level: float) -> np.ndarray:
     low, high = stats.beta.interval(level, shape[..., 0], shape[..., 1])
@@ -65,12 +72,10 @@ def worker_frame(
         "annotator": list(answers.worker_names),
         "pairs": np.bincount(answers.worker, minlength=answers.num_annotators),
     }
-    weight = np.zeros(answers.num_annotators)
     names = ("sensitivity", "specificity")
     for name, mean, interval in zip(names, estimates.mean(), estimates.interval(), strict=True):
         low, high = interval[best].T
         columns |= {name: mean[best], f"{name}_low": low, f"{name}_high": high}
-        rate = np.clip(mean[best], _ENDS, 1 - _ENDS)
-        weight = weight + np.log(rate / (1 - rate))
     observed = zip(names, answers.empirical_quality(clusters), strict=True)
-    return pd.DataFrame(columns | {"weight": weight} | {f"observed_{name}": rate for name, rate in observed})
+    columns |= {"weight": estimates.weight(best)} | {f"observed_{name}": rate for name, rate in observed}
+    return pd.DataFrame(columns)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -55,9 +56,11 @@ def _salt(root: Path) -> bytes:
     try:
         if not path.exists():
             root.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(_SALT))
+            with FileLock(root / f"{_FILE}.lock"):  # of two runs that start at once, both take the first one's salt
+                if not path.exists():
+                    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                    with os.fdopen(descriptor, "wb") as file:
+                        file.write(secrets.token_bytes(_SALT))
         salt = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be used: {error.strerror}; annotations.anonymise=true keeps its salt there, "

@@ -140,7 +140,7 @@ def load_annotations(
     if isinstance(settings, TasksSettings) and settings.confused is not None:
         if data.name != "cifar10":
             raise UserError(f"annotations.confused={settings.confused}: expected data=cifar10, not data={data.name}")
-        return simulate.confused_tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
+        return simulate.tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
     return SIMULATORS[kind](data.labels, rng, **vars(settings))
 
 
@@ -186,49 +186,36 @@ def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:
-    """Real answers: those that the data contain, else about MNIST the 57,330 answers of 48 annotators to 91 tasks.
+    """Real answers: those of the data's own file, or the 57,330 answers of 48 annotators to 91 tasks about MNIST.
 
-    ``settings.num_tasks`` selects some of the tasks at random; annotators keep their names. If labels are known, an
-    annotator's true rates are the shares of correct answers among the answers in use.
+    Of the latter ``settings.num_tasks`` selects some tasks at random; annotators keep their names. If labels are known,
+    an annotator's true rates are the shares of correct answers among the answers in use, and then a share
+    ``settings.flipped`` of the annotators is inverted.
     """
-    if data.answers is not None:
-        return _own(data, data.answers, seed, settings)
+    answers = data.answers
+    if answers is None:
+        answers = _of_mnist(data, root, seed, settings.num_tasks)
+    elif settings.num_tasks is not None:
+        raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
+    if data.labels is not None:
+        answers = answers.with_true_rates(data.labels)
+    return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
+
+
+def _of_mnist(data: Dataset, root: Path, seed: int, num_tasks: int | None) -> PairAnnotations:
     if data.name != "mnist" or data.labels is None:
         raise UserError(
             f"annotations=crowd: data={data.name} has no real answers; expected data=mnist, or data that have some"
         )
-    tasks = _draw_tasks(settings.num_tasks, stream(seed, "annotations"))
+    tasks = np.arange(CROWD_TASKS)
+    if num_tasks is not None:  # the first of one permutation, so that fewer tasks are among more
+        tasks = np.sort(stream(seed, "annotations").permutation(CROWD_TASKS)[:num_tasks])
     rows = np.load(fetch("mnist_crowd", root)[_CROWD_FILE], allow_pickle=False)
     rows = rows.reshape(CROWD_TASKS, _PAIRS_OF_TASK, 4)[tasks].reshape(-1, 4)
     people, worker = np.unique(rows[:, 2], return_inverse=True)
-    answers = PairAnnotations.from_arrays(
+    return PairAnnotations.from_arrays(
         rows[:, 0], rows[:, 1], worker, rows[:, 3],
         task=np.repeat(np.arange(len(tasks)), _PAIRS_OF_TASK), num_items=data.num_items,
         worker_names=[str(person) for person in people],
         source="crowd" if len(tasks) == CROWD_TASKS else f"crowd ({len(tasks)} of {CROWD_TASKS} tasks)",
     )  # fmt: skip
-    return _with_true_rates_and_flips(answers, data.labels, seed, settings)
-
-
-def _own(data: Dataset, answers: PairAnnotations, seed: int, settings: CrowdSettings) -> PairAnnotations:
-    """The answers that the data's own file contains, with true rates as for MNIST."""
-    if settings.num_tasks is not None:
-        raise UserError(f"annotations.num_tasks={settings.num_tasks}: expected null, all answers of data={data.name}")
-    return _with_true_rates_and_flips(answers, data.labels, seed, settings)
-
-
-def _with_true_rates_and_flips(
-    answers: PairAnnotations, labels: np.ndarray | None, seed: int, settings: CrowdSettings
-) -> PairAnnotations:
-    """With true rates, if labels are known; a share ``settings.flipped`` of the annotators is inverted."""
-    if labels is not None:
-        answers = answers.with_true_rates(labels)
-    return simulate.flip_annotators(answers, settings.flipped, stream(seed, "annotations/flipped"))
-
-
-def _draw_tasks(num_tasks: int | None, rng: np.random.Generator) -> np.ndarray:
-    """Sorted numbers of the crowd's tasks to use."""
-    if num_tasks is None:
-        return np.arange(CROWD_TASKS)
-    # The first of one permutation, so that fewer tasks are among more.
-    return np.sort(rng.permutation(CROWD_TASKS)[:num_tasks])

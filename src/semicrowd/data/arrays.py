@@ -1,6 +1,6 @@
 """NumPy's files, read without unpickling, and only where a file holds what its header says and memory can hold it."""
 
-import io
+import math
 import os
 import tokenize
 import warnings
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from semicrowd.errors import UserError
+from semicrowd.files import check_is_file
 
 _EXPECTED = "a NumPy array of numbers that is whole (no objects)"
-#: Longest header of an array that is looked at, in characters: NumPy's own are shorter.
-_LONGEST_HEADER = 10_000
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -50,20 +49,6 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
             with archive.open(entry) as file:
                 arrays[entry.filename.removesuffix(".npy")] = _read(file, entry.file_size, where)
     return arrays
-
-
-def check_is_file(path: Path, expected: str) -> None:
-    """Refuse what is no file, without opening it: a named pipe would have us wait for somebody to write.
-
-    Raises
-    ------
-    UserError
-        With what was expected.
-    """
-    if path.is_file():
-        return
-    reason = "a folder" if path.is_dir() else "not a file" if path.exists() else "No such file or directory"
-    raise UserError(f"{path}: cannot be read: {reason}; expected {expected}")
 
 
 def memory_of_machine() -> int:
@@ -103,33 +88,17 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _read(file: Any, size: int, where: str) -> np.ndarray:
-    """An array from where the binary file is, of ``size`` bytes with its header."""
+    """An array of a binary file of ``size`` bytes, header included."""
     version = np.lib.format.read_magic(file)
-    header = file.read(4 if version[0] > 1 else 2)
-    length = int.from_bytes(header, "little")
-    if length > _LONGEST_HEADER:
-        raise ValueError("a header of that length")
-    again = io.BytesIO(header + file.read(length))
     read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(again)
+    shape, _, dtype = read(file)
     if dtype.hasobject:
         raise ValueError("objects")
-    content = size - len(np.lib.format.magic(*version)) - len(header) - length
-    needed = dtype.itemsize
-    for axis in shape:
-        needed *= axis
+    content, needed = size - file.tell(), math.prod(shape, start=dtype.itemsize)
     if any(axis < 0 for axis in shape) or needed > content:
         raise UserError(f"{where}: {dtype} {list(shape)} needs {needed:,} bytes, and {content:,} are there; expected "
                         f"{_EXPECTED}")
     check_memory(needed, where)
-    if not needed:
-        return np.zeros(shape, dtype)
-    content_of = bytearray(needed)  # unlike bytes it can be written to, which torch wants
-    view, done = memoryview(content_of), 0
-    while done < needed:
-        done += file.readinto(view[done:]) or _ended()
-    return np.frombuffer(content_of, dtype).reshape(shape, order="F" if fortran else "C")
-
-
-def _ended() -> int:
-    raise EOFError("less than the header says")
+    file.seek(0)
+    array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    return array

@@ -7,7 +7,7 @@ are converted in the same way; their columns are matched by name.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, kind_of, numbers, text
+from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, first_bad, kind_of, numbers, text
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -131,8 +131,15 @@ class Columns:
         """The columns of an array [N, D] of numbers, which have no names."""
         return cls(tuple(_of_numbers(str(d), NUMBER, column) for d, column in enumerate(features.T)), named=False)
 
-    def features(self, frame: pd.DataFrame, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    def features(
+        self, frame: pd.DataFrame, where: str, cell: Callable[[int, str], str]
+    ) -> tuple[np.ndarray, tuple[str, ...]]:
         """Convert the columns of items to features.
+
+        Parameters
+        ----------
+        where : the table, as messages call it
+        cell : what they call the cell of a row and a column
 
         Returns
         -------
@@ -154,6 +161,8 @@ class Columns:
         for column in self.columns:
             cells = frame[column.name]
             if column.kind != CATEGORY:
+                if (bad := first_bad(cells, column.kind)) is not None:
+                    raise UserError(f"{cell(bad[0], column.name)}: {bad[1][:50]}; expected a number")
                 parts.append(numbers(cells, column.kind)[:, None])
                 continue
             texts = np.array([text(cell) for cell in cells])

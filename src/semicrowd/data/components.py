@@ -4,14 +4,13 @@ Of few images the components themselves are kept (:func:`principal_components`),
 (:func:`principal_axes`), which a test split is projected on too.
 """
 
-import zlib
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
 
 #: Option ``standardize`` → whether pixels, and whether principal components, get mean 0 and variance 1.
@@ -84,12 +83,12 @@ def _made_of(pixels: np.ndarray) -> str:
 
 
 def _read(path: Path, pixels: np.ndarray, names: tuple[str, ...]) -> list[np.ndarray] | None:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            return [content[name] for name in names] if str(content["made_of"]) == _made_of(pixels) else None
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, zlib.error) as error:
+    try:
+        content = read_npz(path)
+        return [content[name] for name in names] if str(content["made_of"]) == _made_of(pixels) else None
+    except (UserError, KeyError) as error:
         raise UserError(f"{path}: damaged, or not the components that were kept here; delete it") from error
 
 

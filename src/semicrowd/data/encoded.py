@@ -1,12 +1,11 @@
 """Codes of a stacked autoencoder in place of the items, made once by ``python -m semicrowd.pipeline.autoencoder``."""
 
-import zlib
 from dataclasses import replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.data.benchmark import load_benchmark
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.mnist import load_mnist
@@ -36,12 +35,12 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
     data = to_encode(settings.which, root)
     path = place(root, settings.which, settings.trained)
     make = f"python -m semicrowd.pipeline.autoencoder {settings.which} makes it"
+    if not path.exists():
+        raise UserError(f"{path}: not there; {make}")
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            features, test, made_of = (content[name] for name in ("features", "test_features", "made_of"))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: not there; {make}") from error
-    except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, zlib.error) as error:
+        content = read_npz(path)
+        features, test, made_of = (content[name] for name in ("features", "test_features", "made_of"))
+    except (UserError, KeyError) as error:
         raise UserError(f"{path}: damaged, or not the codes that were kept here; {make} anew") from error
     if str(made_of) != _made_of(data):
         raise UserError(f"{path}: codes of other items than those of {settings.which}; {make} anew")

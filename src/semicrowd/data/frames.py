@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.arrays import check_is_file, check_memory, read_npz
+from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.errors import UserError, listed
+from semicrowd.files import check_is_file
 
 #: Columns whose cells are names, whatever they look like.
 LABEL, SEQUENCE = "label", "sequence"
@@ -214,7 +215,7 @@ def _frame(path: Path, header: list[str], separator: str) -> pd.DataFrame:
     """All rows; a column with a cell that is no number comes as text, an empty cell as NaN."""
     try:
         with path.open(encoding="utf-8-sig") as file:
-            beginning = file.read(10_000)
+            beginning = file.read(_BEGINNING)
         decimal = "," if separator != "," and _DECIMAL_COMMA.search(beginning) else "."
         with warnings.catch_warnings():
             # A row with more cells than the header is only a warning to pandas.

@@ -24,13 +24,12 @@ LOADERS: dict[str, str] = {
 }
 
 
-def load_dataset(name: str, root: Path, seed: int = 0, **options: Any) -> Dataset:  # noqa: ARG001 - see below
+def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
     """Load the data set called ``name``.
 
     Parameters
     ----------
     root : data root, where files are looked for and fetched to
-    seed : the run's seed; no loader of today draws from it, so that the seeds of a sweep share their data
     options : of the data set; see :mod:`semicrowd.settings.sources`
 
     Raises

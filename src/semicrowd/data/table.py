@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.arrays import check_is_file, read_npy
-from semicrowd.data.cells import CATEGORY, first_bad, id_column, ids_of
+from semicrowd.data.arrays import read_npy
+from semicrowd.data.cells import id_column, ids_of
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
 from semicrowd.errors import UserError
-from semicrowd.files import sha256_of
+from semicrowd.files import check_is_file, sha256_of
 from semicrowd.settings.sources import TableSettings
 
 #: Larger numbers could overflow when they are squared and summed in single precision.
@@ -73,6 +73,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
     known = {columns.ids, LABEL, SEQUENCE, *(name for name, *_ in columns.others)}
+    known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
     features, missing, notes = _features(replace(frame, table=table), columns)
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
@@ -115,12 +116,7 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
 
 def _features(frame: Frame, columns: Columns) -> tuple[np.ndarray, str, tuple[str, ...]]:
     """Features of the rows, float32; description of the position of the first missing value; notes."""
-    for one in columns.columns:
-        if one.kind == CATEGORY or one.name not in frame.table:
-            continue
-        if (bad := first_bad(frame.table[one.name], one.kind)) is not None:
-            raise UserError(f"{frame.where(bad[0], one.name)}: {bad[1][:50]}; expected a number")
-    numbers, notes = columns.features(frame.table, str(frame.path))
+    numbers, notes = columns.features(frame.table, str(frame.path), frame.where)
     return *_as_features(numbers, lambda row, column: frame.where(row, columns.names[column])), notes
 
 

@@ -30,7 +30,7 @@ class ContinuedClusterer(CrowdClusterer):
         self, X: Any, y: Any = None, pairs: Any = None, *, previous: Any = None, monitor: Monitor | None = None
     ) -> Self:
         if previous is not None:
-            self._previous = _checked(previous, len(X) if hasattr(X, "__len__") else X.shape[0], names_of_rows(X))
+            self._previous = _checked(previous, X.shape[0] if hasattr(X, "shape") else len(X), names_of_rows(X))
         try:
             return super().fit(X, y, pairs=pairs, monitor=monitor)
         finally:

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from semicrowd.data.cells import CATEGORY, first_bad, id_column, ids_of
+from semicrowd.data.cells import id_column, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError
@@ -115,13 +115,8 @@ def _has_names(X: Any) -> bool:
 
 
 def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
-    for one in columns.columns:
-        if one.kind == CATEGORY or one.name not in frame:
-            continue
-        if (bad := first_bad(frame[one.name], one.kind)) is not None:
-            raise UserError(f"X, row {bad[0]}, column {one.name}: {bad[1][:50]}; expected a number")
-    known = [one.name for one in columns.columns]
-    features, notes = columns.features(frame[[name for name in known if name in frame]], IN_PYTHON)
+    known = [one.name for one in columns.columns if one.name in frame]
+    features, notes = columns.features(frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}")
     for note in notes:
         warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
     values = columns.fill(features) if columns.filled else features

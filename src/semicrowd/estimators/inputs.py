@@ -19,6 +19,7 @@ from semicrowd.errors import UserError
 
 #: Columns of answers by their number.
 _COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
+_EXPECTED = "expected [answers, 3 to 5]: i, j[, worker], label[, task]"
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
@@ -73,9 +74,12 @@ def checked_answers(
     if isinstance(pairs, str | Path):
         return _told(csv_file.read(Path(pairs), num_items, ids, skip_unknown=skip_unknown))
     if not isinstance(pairs, pd.DataFrame):
-        table = np.asarray(pairs)
+        try:
+            table = np.asarray(pairs)
+        except ValueError as error:  # rows of unequal length
+            raise UserError(f"pairs: {str(error).splitlines()[0]}; {_EXPECTED}") from error
         if table.ndim != 2 or table.shape[1] not in _COLUMNS:
-            raise UserError(f"pairs: shape {table.shape}; expected [answers, 3 to 5]: i, j[, worker], label[, task]")
+            raise UserError(f"pairs: shape {table.shape}; {_EXPECTED}")
         rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
         pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
     plain = all(name in pairs and pairs[name].dtype.kind in "iuf" for name in ("i", "j", "label"))

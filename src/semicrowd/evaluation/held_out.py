@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.random import stream
@@ -77,8 +77,8 @@ def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) ->
     told, asked : training answers and held-out answers, from :func:`split`
     """
     known = told.worker, told.label, told.num_annotators
-    same = _same(clusters, asked)
-    if_one, if_two = fit_rates(_same(clusters, told), *known).of_answers(asked.worker, asked.label)
+    same = asked.same(clusters)
+    if_one, if_two = fit_rates(told.same(clusters), *known).of_answers(asked.worker, asked.label)
     says_same = fit_prevalence(*known)[asked.worker]
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
@@ -90,14 +90,6 @@ def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) ->
         new = fold == one
         scores[new] = differences[differences[:, ~new].sum(1).argmax(), new]
     return Gain(*mean_difference(scores, np.zeros_like(scores), asked))
-
-
-def _same(clusters: np.ndarray, answers: PairAnnotations) -> Float[np.ndarray, "P"]:
-    """Probability that the two items of each answer are in the same cluster."""
-    one, other = clusters[answers.i], clusters[answers.j]
-    if clusters.ndim == 1:
-        return (one == other).astype(np.float64)
-    return np.einsum("pk,pk->p", one, other, dtype=np.float64).clip(0, 1)
 
 
 def _held_out(answers: PairAnnotations) -> Bool[np.ndarray, "P"]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.files import write_arrays
 from semicrowd.fitting.result import Assignment
 from semicrowd.metrics import USED_SHARE
@@ -57,5 +58,4 @@ class Likeliest:
         path = directory / FILE
         if not path.is_file():
             return None
-        with np.load(path, allow_pickle=False) as content:
-            return cls(**content)
+        return cls(**read_npz(path))

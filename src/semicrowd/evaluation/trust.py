@@ -42,13 +42,12 @@ def reliability_warnings(result: Result, answers: PairAnnotations | None, held_o
         return lines
     verdict = result.verdict
     gain = Gain.of(verdict) or held_out
-    uninformative = _too_few(answers) if verdict is not None else None
-    uninformative = uninformative or (
-        _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers)
-    )
-    if uninformative:
-        # With uninformative answers, comparisons with the features or among candidates would be meaningless.
-        advice = "regard the clusters as clusters of the features alone, and do not rely on workers.csv"
+    # With uninformative answers, comparisons with the features or among candidates would be meaningless.
+    advice = "regard the clusters as clusters of the features alone, and do not rely on workers.csv"
+    if verdict is not None and answers.num_pairs < MIN_ANSWERS:
+        problem = f"the answers are too few to decide anything: {answers.num_pairs}; at least {MIN_ANSWERS} are needed"
+        return [*lines, f"{problem}; {advice}"]
+    if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
         problem = f"the answers carry no information about these clusters: {uninformative}"
         return [*lines, f"{problem}; {_ROWS}; {advice}"]
     lines += _contradiction(result, answers)
@@ -64,11 +63,6 @@ def _one_cluster(clusters: np.ndarray) -> Iterator[str]:
             f"one cluster has {100 * share:.1f} % of the items: no classes were separated; give features that differ "
             "between the classes, or more answers about items of several classes"
         )
-
-
-def _too_few(answers: PairAnnotations) -> str | None:
-    number = answers.num_pairs
-    return f"there are {number}, and at least {MIN_ANSWERS} are needed" if number < MIN_ANSWERS else None
 
 
 def _no_gain(gain: Gain) -> str | None:
@@ -89,11 +83,9 @@ def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotati
     if workers is None:
         return None
     number = np.bincount(answers.worker, minlength=answers.num_annotators)
-    weight, variance = np.zeros(len(number)), np.zeros(len(number))
-    for rates, shapes in zip(workers.mean(), (workers.sensitivity, workers.specificity), strict=True):
-        rate = np.clip(rates[best], 1e-12, 1 - 1e-12)
-        weight += np.log(rate / (1 - rate))
-        variance += polygamma(1, shapes[best]).sum(-1)  # of the logit of a Beta variable
+    weight = workers.weight(best)
+    shapes = workers.sensitivity[best], workers.specificity[best]
+    variance = polygamma(1, shapes).sum((0, -1))  # the sum of those of the logits of two Beta variables
     mean = float(np.average(weight, weights=number))
     if not np.isfinite(variance).all():  # no posterior variances: use the sample variance across annotators instead
         variance = np.full(len(number), np.var(weight, ddof=1) if len(number) > 1 else 0.0)

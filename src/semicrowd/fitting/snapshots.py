@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.files import write_atomic
+from semicrowd.data.arrays import read_npz
+from semicrowd.files import write_arrays
 
 FILE = "snapshots.npz"
 
@@ -28,12 +29,7 @@ class Snapshots:
 
 def write_snapshots(snapshots: Snapshots, directory: Path) -> None:
     """Write ``snapshots.npz`` into a run directory, atomically."""
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez_compressed(file, **vars(snapshots))
-
-    write_atomic(directory / FILE, write)
+    write_arrays(directory / FILE, vars(snapshots))
 
 
 def read_snapshots(directory: Path) -> Snapshots | None:
@@ -41,5 +37,4 @@ def read_snapshots(directory: Path) -> Snapshots | None:
     path = directory / FILE
     if not path.is_file():
         return None
-    with np.load(path, allow_pickle=False) as content:
-        return Snapshots(**content)
+    return Snapshots(**read_npz(path))

@@ -38,7 +38,8 @@ def _sample_logs(samples: Samples, clusters: Clusters, fit: int, theta: Float[Te
     quadratic, linear, constant = (part[fit] for part in densities(clusters))
     values = samples.values[fit]
     pieces = []
-    for piece, start in _pieces(values, max(_PIECE // (values.shape[-1] * len(theta)), 1)):
+    size = max(_PIECE // (values.shape[-1] * len(theta)), 1)
+    for start, piece in zip(range(0, len(values), size), values.split(size), strict=True):
         x = piece[:, None]
         density = (quadratic * x + linear) * x + constant  # [d, K, G]
         top = density.amax(1)
@@ -47,7 +48,3 @@ def _sample_logs(samples: Samples, clusters: Clusters, fit: int, theta: Float[Te
             mixed = mixed * samples.observed[fit, start : start + len(piece)]
         pieces.append(mixed.sum(-1))
     return torch.cat(pieces, 1)
-
-
-def _pieces(values: Float[Tensor, "D G"], size: int) -> list[tuple[Tensor, int]]:
-    return list(zip(values.split(size), range(0, len(values), size), strict=True))

@@ -79,8 +79,8 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
         centers, labels = initial_centers(features, groups, self.n_clusters, rng)
         metric = self._initial_metric(features)
         history: list[float] = []
+        costs = self._costs(features, links, centers, metric)
         for _ in range(self.max_iter):
-            costs = self._costs(features, links, centers, metric)
             # Afresh, too: from the old labels alone it would often be stuck.
             afresh = graph.assign(costs, np.full(len(features), -1))
             labels = graph.assign(costs, labels)
@@ -88,7 +88,8 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
                 labels = afresh
             centers = _means(features, labels, centers)
             metric = self._learn_metric(features, graph, labels, centers, metric)
-            history.append(graph.objective(self._costs(features, links, centers, metric), labels))
+            costs = self._costs(features, links, centers, metric)
+            history.append(graph.objective(costs, labels))
             if len(history) > 1 and history[-2] - history[-1] <= 1e-9 * abs(history[-2]):
                 break
         return history[-1], labels, centers, metric, history

@@ -190,7 +190,7 @@ class BayesSCDC(GenerativeModel):
 
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior from the features alone."""
-        parts = (Part(piece, None, None, 1.0) for piece in pieces(features, *self._restarts_and_device))
+        parts = (Part(piece, None, None, 1.0) for piece in pieces(features, self.num_restarts, self.device))
         return _posterior([self.infer(part)[0] for part in parts])
 
     def annotated_posterior(
@@ -203,10 +203,6 @@ class BayesSCDC(GenerativeModel):
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)].to(self.device)
         return _posterior([self.infer(Part(items, None, answers, 1.0))[0]])
-
-    @property
-    def _restarts_and_device(self) -> tuple[int, torch.device]:
-        return self.num_restarts, self.device
 
     @torch.no_grad()
     def elbo(

@@ -131,16 +131,13 @@ def graph_with_views(num_items: int, weight: Float[Tensor, "R Q"], answers: Rela
     Parameters
     ----------
     num_items : B; the answers' items come first among them
-    weight : [R, P + B], w of the answers, then of the links; or [R, B], of the links alone
-    answers : over the first items, or None. If ``weight`` has only B columns, answers determine the connected
-        components, but are no edges of the graph
+    weight : [R, P + B], w of the answers, then of the links; without answers [R, B], of the links alone
+    answers : over the first items, or None
     """
     item = torch.arange(num_items, device=weight.device)
     if answers is None:
         return PairGraph(2 * num_items, item, item + num_items, weight, item.repeat(2), num_items)
     C, n = answers.num_components, answers.num_nodes
-    i, j = item, item + num_items
-    if weight.shape[1] > num_items:
-        i, j = torch.cat([answers.i, i]), torch.cat([answers.j, j])
+    i, j = torch.cat([answers.i, item]), torch.cat([answers.j, item + num_items])
     component = torch.cat([answers.component, C + item[: num_items - n]]).repeat(2)
     return PairGraph(2 * num_items, i, j, weight, component, C + num_items - n)

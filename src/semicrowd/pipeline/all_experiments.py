@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from semicrowd.data.encoded import FOLDER as ENCODED
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline import experiment
-from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, load_plan
+from semicrowd.pipeline.experiments import DATA, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
 from semicrowd.run.interrupts import end_with
 
@@ -51,10 +51,9 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):  # then there is no reply, either
             print(json.dumps(task.command), file=process.stdin, flush=True)
         reply = process.stdout.readline()
-        if not reply:  # the process died, for example because memory ran out
+        if not reply.endswith("\n"):  # the process died, for example because memory ran out
             code = self.end() or 1
-            if task.module == "experiment":
-                experiment.main([*task.arguments, "--died", f"its process died (code {code})"])
+            _note_lost(task, f"its process died (code {code})")
             return code, 0.0
         code, seconds = json.loads(reply)
         if seconds > _LONG:
@@ -121,7 +120,11 @@ class Schedule:
                 threading.Thread(target=self._run_one, args=(self._idle.pop(), task), daemon=True).start()
 
     def _run_one(self, worker: Worker, task: Task) -> None:
-        code, seconds = worker.run(task)
+        try:
+            code, seconds = worker.run(task)
+        except OSError as error:  # no memory for a process; the schedule waits for every task that it has started
+            code, seconds = 1, 0.0
+            _note_lost(task, f"its process could not be started: {error.strerror}")
         self._idle.append(worker)
         self._ended.put((task, code, seconds))
 
@@ -166,6 +169,16 @@ class Schedule:
         return f"{len(self._done)}/{self._total}, {self._left()}: {running}"
 
 
+def _note_lost(task: Task, why: str) -> None:
+    """Say so where the results would be, and in the log."""
+    log = Path(str(task.command["log"]))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        print(f"error: {why}", file=file)
+    if task.module == "experiment":
+        experiment.main([*task.arguments, "--died", why])
+
+
 def _last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
     return next((line.strip().removeprefix("error: ") for line in reversed(lines) if line.strip()), "no message")
@@ -175,8 +188,8 @@ def _last_line(log: Path) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.all_experiments``."""
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
-    parser.add_argument("--params", type=Path, default=PARAMS)
-    plan = load_plan(parser.parse_args(arguments).params)
+    parser.parse_args(arguments)
+    plan = load_plan()
     if "DVC_STAGE" in os.environ:  # if DVC is killed, its stage would go on beside that of the next command
         end_with(os.getppid())
     for folder in (DATA / ENCODED, RESULTS):  # DVC expects these folders, even if they are empty

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
 from rich.progress import track
@@ -30,8 +31,7 @@ ABOUT = "about.json"
 
 def _draw(experiment: Experiment, wanted: Answers, job: Job) -> PairAnnotations:
     """The answers that the run itself would get."""
-    overrides = [*experiment.overrides, *wanted.overrides(job.point), f"seed={job.seed}"]
-    _, annotations = load_inputs(resolve(overrides))
+    _, annotations = load_inputs(resolve(replace(experiment, answers=wanted).arguments(job)))
     if annotations is None:
         raise UserError(f"answers of kind {wanted.kind!r}: expected a kind that gives answers")
     return annotations

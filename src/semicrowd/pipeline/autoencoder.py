@@ -87,7 +87,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="train an autoencoder on a data set and keep its codes")
     parser.add_argument("data", choices=ENCODED)
     options = parser.parse_args(arguments)
-    lengths = dict(load_plan().autoencoder[options.data])
+    plan = load_plan()
+    if options.data not in plan.autoencoder:
+        raise UserError(f"profile {plan.profile} has no steps for {options.data}; expected autoencoder.{options.data}")
+    lengths = dict(plan.autoencoder[options.data])
     root = data_root()
     # Only a user's own data can change, and so are part of the digest; fetched data are checked by their sha256.
     own = [root / options.data] if options.data in WANTED and (root / options.data).is_dir() else []

@@ -5,6 +5,7 @@ model or a data set, only the experiments that use it are run again.
 """
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -13,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from semicrowd.errors import without_traceback
 from semicrowd.files import write_text
 from semicrowd.pipeline.dependencies import data_modules, fingerprints, run_modules
 from semicrowd.pipeline.experiment import arguments_of
@@ -101,11 +103,13 @@ def _write(path: Path, settings: Callable[[], dict[str, Any]], more: dict[str, A
     write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
-def main(arguments: list[str] | None = None) -> None:
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.configurations``."""
     argparse.ArgumentParser(description="write the configuration of every experiment").parse_args(arguments)
     write_configurations(list(load_plan().experiments.values()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

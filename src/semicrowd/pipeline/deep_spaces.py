@@ -142,7 +142,7 @@ def _finished(experiment: Experiment, job: Job, root: Path) -> tuple[DeepDPM, Da
     options = {name.removeprefix("data."): value for name, value in settings.items() if name.startswith("data.")}
     model = load(directory / MODEL)
     assert isinstance(model, DeepDPM)
-    return model, load_dataset(settings["data"], root, job.seed, **options), options.get("which", "mnist")
+    return model, load_dataset(settings["data"], root, **options), options.get("which", "mnist")
 
 
 @without_traceback

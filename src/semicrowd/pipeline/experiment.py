@@ -4,14 +4,12 @@ import argparse
 import contextlib
 import io
 import sys
-from pathlib import Path
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_status, write_json
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
-    PARAMS,
     RESULTS,
     Experiment,
     Job,
@@ -141,10 +139,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("names", nargs="+", metavar="name")
     parser.add_argument("--seed", type=int, help="seed to run, for an experiment without a sweep")
-    parser.add_argument("--params", type=Path, default=PARAMS)
     parser.add_argument("--died", metavar="WHY", help="run nothing; write to the status of its runs why they died")
     options = parser.parse_args(arguments)
-    plan = load_plan(options.params)
+    plan = load_plan()
     experiments = [plan.experiment(name) for name in options.names]
     for experiment in experiments:
         if (options.seed is None) != (experiment.sweep is not None):

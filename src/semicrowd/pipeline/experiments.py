@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -25,7 +26,7 @@ RESULTS = Path("results")
 def format_ranges(numbers: Sequence[int]) -> str:
     """Numbers as the command line takes seeds: ``0-4`` or ``0-2,7``."""
     parts: list[list[int]] = []
-    for number in sorted(numbers):
+    for number in sorted(set(numbers)):
         if parts and number == parts[-1][-1] + 1:
             parts[-1].append(number)
         else:
@@ -38,12 +39,14 @@ def parse_ranges(text: str) -> list[int]:
 
     Raises
     ------
-    ValueError
+    ValueError, ArgumentTypeError
         For other text; argparse then names the option.
     """
     numbers: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
+        if int(high or low) < int(low):
+            raise ArgumentTypeError(f"{text}: the range {part} runs backwards, expected first-last")
         numbers += range(int(low), int(high or low) + 1)
     return numbers
 
@@ -138,6 +141,13 @@ class Experiment:
         sweep = ["-m"] if len(self.jobs) > 1 else []
         seeds = f"seed={format_ranges(self.seeds)}"
         return shlex.join(["python", "src/train.py", *sweep, *self.overrides, *answers, *points, seeds])
+
+    def arguments(self, job: Job) -> list[str]:
+        """The arguments of ``src/train.py`` that repeat one run, which then draws or reads its answers itself."""
+        answers = {name: value for name, value in job.point.items() if not is_setting(name)}
+        settings = {name: value for name, value in job.point.items() if is_setting(name)}
+        drawn = self.answers.overrides(answers) if self.answers else []
+        return [*self.overrides, *drawn, *arguments(settings), f"seed={job.seed}"]
 
     @property
     def jobs(self) -> list[Job]:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from semicrowd.data.faces import fetch_faces
 from semicrowd.data.fetch import fetch
 from semicrowd.data.own import WANTED
 from semicrowd.data.public import PUBLIC
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.settings.data import EFFICIENTNET_LITE0
@@ -85,14 +86,16 @@ def why_missing(name: str, path: Path = STATUS) -> str:
     return "" if status["available"] else str(status["message"])
 
 
-def main(arguments: list[str] | None = None) -> None:
+@without_traceback
+def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.fetch``."""
     argparse.ArgumentParser(description="fetch the pipeline's data sets").parse_args(arguments)
     status = fetch_all(DATA)
     write_json(STATUS, status)
     for name, entry in status.items():
         print(f"{name}: {'available' if entry['available'] else 'not available here: ' + entry['message']}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from semicrowd.data.arrays import read_npz
+
 
 def read_table(path: Path) -> pd.DataFrame:
     """A csv file of a run directory; every float as it was written, NaN where a cell is empty."""
@@ -25,8 +27,7 @@ def read_num_items(directory: Path) -> int:
 
 def read_restart_clusters(directory: Path) -> np.ndarray:
     """Cluster of every item from its features alone under each restart, [R, N]."""
-    with np.load(directory / "restart_assignments.npz", allow_pickle=False) as content:
-        return content["clusters"]
+    return read_npz(directory / "restart_assignments.npz")["clusters"]
 
 
 class Partitions(NamedTuple):
@@ -39,5 +40,5 @@ class Partitions(NamedTuple):
 
 def read_partitions(directory: Path) -> Partitions:
     """The partitions that a sampler's run has kept."""
-    with np.load(directory / "partitions.npz", allow_pickle=False) as content:
-        return Partitions(*(content[name] for name in Partitions._fields))
+    content = read_npz(directory / "partitions.npz")
+    return Partitions(*(content[name] for name in Partitions._fields))

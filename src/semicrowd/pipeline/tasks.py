@@ -1,11 +1,10 @@
 """The tasks of the stage ``experiments``: which must be done before others, and how long each took the last time."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from semicrowd.files import write_json
+from semicrowd.files import read_object, write_json
 from semicrowd.pipeline.experiments import RESULTS, Experiment, Plan
 from semicrowd.settings.sources import EncodedSettings
 
@@ -77,15 +76,14 @@ def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
     """CPU seconds of each task: as last measured on this machine, else as recorded in the repository."""
     known: dict[str, float] = {}
     for path in (KNOWN, HERE):
-        if path.is_file():
-            known |= json.loads(path.read_text(encoding="utf-8"))
+        known |= read_object(path)
     return {task.name: float(known.get(task.name, _UNKNOWN)) for task in tasks}
 
 
 def keep_seconds(taken: Mapping[str, float]) -> None:
     """Keep the CPU seconds of tasks, for the next time."""
-    before = json.loads(HERE.read_text(encoding="utf-8")) if HERE.is_file() else {}
-    write_json(HERE, dict(sorted((before | {name: round(value, 1) for name, value in taken.items()}).items())))
+    now = read_object(HERE) | {name: round(value, 1) for name, value in taken.items()}
+    write_json(HERE, dict(sorted(now.items())))
 
 
 def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:

@@ -43,9 +43,8 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[E
 def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py`` and of the pipeline's last stage; with ``run=FOLDER`` the page of that run."""
     given = sys.argv[1:] if arguments is None else arguments
-    runs = [one for one in given if one.startswith(rebuild.ARGUMENT)]
-    if runs:
-        return rebuild.main(runs)
+    if any(one.startswith(rebuild.ARGUMENT) for one in given):
+        return rebuild.main(given)
     parser = argparse.ArgumentParser(
         description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
     )

@@ -8,18 +8,13 @@ from typing import Any
 
 import yaml
 
-from semicrowd.errors import without_traceback
-from semicrowd.files import write_json
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.files import read_metrics, read_object, write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
 from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.runs import FOLDER, Collected, Run, read_recorded
 
 RUNS = Path("reports/runs.json")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The content of a JSON file; empty if the file does not exist."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -38,18 +33,18 @@ def _read_columns(path: Path) -> dict[str, list[float]]:
 def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
     """Read a run directory; it need not exist or be complete."""
     directory = experiment.run_dir(job, results)
-    status = read_json(directory / "status.json")
+    status = read_object(directory / "status.json")
     config = directory / "config.yaml"
     state = str(status.get("status", "missing"))
-    answers = read_json(directory / "provenance.json").get("annotations") or {}
+    answers = read_object(directory / "provenance.json").get("annotations") or {}
     if experiment.answers:
-        answers |= read_json(experiment.annotation_dir(job) / "about.json")
+        answers |= read_object(experiment.annotation_dir(job) / "about.json")
     return Run(
         seed=job.seed,
         directory=directory.as_posix(),
         status=state,
         message=str(status.get("error") or ""),
-        metrics=read_json(directory / "metrics.json") if state == "finished" else {},
+        metrics=read_metrics(directory) if state == "finished" else {},
         config=_read_yaml(config) if config.is_file() else {},
         restarts=_read_columns(directory / "restarts.csv") if state == "finished" else {},
         answers=answers,
@@ -83,7 +78,15 @@ def save(collected: Collected, path: Path = RUNS) -> None:
 
 
 def load(path: Path = RUNS) -> Collected:
-    """Read what :func:`save` wrote."""
+    """Read what :func:`save` wrote.
+
+    Raises
+    ------
+    UserError
+        If it has not written anything.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: not there; --collect gathers the runs into it")
     content = json.loads(path.read_text(encoding="utf-8"))
     runs, recorded = (
         {name: [Run.from_json(run) for run in entries] for name, entries in content[kind].items()}

@@ -93,7 +93,7 @@ class Exhibit:
         if self.fill is not None:
             try:
                 return self.fill(self, collected, folder)
-            except UserError as error:
+            except (UserError, FileNotFoundError) as error:
                 why, text = "data missing", f"Not made here: {error}"
         return Result(tuple(Cell(value.cell, value.quantity, value, remark=why) for value in self.values), text)
 

@@ -61,7 +61,7 @@ def paired(
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Features and true classes of a run's training items; ``kind`` is the name of the data set."""
     options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    data = load_dataset(kind, DATA, run.seed, **options)
+    data = load_dataset(kind, DATA, **options)
     assert data.labels is not None
     return data.features, data.labels
 

@@ -11,34 +11,24 @@ from typing import Any
 import torch
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import read_status
+from semicrowd.files import read_object, read_status
 from semicrowd.nets.mlp import native_bfloat16
 from semicrowd.pipeline.experiments import (
     Experiment,
     Job,
-    arguments,
     format_ranges,
-    is_setting,
     load_plan,
     parse_ranges,
 )
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.profile import RECORDED, profile_path
 from semicrowd.report.build import find_papers
-from semicrowd.report.collect import read_json, read_run
+from semicrowd.report.collect import read_run
 from semicrowd.report.runs import FOLDER, RecordedRun, write_recorded
 from semicrowd.run.files.provenance import revision
 
 #: Folder of the runs. Each commit has a folder in it, so that runs of other code are not mistaken for its own.
 RUNS = Path("runs/recorded")
-
-
-def arguments_of(experiment: Experiment, job: Job) -> list[str]:
-    """The arguments of ``src/train.py`` that repeat this run, without its folder."""
-    answers = {name: value for name, value in job.point.items() if not is_setting(name)}
-    settings = {name: value for name, value in job.point.items() if is_setting(name)}
-    drawn = experiment.answers.overrides(answers) if experiment.answers else []
-    return [*experiment.overrides, *drawn, *arguments(settings), f"seed={job.seed}"]
 
 
 def run_again(given: list[str], directory: Path, *, quiet: bool = False) -> int:
@@ -75,13 +65,13 @@ def recorded_run(experiment: Experiment, job: Job, results: Path, commit: str) -
     """
     # The run drew its answers itself; the answer files of the pipeline belong to other runs.
     run, directory = read_run(replace(experiment, answers=None), job, results), experiment.run_dir(job, results)
-    known: dict[str, Any] = read_json(directory / "provenance.json")
-    if known["git_dirty"] or known["git_commit"] != commit:
+    known: dict[str, Any] = read_object(directory / "provenance.json")
+    if known.get("git_dirty", True) or known["git_commit"] != commit:
         raise UserError(
             f"{directory}: not recorded, the code was changed before it began; remove the folder and run it again"
         )
     return RecordedRun(
-        run=run, arguments=arguments_of(experiment, job), commit=str(known["git_commit"]), date=str(known["started"]),
+        run=run, arguments=experiment.arguments(job), commit=str(known["git_commit"]), date=str(known["started"]),
         processor=processor(), versions=known["versions"], data_hashes=known["data_hashes"],
     )  # fmt: skip
 
@@ -133,7 +123,7 @@ def main(given: list[str] | None = None) -> int:
     for job in jobs:
         directory = experiment.run_dir(job, results)
         if read_status(directory).get("status") != "finished":
-            failed += run_again(arguments_of(experiment, job), directory) != 0
+            failed += run_again(experiment.arguments(job), directory) != 0
         # A failed run, for example one that diverged, is recorded as a result; a stopped run is not.
         if read_status(directory).get("status") in ("finished", "failed"):
             found.append(recorded_run(experiment, job, results, commit))

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from semicrowd.errors import UserError, without_traceback
+from semicrowd.files import read_object
 from semicrowd.report.build import find_papers
-from semicrowd.report.collect import read_json
 from semicrowd.report.record import processor, run_again
 from semicrowd.report.runs import FOLDER, RecordedRun, read_recorded
 
@@ -77,8 +77,8 @@ def main(arguments: list[str] | None = None) -> int:
         one = cheapest(recorded[name])
         with tempfile.TemporaryDirectory() as folder:
             code = run_again(one.arguments, Path(folder) / "run", quiet=True)
-            now = read_json(Path(folder) / "run" / "metrics.json")
-            others = elsewhere(one, read_json(Path(folder) / "run" / "provenance.json"))
+            now = read_object(Path(folder) / "run" / "metrics.json")
+            others = elsewhere(one, read_object(Path(folder) / "run" / "provenance.json"))
         lines = differences(one.run.metrics, now, same_machine=not others)
         shown = "test/nmi" if "test/nmi" in one.run.metrics else "train/nmi"
         values = (f"{metrics[shown]:.4f}" if shown in metrics else "–" for metrics in (one.run.metrics, now))

@@ -202,7 +202,7 @@ class _Sources:
 
 def _keys_of_file(path: Path) -> set[str]:
     """Dotted settings and groups that a configuration file sets."""
-    content = yaml.safe_load(path.read_text()) or {}
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     package = f"{path.parent.name}." if path.parent.name in CHOSEN else ""
     entries = [entry for entry in content.pop("defaults", []) if isinstance(entry, dict)]
     keys = [key for one in entries for key, name in one.items() if name]

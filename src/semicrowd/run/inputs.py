@@ -31,7 +31,7 @@ def load_files(content: Mapping[str, Any]) -> list[AnswerFile] | None:
 def load_data(content: Mapping[str, Any]) -> Dataset:
     """The data alone. Empty cells of a table are filled if the method needs a number in every cell."""
     data = dict(content["data"])
-    loaded = load_dataset(data.pop("name"), data_root(), seed=content["seed"], **data)
+    loaded = load_dataset(data.pop("name"), data_root(), **data)
     if loaded.missing:
         # Imported here: importing torch takes seconds, and few tables have empty cells.
         from semicrowd.estimators import ESTIMATORS

@@ -25,7 +25,7 @@ def report_path(sweep_dir: Path, name: str) -> Path:
 
 def read_report(path: Path) -> dict[str, Any]:
     """Number, arguments, status (not run, running, finished, failed, interrupted), error, folder and metrics."""
-    report = json.loads(path.read_text())
+    report = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(report, dict)
     return report
 

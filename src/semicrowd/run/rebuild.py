@@ -3,7 +3,6 @@
 This is a module of its own, so that the code on which a run depends does not include it.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,7 +53,3 @@ def main(arguments: Sequence[str]) -> int:
     for folder in folders:
         print(rebuild(folder))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

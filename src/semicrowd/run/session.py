@@ -134,8 +134,8 @@ class Session:
             return None
         parts = None if self.answers is None else split(self.answers)
         if parts is None:
-            print("note: held_out=true: too few answers to hold out a tenth of them; answers/held_out_gain is left out",
-                  file=sys.stderr)
+            why = "there are no answers" if self.answers is None else "too few answers to hold out a tenth of them"
+            print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
         told, asked = parts
         again = make_estimator(self.settings, self.data)

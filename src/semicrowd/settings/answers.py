@@ -3,16 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from semicrowd.settings.fields import Settings, each, either, flag, mapping, number, setting, text
+from semicrowd.settings.fields import Settings, each, either, file_path, flag, mapping, number, setting, text
 
 #: Help text of ``anonymise``, a setting of answers in files and of real answers that belong to a data set.
 ANONYMISE = "replace the annotators' names by salted hashes in all files of a run"
-
-
-def _path(value: Any) -> str | None:
-    return None if isinstance(value, str | Path) and str(value).strip() else "the path of a file"
 
 
 class AnswerSettings(Settings):
@@ -32,20 +27,21 @@ class FileSettings(AnswerSettings):
     """
 
     path: str | Path | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and optionally worker and task", _path, optional=True
+        None, "csv with i,j,label or item,group or item,label, and optionally worker and task", file_path(),
+        optional=True,
     )
     must_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
         "co-training, SCDC and BayesSCDC give them a reliability of nearly 1 (with a column worker they are answers of "
         "these people)",
-        _path, optional=True,
+        file_path(), optional=True,
     )
     cannot_link: str | Path | None = setting(
-        None, "csv of pairs i,j that are known to be different", _path, optional=True
+        None, "csv of pairs i,j that are known to be different", file_path(), optional=True
     )
     history: str | Path | None = setting(
         None, "workers.csv of an earlier run about other items: its estimates of the same people are used as if they "
-        "had given as many answers before; by co-training, SCDC and BayesSCDC", _path, optional=True,
+        "had given as many answers before; by co-training, SCDC and BayesSCDC", file_path(), optional=True,
     )
     columns: Mapping[str, str] | None = setting(
         None, "names of the columns in the file, such as {i: left_image, j: right_image, label: verdict}, if they are "

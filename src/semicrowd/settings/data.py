@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from semicrowd.errors import UserError
-from semicrowd.settings.fields import Settings, choice, each, either, flag, setting, shown, whole
+from semicrowd.settings.fields import Settings, choice, each, either, file_path, flag, setting, shown, whole
 
 EFFICIENTNET_LITE0 = "efficientnet_lite0"
 #: One line of help.
@@ -30,15 +30,13 @@ class OwnDataSettings(DataSettings):
 _SIDE = whole(1, 1024)
 
 
-def _folder(value: Any) -> str | None:
-    return None if isinstance(value, str | Path) and str(value).strip() else "the path of a folder"
-
-
 @dataclass(frozen=True)
 class ImagesSettings(OwnDataSettings):
     """Your own images, data.path=<folder of images or of a folder for each class>: pixels, words or an embedding."""
 
-    path: str | Path | None = setting(None, "folder of images, or of folders of them", _folder, optional=True)
+    path: str | Path | None = setting(
+        None, "folder of images, or of folders of them", file_path("folder"), optional=True
+    )
     features: str | None = setting(
         None, f"pixels: scaled to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels for small "
         "images, else words", choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
@@ -78,7 +76,8 @@ def _components(value: Any) -> str | None:
     return None if fits else "auto, a whole number from 1 to 3072, or null for none"
 
 
-def _subset(value: Any) -> str | None:
+def count_or_all(value: Any) -> str | None:
+    """Rule: a number of items of which at least two are needed."""
     return None if whole(2)(value) is None else "a whole number >= 2, or null for all"
 
 
@@ -92,7 +91,7 @@ class CIFAR10Settings(DataSettings):
         _components, optional=True,
     )  # fmt: skip
     subset: int | None = setting(
-        None, "number of training images, drawn at random; null: all, in their order", _subset, optional=True
+        None, "number of training images, drawn at random; null: all, in their order", count_or_all, optional=True
     )
     data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
 

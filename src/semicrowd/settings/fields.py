@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from semicrowd.errors import UserError
@@ -52,6 +53,11 @@ choice = Choice
 def flag() -> Rule:
     """True or false."""
     return lambda value: None if isinstance(value, bool) else "true or false"
+
+
+def file_path(what: str = "file") -> Rule:
+    """Rule: the path of a file, or of what is named, which need not exist."""
+    return lambda value: None if isinstance(value, str | Path) and str(value).strip() else f"the path of a {what}"
 
 
 def text() -> Rule:

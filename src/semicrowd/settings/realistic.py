@@ -13,6 +13,29 @@ _SHARE = number(0, 1)
 EFFECTS = ("hardness", "confused", "other_axis", "lazy", "drift", "copying")
 
 
+class Grouped:
+    """What the settings of simulated tasks have in common."""
+
+    num_annotators: int
+    num_tasks: int
+    task_size: int | tuple[int, int]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Minimum and maximum number of items in a task."""
+        return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
+
+    def check_tasks(self) -> None:
+        """Refuse sizes that are no interval, and fewer tasks than annotators."""
+        low, high = self.sizes
+        if low > high:
+            raise UserError(f"annotations.task_size=[{low}, {high}]: expected [minimum, maximum]")
+        if self.num_tasks < self.num_annotators:
+            raise UserError(
+                f"annotations.num_tasks={self.num_tasks}: expected one or more for each of {self.num_annotators}"
+            )
+
+
 @dataclass(frozen=True)
 class EffectSettings(Settings):
     """Sources of error that answers in pairs and in tasks have in common."""
@@ -37,7 +60,7 @@ class EffectSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if sum(self.counts) >= self.num_annotators + (self.copies == 0):
+        if sum(self.counts) >= self.num_annotators + (self.counts[2] == 0):
             raise UserError(
                 f"annotations: other_axis={self.other_axis:g}, lazy={self.lazy:g}, copying={self.copying:g} of "
                 f"{self.num_annotators} annotators: expected shares of less than 1 together"
@@ -50,11 +73,6 @@ class EffectSettings(Settings):
         other, lazy, copies = (round(share * self.num_annotators) for share in shares)
         return other, lazy, copies
 
-    @property
-    def copies(self) -> int:
-        """Number of annotators who copy."""
-        return self.counts[2]
-
 
 @dataclass(frozen=True)
 class RealisticSettings(EffectSettings):
@@ -66,7 +84,7 @@ class RealisticSettings(EffectSettings):
 
 
 @dataclass(frozen=True)
-class RealisticTasksSettings(EffectSettings):
+class RealisticTasksSettings(Grouped, EffectSettings):
     """Simulated: groupings of the items of tasks, with the dependent errors of `realistic`."""
 
     num_tasks: int = setting(40, "number of tasks; each annotator has at least one", whole(1))
@@ -78,20 +96,9 @@ class RealisticTasksSettings(EffectSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        low, high = self.sizes
-        if low > high:
-            raise UserError(f"annotations.task_size=[{low}, {high}]: expected [minimum, maximum]")
-        if self.num_tasks < self.num_annotators:
-            raise UserError(
-                f"annotations.num_tasks={self.num_tasks}: expected one or more for each of {self.num_annotators}"
-            )
+        self.check_tasks()
         if self.sensitivity <= 0 or self.sensitivity + self.specificity < 1:
             raise UserError("annotations: expected sensitivity > 0 and sensitivity + specificity >= 1")
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Minimum and maximum number of items in a task."""
-        return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
 
 
 @dataclass(frozen=True)

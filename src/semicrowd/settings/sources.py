@@ -11,9 +11,29 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.settings.answers import ANONYMISE, AnswerSettings, FileSettings
-from semicrowd.settings.data import CIFAR10Settings, DataSettings, ImagesSettings, OwnDataSettings, SequenceSettings
-from semicrowd.settings.fields import Rule, Settings, choice, each, either, flag, nearest, number, setting, text, whole
-from semicrowd.settings.realistic import ExpertsSettings, RealisticSettings, RealisticTasksSettings
+from semicrowd.settings.data import (
+    CIFAR10Settings,
+    DataSettings,
+    ImagesSettings,
+    OwnDataSettings,
+    SequenceSettings,
+    count_or_all,
+)
+from semicrowd.settings.fields import (
+    Rule,
+    Settings,
+    choice,
+    each,
+    either,
+    file_path,
+    flag,
+    nearest,
+    number,
+    setting,
+    text,
+    whole,
+)
+from semicrowd.settings.realistic import ExpertsSettings, Grouped, RealisticSettings, RealisticTasksSettings
 
 #: Number of tasks in the real answers about MNIST.
 CROWD_TASKS = 91
@@ -29,11 +49,7 @@ def _expecting(expected: str, rule: Rule) -> Rule:
 
 _RATES = _expecting("probabilities between 0 and 1", either(number(0, 1), each(number(0, 1), "[.9, .8]", least=1)))
 _SHARE_FLIPPED = _expecting("a fraction of the annotators, from 0 to 1", number(0, 1))
-_PATH = _expecting(
-    "the path of a file", lambda value: None if isinstance(value, str | Path) and str(value).strip() else ""
-)
 _COUNT = whole(1)
-_SUBSET = _expecting("a whole number >= 2, or null for all", whole(2))
 
 
 def _components(most: int) -> Rule:
@@ -72,7 +88,7 @@ class MNISTSettings(DataSettings):
     """60,000 training and 10,000 test images of 28 × 28 pixels."""
 
     subset: int | None = setting(
-        None, "number of training images, drawn at random; null: all, in their order", _SUBSET, optional=True
+        None, "number of training images, drawn at random; null: all, in their order", count_or_all, optional=True
     )
     data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
 
@@ -103,7 +119,7 @@ class TableSettings(OwnDataSettings):
     """
 
     path: str | Path | None = setting(
-        None, ".csv or .tsv with a header, .parquet, .xlsx, .npy or .npz", _PATH, optional=True
+        None, ".csv or .tsv with a header, .parquet, .xlsx, .npy or .npz", file_path(), optional=True
     )
     id: str | None = setting(
         None, "column with the ids of the items; null: one called id or similar, or a first column of names", text(),
@@ -120,11 +136,11 @@ class NpzSettings(OwnDataSettings):
     """Your own .npz, data.path=<file or name>: arrays features, labels and pairs (annotations=crowd), or X and y."""
 
     path: str | Path | None = setting(
-        None, "an .npz file, or the name of one in the folder SEMICROWD_CROWDS, by default data/crowds", _PATH,
+        None, "an .npz file, or the name of one in the folder SEMICROWD_CROWDS, by default data/crowds", file_path(),
         optional=True,
     )
     subset: int | None = setting(
-        None, "number of items, drawn at random, if there are no answers; null: all", _SUBSET, optional=True
+        None, "number of items, drawn at random, if there are no answers; null: all", count_or_all, optional=True
     )
     data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
 
@@ -168,7 +184,7 @@ class BenchmarkSettings(DataSettings):
         None, "number of columns to keep, those of largest variance; null: all", whole(1), optional=True
     )
     subset: int | None = setting(
-        None, "number of items, drawn at random; null: all, in the file's order", _SUBSET, optional=True
+        None, "number of items, drawn at random; null: all, in the file's order", count_or_all, optional=True
     )
     per_class: int | None = setting(
         None, "number of items of each class, drawn at random; null: all", _COUNT, optional=True
@@ -212,7 +228,7 @@ class EncodedSettings(DataSettings):
         lambda value: None if value in TRAINED else "25, 50, 75 or 100",
     )  # fmt: skip
     subset: int | None = setting(
-        None, "number of items, drawn at random; null: all, in their order", _SUBSET, optional=True
+        None, "number of items, drawn at random; null: all, in their order", count_or_all, optional=True
     )
     data_seed: int = setting(0, "seed of this draw, separate from the run's seed", whole(0))
 
@@ -261,7 +277,7 @@ class QuotaSettings(AnswerSettings):
 
 
 @dataclass(frozen=True)
-class TasksSettings(AnswerSettings):
+class TasksSettings(Grouped, AnswerSettings):
     """Simulated: annotators group the items of tasks (grids), as for MNIST; answers are all pairs of a task."""
 
     num_annotators: int = setting(48, "M, number of annotators", _COUNT)
@@ -295,21 +311,10 @@ class TasksSettings(AnswerSettings):
         alpha, beta = (_for_each(rates, self.num_annotators) for rates in (self.sensitivity, self.specificity))
         if any(a <= 0 or a + b < 1 for a, b in zip(alpha, beta, strict=True)):
             raise UserError("annotations=tasks: expected sensitivity > 0 and sensitivity + specificity >= 1")
-        if self.num_tasks < self.num_annotators:
-            raise UserError(
-                f"annotations.num_tasks={self.num_tasks}: expected one or more for each of {self.num_annotators}"
-            )
+        self.check_tasks()
         if self.merging + self.guessing > 1:
             rest = f"{1 - self.merging:g} at most, because the other annotators merge classes"
             raise UserError(f"annotations.guessing={self.guessing}: expected {rest}")
-        low, high = self.sizes
-        if low > high:
-            raise UserError(f"annotations.task_size=[{low}, {high}]: expected [minimum, maximum]")
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Minimum and maximum number of items in a task."""
-        return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,17 @@ Every weight has the prior N(0, 1), q(α) and q(β) are updated in closed form, 
 the features; otherwise a network with thousands of weights would overfit 1000 noisy answers.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.signed_graph import signed_embedding
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import Experts, Prior, evidence, initial_experts, update
@@ -189,10 +186,7 @@ def spectral_clusters(
     weight, rounds = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
     for _ in range(num):
         embedding = signed_embedding(index.i, index.j, weight, len(graph.items), num_clusters)
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # items in fewer than K places: fewer clusters
-            kmeans = KMeans(num_clusters, n_init=5, random_state=int(rng.integers(2**31)))
-            clusters = torch.from_numpy(kmeans.fit_predict(embedding)).long()[None]
+        clusters = torch.from_numpy(kmeans_cells(embedding, num_clusters, rng, tries=5))[None]
         rounds.append(clusters)
         agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0]
         weights = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()

@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import reversed_annotators
 from semicrowd.expfam import beta
 from semicrowd.inference.graph import answer_graph
@@ -78,8 +77,5 @@ def joint_probabilities(
 
 def _reversed(data: TrainingData, annotations: PairAnnotations, num_clusters: int) -> np.ndarray:
     """Whether each annotator's answers contradict the k-means clusters of the features, [M]."""
-    with threadpool_limits(1):
-        random_state = int(stream(data.seed, "answers/reversed").integers(2**31))
-        kmeans = KMeans(num_clusters, n_init=1, random_state=random_state)
-        cells = kmeans.fit_predict(data.features.cpu().numpy()).astype(np.int64)
+    cells = kmeans_cells(data.features.cpu().numpy(), num_clusters, stream(data.seed, "answers/reversed"))
     return reversed_annotators(cells, annotations)

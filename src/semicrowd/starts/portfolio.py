@@ -9,7 +9,6 @@ the clusters of networks that learn the answers, if they are clearly better than
 best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import astuple, replace
@@ -18,13 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
-from threadpoolctl import threadpool_limits
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import join_cells
+from semicrowd.crowd.cells import join_cells, kmeans_cells
 from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
@@ -277,7 +273,7 @@ class Portfolio:
         for name, x in self.prepared.items():
             for amount, share in _NUM_CELLS.items():
                 number = max(2, min(round(share * self.max_clusters), len(self.answers.annotated) // 2))
-                cells = self._joined_by_answers(_kmeans_cells(x, number, rng))
+                cells = self._joined_by_answers(kmeans_cells(x, number, rng))
                 starts[f"{amount} cells of {name} features"] = cells[self.answers.annotated], [name]
         if len(self.answers.annotated) > self.max_clusters:
             alone = np.zeros(self.answers.num_items, np.int64)
@@ -305,7 +301,7 @@ class Portfolio:
         number = best.known.shape[1]
         if number > 1:
             for name, x in self.prepared.items():
-                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = _kmeans_cells(x, number, rng, tries=5)[annotated]
+                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = kmeans_cells(x, number, rng, tries=5)[annotated]
         return clusters
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
@@ -323,7 +319,7 @@ class Portfolio:
     def _cotrained_by_networks(self) -> Candidate:
         self.progress(f"start: {BY_NETWORKS}")
         x = self.prepared[self.first]
-        cells = _kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
+        cells = kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
@@ -360,11 +356,3 @@ def _same_clusters(one: Candidate, other: Candidate) -> bool:
     """
     together = one.known.T @ other.known
     return bool(together.max(1).sum() > 0.99 * together.sum() and together.max(0).sum() > 0.99 * together.sum())
-
-
-def _kmeans_cells(x: Float[np.ndarray, "N C"], number: int, rng: np.random.Generator, tries: int = 1) -> np.ndarray:
-    """k-means cells [N], the best of ``tries`` initialisations."""
-    seed = int(rng.integers(2**31))
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct items than cells
-        return KMeans(min(number, len(x)), n_init=tries, random_state=seed).fit_predict(x).astype(np.int64)

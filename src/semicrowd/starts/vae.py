@@ -22,7 +22,8 @@ def train_vae(model: GenerativeModel, data: TrainingData, settings: StartSetting
     """Train the model as a VAE, or take the parameters of the same VAE of an earlier fit of this process."""
     views = None if data.views is None else data.views.settings
     schedule = settings.epochs, settings.learning_rate, data.batch_size, data.seed
-    networks = model.name, model.nets, model.settings.likelihood, _values(model), model.image_shape, str(data.device)
+    of_model = model.settings.likelihood, model.settings.initial_variance
+    networks = model.name, model.nets, of_model, _values(model), model.image_shape, str(data.device)
     inputs = data.features.cpu().numpy(), views, schedule, networks
 
     def compute() -> list[np.ndarray]:

@@ -98,20 +98,24 @@ def likelihood(loss: str, margin: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-margin)) if loss == "logistic" else np.exp(-2 * np.maximum(1 - margin, 0))
 
 
+def _integral(loss: str, variance: float, y: np.ndarray) -> float:
+    grid = np.linspace(-7, 7, 281) * np.sqrt(variance)
+    eta = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
+    weight = np.exp(-np.square(eta).sum(-1) / (2 * variance))
+    return float((weight * likelihood(loss, y * (eta @ SEEN.T)).prod(-1)).sum())
+
+
+@cache
+def _nobody(loss: str, variance: float) -> float:
+    return _integral(loss, variance, np.full(ITEMS, -1.0))
+
+
 @cache
 def log_separation(loss: str, block: Partition, variance: float = VARIANCE) -> float:
     """ln of ∫ N(η | 0, w I) Π p(y_i | x_i, η) dη with y = 1 in the block, less that of no block at all."""
-
-    def integral(y: np.ndarray) -> float:
-        grid = np.linspace(-7, 7, 561) * np.sqrt(variance)
-        eta = np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2)
-        weight = np.exp(-np.square(eta).sum(-1) / (2 * variance))
-        return float((weight * likelihood(loss, y * (eta @ SEEN.T)).prod(-1)).sum())
-
     y = np.full(ITEMS, -1.0)
-    nobody = integral(y)
     y[list(block)] = 1
-    return float(np.log(integral(y) / nobody))
+    return float(np.log(_integral(loss, variance, y) / _nobody(loss, variance)))
 
 
 @cache

@@ -75,7 +75,7 @@ def test_the_printed_numbers() -> None:
     assert two.value("REU-10K, G-means", "nmi").value == 0.3147
     assert three.value("750,000 steps, DDPM", "f1").value == 0.3790
     for quantity in ("ari", "f1"):  # the last row of Table 3 is that of Table 2
-        assert three.value("1000,000 steps, DPM", quantity).value == two.value("MNIST, DPM", quantity).value
+        assert three.value("1,000,000 steps, DPM", quantity).value == two.value("MNIST, DPM", quantity).value
 
 
 def test_table_2_has_runs_spaces_and_what_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_table_3_has_a_row_for_each_stage(tmp_path: Path) -> None:
         deep_mnist=[run("deep_dpm", 0, 0.6)], deep_mnist_dpm=[run("dpm", 0, 0.5)],
     )  # fmt: skip
     assert value(result, "500,000 steps, DDPM", "ari").difference == pytest.approx(0.3 - 0.3316)
-    assert value(result, "1000,000 steps, DPM", "ari").ours.mean == 0.5
+    assert value(result, "1,000,000 steps, DPM", "ari").ours.mean == 0.5
     assert value(result, "250,000 steps, DPM", "ari").remark == not_in_profile("deep_trained_dpm")
 
 

@@ -15,7 +15,17 @@ from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
-from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
+from semicrowd.inference.gibbs.parts import (
+    closed,
+    enter,
+    ignored,
+    leave,
+    log_weight,
+    meet,
+    opened,
+    overloads,
+    weight_of_new,
+)
 
 #: Rates are limited to the interval from this number to 1 minus it.
 _ENDS = 1e-9
@@ -126,21 +136,4 @@ def _weight_of_new(prior: Any, z: Any, item: int) -> float:  # noqa: ARG001
     return prior.alpha[0]
 
 
-@overloads(enter, Answered)
-def _enter(prior: Any, z: Any, item: int) -> None:
-    pass
-
-
-@overloads(leave, Answered)
-def _leave(prior: Any, z: Any, item: int) -> None:
-    pass
-
-
-@overloads(opened, Answered)
-def _opened(prior: Any, cluster: int, rng: Any) -> None:
-    pass
-
-
-@overloads(closed, Answered)
-def _closed(prior: Any, cluster: int) -> None:
-    pass
+ignored(Answered, enter, leave, opened, closed)

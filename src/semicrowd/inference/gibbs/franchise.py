@@ -12,7 +12,17 @@ import numpy as np
 
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.concentrations import escobar_west
-from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
+from semicrowd.inference.gibbs.parts import (
+    closed,
+    enter,
+    ignored,
+    leave,
+    log_weight,
+    meet,
+    opened,
+    overloads,
+    weight_of_new,
+)
 
 
 class Franchise(NamedTuple):
@@ -62,9 +72,7 @@ def transitions(z: np.ndarray, before: np.ndarray, states: int) -> np.ndarray:
     return moves
 
 
-@overloads(meet, Franchise)
-def _meet(prior: Any, z: Any, item: int) -> None:
-    pass
+ignored(Franchise, meet)
 
 
 @overloads(log_weight, Franchise)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from semicrowd.inference.compiled import compiled
-from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
+from semicrowd.inference.gibbs.parts import add, draw, ignored, log_predictive, overloads, remove
 
 
 class Gaussian(NamedTuple):
@@ -138,6 +138,4 @@ def _change(family: Any, item: int, cluster: int, length: float, sign: float) ->
     family.log_det[cluster] = log_det
 
 
-@overloads(draw, Gaussian)
-def _draw(family: Any, cluster: int, rng: Any) -> None:
-    pass
+ignored(Gaussian, draw)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
+from semicrowd.inference.gibbs.parts import add, draw, ignored, log_predictive, overloads, remove
 
 
 class Multinomial(NamedTuple):
@@ -107,6 +107,4 @@ def _remove(family: Any, item: int, cluster: int) -> None:
         family.log_gammas[cluster, column] = family.log_gamma[family.counts[cluster, column]]
 
 
-@overloads(draw, Multinomial)
-def _draw(family: Any, cluster: int, rng: Any) -> None:
-    pass
+ignored(Multinomial, draw)

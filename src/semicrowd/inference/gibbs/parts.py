@@ -77,3 +77,9 @@ def overloads(function: Callable[..., Any], kind: type) -> Callable[[Callable[..
         return body
 
     return register
+
+
+def ignored(kind: type, *functions: Callable[..., Any]) -> None:
+    """Families or priors of the class ``kind`` do nothing in these functions."""
+    for function in functions:
+        overloads(function, kind)(function)

@@ -5,7 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semicrowd.inference.gibbs.parts import closed, enter, leave, log_weight, meet, opened, overloads, weight_of_new
+from semicrowd.inference.gibbs.parts import (
+    closed,
+    enter,
+    ignored,
+    leave,
+    log_weight,
+    meet,
+    opened,
+    overloads,
+    weight_of_new,
+)
 
 
 class Restaurant(NamedTuple):
@@ -25,26 +35,4 @@ def _weight_of_new(prior: Any, z: Any, item: int) -> float:  # noqa: ARG001
 
 
 # This prior only depends on the sizes of clusters, which the engine counts.
-@overloads(meet, Restaurant)
-def _meet(prior: Any, z: Any, item: int) -> None:
-    pass
-
-
-@overloads(enter, Restaurant)
-def _enter(prior: Any, z: Any, item: int) -> None:
-    pass
-
-
-@overloads(leave, Restaurant)
-def _leave(prior: Any, z: Any, item: int) -> None:
-    pass
-
-
-@overloads(opened, Restaurant)
-def _opened(prior: Any, cluster: int, rng: Any) -> None:
-    pass
-
-
-@overloads(closed, Restaurant)
-def _closed(prior: Any, cluster: int) -> None:
-    pass
+ignored(Restaurant, meet, enter, leave, opened, closed)

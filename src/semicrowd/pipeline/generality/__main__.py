@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from joblib import Parallel, delayed, parallel_config
 from semicrowd.data import load_dataset
 from semicrowd.data.fetch import data_root
 from semicrowd.errors import without_traceback
-from semicrowd.files import write_atomic
+from semicrowd.files import read_object, write_text
 from semicrowd.pipeline.experiments import parse_ranges
 from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.baselines import BASELINES, expanded
-from semicrowd.pipeline.generality.cell import fingerprint, finished, read_row, run_cell
+from semicrowd.pipeline.generality.cell import fingerprint, finished, run_cell
 from semicrowd.pipeline.generality.picture import draw
 from semicrowd.pipeline.generality.plan import OURS, Cell, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, FOLDER, LOOKS, record
@@ -131,7 +130,7 @@ def _note_look(options: argparse.Namespace, made: dict[str, Any]) -> None:
 def _record(plan: list[Cell], options: argparse.Namespace) -> None:
     """Record the requested fits by the current code, and those by any code of the methods of ``--keep``."""
     kept = expanded(options.keep)
-    found = [(cell, read_row(options.cells / f"{cell.name}.json")) for cell in plan]
+    found = [(cell, read_object(options.cells / f"{cell.name}.json")) for cell in plan]
     rows = [row for cell, row in found if row and (cell.method in kept or row["fingerprint"] == fingerprint(cell))]
     path = options.recorded / FILES["locked" if options.locked else "development"]
     there = record(rows, path, options.cells / "record.lock")
@@ -143,7 +142,7 @@ def _rows(options: argparse.Namespace) -> pd.DataFrame:
     found = []
     for name in options.data:
         for path in sorted((options.cells / name).glob("*/*/*.json")):
-            row = read_row(path)
+            row = read_object(path)
             method = row.get("method", "")
             asked = method == base_of(method) or method in options.methods
             if asked and row.get("regime") in options.regimes and row.get("seed") in options.seeds:
@@ -161,14 +160,10 @@ def _write(rows: pd.DataFrame, options: argparse.Namespace) -> None:
         "results.csv": rows[whole].to_csv(index=False), "cells.csv": table.to_csv(index=False), "summary.md": text,
     } | ({"ablation.md": variants} if variants else {})  # fmt: skip
     for name, content in pages.items():
-        write_atomic(folder / f"{prefix}{name}", partial(_write_text, content))
+        write_text(folder / f"{prefix}{name}", content)
     draw(table, options.data, options.regimes, folder / f"{prefix}difference.png")
     print("\n".join([text, *filter(None, [variants])]))
     print(f"written: {folder}/{prefix}{', '.join(pages)}, difference.png")
-
-
-def _write_text(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import load_annotations
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.files import write_json
+from semicrowd.files import read_object, write_json
 from semicrowd.metrics import (
     calibration_error,
     cluster_counts,
@@ -91,19 +91,10 @@ def finished(cell: Cell, path: Path, limit: float, *, any_code: bool) -> bool:
 
     A failed fit is tried again, and so is a fit that took too long if the limit is longer now.
     """
-    row = read_row(path)
+    row = read_object(path)
     status = str(row.get("status", "none"))
     told = status == "done" or (status.startswith("over ") and float(status.split()[1]) >= limit)
     return told and (any_code or row["fingerprint"] == fingerprint(cell))
-
-
-def read_row(path: Path) -> dict[str, Any]:
-    """Numbers of a cell; empty if it has not been run."""
-    try:
-        row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return row
 
 
 def inputs(cell: Cell, root: Path) -> tuple[Dataset, PairAnnotations | None]:

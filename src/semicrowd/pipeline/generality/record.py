@@ -5,14 +5,13 @@ that is repeated replaces its row, so that a commit shows what has changed.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from filelock import FileLock
 
-from semicrowd.files import write_atomic
+from semicrowd.files import write_text
 from semicrowd.pipeline.generality.baselines import VARIANTS
 from semicrowd.pipeline.generality.plan import base_of
 
@@ -68,7 +67,7 @@ def record(results: Iterable[Mapping[str, Any]], path: Path, lock: Path) -> int:
         rows = new if not path.exists() else pd.concat([_read(path), new]) if len(new) else _read(path)
         rows = rows.drop_duplicates(_KEY, keep="last").sort_values(_KEY)
         rows = rows.astype({"seed": int, "clusters": "Int64", "classes": "Int64"})
-        write_atomic(path, partial(_write, rows))
+        write_text(path, rows.to_csv(index=False, columns=COLUMNS))
     return len(rows)
 
 
@@ -85,7 +84,3 @@ def _read(path: Path) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     words = dict.fromkeys(("data", "regime", "method", "commit", "date", "settings", "status"), str)
     return pd.read_csv(path, dtype=words).fillna(dict.fromkeys(words, "")).reindex(columns=COLUMNS)
-
-
-def _write(rows: pd.DataFrame, path: Path) -> None:
-    rows.to_csv(path, index=False, columns=COLUMNS)

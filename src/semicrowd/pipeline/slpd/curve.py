@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from semicrowd.data import load_dataset
+from semicrowd.errors import without_traceback
 from semicrowd.files import write_csv
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.methods.slpd import SLPD, Table
@@ -50,13 +51,14 @@ def rows_of(labelled: str, num_clusters: int, runs: range) -> list[list[str | fl
     return rows
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.slpd.curve``."""
     argparse.ArgumentParser(description="Fig. 2 of the SLPD paper").parse_args(arguments)
     runs, path = range(num_trials_of("curve")), PATH
     made_of = digest(fingerprints(CODE), len(runs))
     if is_current(path, made_of):
-        print("curve: nothing has changed")
+        print("slpd.curve: nothing has changed")
         return 0
     with threads_of_a_fit():
         rows = [row for labelled in LABELLED for k in CLUSTERS for row in rows_of(labelled, k, runs)]

@@ -11,6 +11,7 @@ import numpy as np
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
+from semicrowd.errors import UserError
 from semicrowd.methods.slpd import SLPD, SLPDParameters, Table
 from semicrowd.pipeline.dependencies import data_modules
 from semicrowd.pipeline.experiments import DATA, PARAMS, RESULTS, arguments, format_ranges, load_plan
@@ -131,5 +132,14 @@ def size_of(name: str, root: Path = DATA) -> dict[str, int]:
 
 
 def num_trials_of(name: str, params: Path = PARAMS) -> int:
-    """Trials of a data set, or of the curve, that the profile asks for."""
-    return int(load_plan(params).slpd[name])
+    """Trials of a data set, or of the curve, that the profile asks for.
+
+    Raises
+    ------
+    UserError
+        If it asks for none.
+    """
+    plan = load_plan(params)
+    if name not in plan.slpd:
+        raise UserError(f"{params}: profile {plan.profile} has no trials of {name}; expected slpd.{name}")
+    return int(plan.slpd[name])

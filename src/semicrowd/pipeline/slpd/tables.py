@@ -15,7 +15,7 @@ from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_csv, write_json
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.methods.ckm import CKMParameters, block_means
@@ -116,6 +116,7 @@ def read_rows(name: str, folder: Path = FOLDER / "tables") -> pd.DataFrame:
     return rows.drop_duplicates(list(KEYS))
 
 
+@without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.slpd.tables <data>``."""
     parser = argparse.ArgumentParser(description="Tables 2 and 3 of the SLPD paper: all trials of a data set")

@@ -65,14 +65,18 @@ def command() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """Output of a git command in the folder of this file, None outside a repository or without git."""
+    """Output of a git command; None without git, or if no repository has this file (a .venv may be inside of one)."""
+
+    def run(*given: str) -> str:
+        return subprocess.run(
+            ["git", *given], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
+        ).stdout
+
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
-        )
+        run("ls-files", "--error-unmatch", Path(__file__).name)
+        return run(*arguments).strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
 
 
 def _dirty() -> bool | None:

@@ -28,9 +28,11 @@ groups:
   some: {seeds: [0], experiments: [pinwheel_none, pinwheel_two_coin]}
 experiments:
   pinwheel_none:
-    settings: {data: pinwheel, model: bayes, annotations: none, restarts: 3, epochs: 1, start.epochs: 9, logger: none}
+    settings: {data: pinwheel, model: bayes, annotations: none, restarts: 3, epochs: 1, start.epochs: 9,
+               start.kind: cells, logger: none}
   pinwheel_two_coin:
-    settings: {data: pinwheel, model: bayes, epochs: 1, start.epochs: 9, logger: none}
+    settings: {data: pinwheel, model: bayes, epochs: 1, start.epochs: 9,
+               start.kind: cells, logger: none}
     answers: {kind: two_coin}
     seeds: [0, 1]
 """

@@ -45,7 +45,7 @@ def _printed(
 
 TABLE_2_PRINTED = _printed(_TABLE_2, _PRINTED_METHODS)
 TABLE_3_PRINTED = _printed(
-    {f"{steps},000 steps": values for steps, values in _TABLE_3.items()}, _PRINTED_METHODS[1:]
+    {f"{1000 * steps:,} steps": values for steps, values in _TABLE_3.items()}, _PRINTED_METHODS[1:]
 )
 
 

@@ -62,7 +62,7 @@ def table_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
 
 
 #: Share of the training → the paper's row.
-STAGES = dict(zip(TRAINED, ("250,000 steps", "500,000 steps", "750,000 steps", "1000,000 steps"), strict=True))
+STAGES = dict(zip(TRAINED, ("250,000 steps", "500,000 steps", "750,000 steps", "1,000,000 steps"), strict=True))
 _STAGES_TEXT = (
     "MNIST, with features after one, two, three and four quarters of one training of the autoencoder{steps}. The "
     "paper's row of 1,000,000 steps has the numbers of its Table 2, for which its text says 100,000 steps."

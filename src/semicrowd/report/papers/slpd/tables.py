@@ -3,7 +3,6 @@
 A table of our own compares SLPD, with the majority votes of noisy annotators, and BayesSCDC on the same answers.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from semicrowd.files import read_object
 from semicrowd.pipeline.slpd.plan import FOLDER, SETS, SHARES
 from semicrowd.pipeline.slpd.tables import ALONE, CHOSEN, SIZE, read_rows
 from semicrowd.report.cells import PAIRED, Cell, PaperValue, Summary, summarise
@@ -141,8 +141,7 @@ def sizes(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
     cells = []
     for value in exhibit.values:
         name, _, of = value.cell.partition(", ")
-        path = FOLDER / "tables" / name / SIZE
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        found = read_object(FOLDER / "tables" / name / SIZE)
         ours = summarise([found[of]], [0]) if found else None
         cells.append(Cell(value.cell, value.quantity, value, ours, "" if found else _why_missing(name)))
     return Result(tuple(cells), "Sizes of the data sets of the tables below; nothing is computed.")
@@ -168,8 +167,7 @@ def _cells(exhibit: Exhibit, name: str, rows: pd.DataFrame) -> list[Cell]:
 
 
 def _why_missing(name: str) -> str:
-    path = FOLDER / "tables" / name / "unavailable.json"
-    message = json.loads(path.read_text(encoding="utf-8"))["message"] if path.is_file() else ""
+    message = read_object(FOLDER / "tables" / name / "unavailable.json").get("message")
     return f"data not available here: {message}" if message else "not run in this profile"
 
 
