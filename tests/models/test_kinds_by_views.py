@@ -35,7 +35,7 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
     return Dataset("strokes", features, labels.astype(np.int64), image_shape=(SIZE, SIZE))
 
 
-@pytest.mark.parametrize("kind", ["bayes", "scdc"])
+@pytest.mark.parametrize("kind", ["bayes", pytest.param("scdc", marks=pytest.mark.slow)])
 def test_kinds_are_found_where_communities_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
     data = strokes(1500, np.random.default_rng(0))
