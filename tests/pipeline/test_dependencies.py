@@ -37,9 +37,9 @@ def package(tmp_path: Path) -> Path:
         some__start=(
             "from typing import TYPE_CHECKING\nimport numpy\nimport some.plain\nfrom some.inner import thing, module\n"
             "if TYPE_CHECKING:\n    from some import checked\nelse:\n    from some import otherwise\n"
-            "def work():\n    from . import late\n"
+            "def work():\n    from some import late\n"
         ),
-        some__inner__module="from ..above import name\n", some__inner__thing_else="",
+        some__inner__module="from some.above import name\n", some__inner__thing_else="",
         **{f"some__{name}": "" for name in ("plain", "checked", "otherwise", "late", "above", "never")},
     )  # fmt: skip
     for folder in (tmp_path / "some", tmp_path / "some" / "inner"):

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from semicrowd.figures.style import MUTED, in_rank_order, new_figure, percent, ranks_by_size, ranks_like, short, tidy
-from semicrowd.metrics import USED_SHARE
+from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.random import stream
 
 #: Most points drawn: more only cover each other.
@@ -187,7 +187,6 @@ def _legend(axes: Axes, num_groups: int) -> None:
 
 def _count(clusters: np.ndarray) -> str:
     """``7 clusters found, 6 with ≥ 0.5 % of the items``."""
-    sizes = np.unique(clusters, return_counts=True)[1]
-    used = int((sizes >= USED_SHARE * len(clusters)).sum())
-    note = "" if used == len(sizes) else f", {used} with ≥ 0.5 % of the items"
-    return f"{len(sizes)} clusters found{note}"
+    counts = cluster_counts(clusters, int(clusters.max()) + 1)
+    note = "" if counts["used"] == counts["occupied"] else f", {counts['used']} with ≥ 0.5 % of the items"
+    return f"{counts['occupied']} clusters found{note}"

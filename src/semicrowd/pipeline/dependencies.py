@@ -52,7 +52,7 @@ def files_behind(modules: Iterable[str], source: Path = SOURCE) -> set[str]:
             continue
         paths[name] = path
         # Importing a module imports the packages that it is in.
-        waiting += [name.rpartition(".")[0], *_imports_of(path, name)]
+        waiting += [name.rpartition(".")[0], *_imports_of(path)]
     return {path.relative_to(source).as_posix() for name, path in paths.items() if name not in TABLES}
 
 
@@ -67,14 +67,9 @@ def _file_of(module: str, source: Path) -> Path | None:
 
 
 @cache
-def _imports_of(path: Path, module: str) -> tuple[str, ...]:
+def _imports_of(path: Path) -> tuple[str, ...]:
     """Names that a file imports, each of which may be a module; imports for the type checker alone are left out."""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    return tuple(
-        name
-        for node in _running(ast.parse(path.read_text(encoding="utf-8")))
-        for name in _names(node, package)
-    )
+    return tuple(name for node in _running(ast.parse(path.read_text(encoding="utf-8"))) for name in _names(node))
 
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
@@ -85,14 +80,12 @@ def _running(tree: ast.AST) -> Iterator[ast.AST]:
         yield from _running(child)
 
 
-def _names(node: ast.AST, package: str) -> list[str]:
+def _names(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    if not isinstance(node, ast.ImportFrom):
+    if not isinstance(node, ast.ImportFrom) or node.module is None:  # the package has no relative imports
         return []
-    above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-    origin = ".".join([*above, *([node.module] if node.module else [])])
-    return [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+    return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
 
 
 _sha256 = cache(sha256_of)

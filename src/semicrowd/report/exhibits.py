@@ -166,7 +166,7 @@ class Study:
     title: str
     status: str
     text: str
+    table: StudyTable
     findings: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
-    table: StudyTable | None = None
     command: str = ""

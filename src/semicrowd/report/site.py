@@ -77,23 +77,6 @@ def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
     }
 
 
-def _study(study: Study) -> dict[str, Any]:
-    table = study.table
-    return {
-        "key": study.key,
-        "title": study.title,
-        "status": study.status,
-        "state": study.status.replace(" ", "-"),
-        "text": study.text,
-        "findings": study.findings,
-        "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in study.images],
-        "header": table.header if table else (),
-        "rows": [{"cells": row, "missing": gone} for row, gone in zip(table.rows, table.missing, strict=True)]
-        if table else [],
-        "command": study.command,
-    }  # fmt: skip
-
-
 def _runs(collected: Collected) -> list[dict[str, Any]]:
     """A row for each run; runs of a sweep that differ only in seed and folder share a row."""
     rows = []
@@ -142,7 +125,7 @@ def page(results: Results, studies: Sequence[Study], collected: Collected) -> di
         "profile": collected.profile,
         "progress": progress(results),
         "papers": papers,
-        "studies": [_study(study) for study in studies],
+        "studies": studies,
         "runs": _runs(collected),
     }
 

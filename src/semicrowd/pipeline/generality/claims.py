@@ -27,7 +27,7 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE, Share, figures, with_answers
 from semicrowd.pipeline.generality.plan import OURS, base_of
 from semicrowd.pipeline.generality.record import FILES, FOLDER, TRUST, recorded
-from semicrowd.pipeline.generality.summary import cell_table, signed, with_error
+from semicrowd.pipeline.generality.summary import cell_table, short, signed, with_error
 
 #: Pages with marked numbers.
 PAGES = (Path("README.md"), Path("docs/how_good.md"), Path("docs/BENCHMARKS.md"))
@@ -62,12 +62,6 @@ def claims(folder: Path) -> dict[str, Claim]:
     return {claim.name: claim for claim in every}
 
 
-def _short(value: float) -> str:
-    """Three decimals, without the zero before the decimal point."""
-    text = f"{value:.3f}".replace("-", "−")
-    return text.replace("0.", ".", 1) if abs(value) < 1 else text
-
-
 def _of_runs(folder: Path) -> Iterator[Claim]:
     """Means, standard deviations and single values of recorded runs' metrics, and differences over shared seeds."""
     known: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
@@ -95,10 +89,10 @@ def _of_runs(folder: Path) -> Iterator[Claim]:
 def _of_metric(name: str, values: list[float]) -> Iterator[Claim]:
     seeds = f"of {len(values)} recorded seeds"
     whole = name.endswith(("/used", "/occupied")) or ".seconds/" in name
-    texts = [f"{value:.0f}" if whole else _short(value) for value in values]
-    mean = _short(float(np.mean(values)))
+    texts = [f"{value:.0f}" if whole else short(value) for value in values]
+    mean = short(float(np.mean(values)))
     yield Claim(f"{name}.mean", mean, f"mean {seeds}")
-    sd = f" ± {_short(float(np.std(values, ddof=1)))}" if len(values) > 1 else ""
+    sd = f" ± {short(float(np.std(values, ddof=1)))}" if len(values) > 1 else ""
     yield Claim(name, mean + sd, f"mean ± standard deviation {seeds}")
     yield Claim(f"{name}.seeds", " ".join(texts), "each recorded seed")
     low, high = (texts[values.index(extreme(values))] for extreme in (min, max))
@@ -127,7 +121,7 @@ def _of_pieces(path: Path) -> Iterator[Claim]:
     yield Claim("pieces.fits", str(len(table)), "fits of each method")
     for method, column in table.items():
         for data, nmi in column.groupby("data").mean().items():
-            yield Claim(f"pieces.{method}.{data}", _short(nmi), "NMI, mean over the seeds")
+            yield Claim(f"pieces.{method}.{data}", short(nmi), "NMI, mean over the seeds")
         less = column - table["cotrain"]
         meaning = "NMI minus that of co-training, ± standard error"
         yield Claim(f"pieces.{method}.less", with_error(less.mean(), less.sem()), meaning)
@@ -150,8 +144,8 @@ def _of_part(where: str, rows: pd.DataFrame) -> Iterator[Claim]:
     for row in table.to_dict("records"):
         name = f"{where}.{row['method']}.{row['data']}.{row['regime']}"
         if not np.isnan(row["nmi"]):
-            yield Claim(name, _short(row["nmi"]), f"NMI, mean of {row['n']} seeds")
-            spread = f"{_short(row['nmi'])} ± {_short(row['nmi_sd'])}"
+            yield Claim(name, short(row["nmi"]), f"NMI, mean of {row['n']} seeds")
+            spread = f"{short(row['nmi'])} ± {short(row['nmi_sd'])}"
             yield Claim(f"{name}.sd", spread, "NMI, mean ± standard deviation")
             yield Claim(f"{name}.clusters", str(row["found"]), f"clusters for each seed; there are {row['classes']}")
 

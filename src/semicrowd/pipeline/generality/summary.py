@@ -220,7 +220,7 @@ def _methods(table: pd.DataFrame) -> list[str]:
 def _mean(row: pd.Series, *, bold: bool) -> str:
     if np.isnan(row["nmi"]):
         return str(row["status"]).partition(":")[0] or "–"
-    text = _score(row["nmi"]) + ("" if np.isnan(row["nmi_sd"]) else f" ± {_score(row['nmi_sd'])}")
+    text = short(row["nmi"]) + ("" if np.isnan(row["nmi_sd"]) else f" ± {short(row['nmi_sd'])}")
     return f"**{text}**" if bold else text
 
 
@@ -230,16 +230,18 @@ def _to_best(row: pd.Series) -> str:
 
 def with_error(value: float, error: float) -> str:
     """A difference with its sign and its standard error, where there is one."""
-    return signed(value) + ("" if np.isnan(error) else f" ± {_score(error)}")
+    return signed(value) + ("" if np.isnan(error) else f" ± {short(error)}")
 
 
-def _score(x: float) -> str:
-    return f"{x:.3f}".replace("0.", ".", 1) if x < 1 else f"{x:.3f}"
+def short(value: float) -> str:
+    """Three decimals, without the zero before the decimal point."""
+    text = f"{value:.3f}".replace("-", "−")
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
 def signed(x: float) -> str:
     """A difference with its sign."""
-    return ("+" if x >= 0 else "−") + _score(abs(x))
+    return ("+" if x >= 0 else "−") + short(abs(x))
 
 
 def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
