@@ -42,6 +42,18 @@ SPARSE = dict.fromkeys(
 #: items, and what those in float32 may differ by: rounding, which depends on where in which batch an item stands.
 ORDER, SUBSETS, ROUNDING = "check_methods_sample_order_invariance", "check_methods_subset_invariance", 1e-5
 
+#: Checks of the input, of parameters and of attributes, which only reach code of the common base class.
+OF_THE_BASE_CLASS = frozenset(
+    f"check_{name}" for name in (
+        "complex_data", "dtype_object", "estimators_dtypes", "estimators_empty_data_messages", "estimators_nan_inf",
+        "f_contiguous_array_estimator", "readonly_memmap_input", "fit1d", "fit2d_predict1d", "n_features_in",
+        "n_features_in_after_fitting", "estimator_sparse_tag", "estimator_sparse_array", "estimator_sparse_matrix",
+        "pipeline_consistency", "fit_score_takes_y", "estimators_overwrite_params", "dont_overwrite_parameters",
+        "dict_unchanged", "estimators_fit_returns_self", "fit_check_is_fitted",
+    )
+)  # fmt: skip
+ONE_OF_EACH_KIND = ("KMeansOnly", "ConstrainedKMeans", "HMM", "DPM", "MCVC", "SLPD", "CoTraining", "SCDC", "DeepDPM")
+
 
 def _answers(X: Any) -> np.ndarray | None:
     """Answers i, j, worker, label about the rows of a table; of what is none, nothing: X is what is refused."""
@@ -101,8 +113,21 @@ def _one_sparse_format(matrix: Any) -> Any:
 
 
 # Strict: a check that a method has come to pass is expected to fail no longer.
+CHECKS = parametrize_with_checks(
+    [_answered(name) for name in ESTIMATORS], expected_failed_checks=_expected, xfail_strict=True
+)
+
+
+def _slow_where_shared(case: Any) -> Any:
+    """What the common base class does alone is checked of a method of each kind, and of all by the slow tests."""
+    estimator, check = getattr(case, "values", case)
+    if check.func.__name__ not in OF_THE_BASE_CLASS or type(estimator).__name__ in ONE_OF_EACH_KIND:
+        return case
+    return pytest.param(estimator, check, marks=[*getattr(case, "marks", ()), pytest.mark.slow])
+
+
 @pytest.mark.filterwarnings("ignore:y. labels of the items are not used")
-@parametrize_with_checks([_answered(name) for name in ESTIMATORS], expected_failed_checks=_expected, xfail_strict=True)
+@pytest.mark.parametrize(CHECKS.args[0], [_slow_where_shared(case) for case in CHECKS.args[1]], **CHECKS.kwargs)
 def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if check.func.__name__ == ORDER:
         monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", _as_close_as_float32)

@@ -17,6 +17,8 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.starts.teaching import teach_classifier
 from semicrowd.starts.vae import latent_statistics
 
+#: All fits begin with the same VAE.
+pytestmark = pytest.mark.shares_starts
 CENTRES = np.array([[-6.0, 0.0], [6.0, 0.0], [0.0, 8.0]])
 KIND = np.arange(360) % 3
 UNITED = np.where(KIND == 2, 0, KIND)

@@ -17,6 +17,8 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.starts.vae import latent_statistics
 
 Build = Callable[..., SmallFit[BayesSCDC]]
+#: All fits begin with the same VAE.
+pytestmark = pytest.mark.shares_starts
 CENTRES = np.array([[-6.0, 0.0], [6.0, 0.0], [0.0, 8.0]])
 KIND = np.arange(360) % 3
 

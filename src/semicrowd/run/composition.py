@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ class _Names(ConfigNode):
         return ConfigNode(self.name, OmegaConf.create(dict.fromkeys(names_in(*self.of))), self.group, None, None)
 
 
+@cache
 def register() -> None:
-    """Register all choices, and the names of all settings, with Hydra.
+    """Register all choices, and the names of all settings, with Hydra, once in a process.
 
     A choice consists of its name and of the names in ``settings/…``, which a user's configuration file can include.
     """
