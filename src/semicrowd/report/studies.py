@@ -13,7 +13,9 @@ import pandas as pd
 
 from semicrowd.pipeline.generality.baselines import BASELINES, EXPLAINED
 from semicrowd.pipeline.generality.figures import NEAR, NEAR_ALONE
-from semicrowd.pipeline.generality.plan import OURS, cells
+from semicrowd.pipeline.generality.plan import OURS, base_of, cells
+from semicrowd.pipeline.generality.record import FILES, recorded
+from semicrowd.pipeline.generality.record import FOLDER as RECORDED
 from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
 from semicrowd.pipeline.generality.summary import bars, cell_table, signed, with_error
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
@@ -34,7 +36,8 @@ _HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "kinds",
 def generality(folder: Path) -> tuple[Study, ...]:
     """The studies of the development sets and, if they were used, of the locked sets; embeddings have their own."""
     found = [*_split(folder, "generality", "the development sets", DEVELOPMENT, "")]
-    if (folder / FOLDER / "locked_results.csv").is_file():
+    locked = folder / FOLDER / "locked_results.csv", RECORDED / FILES["locked"]
+    if any(path.is_file() for path in locked):
         found += _split(folder, "generality-locked", "the locked sets", LOCKED, "locked_")
     return tuple(found)
 
@@ -46,7 +49,26 @@ def _split(folder: Path, key: str, title: str, tables: Mapping[str, Table], pref
     yield _study(folder, f"{key}-embedded", title, embedded, prefix)
 
 
+def _measured(folder: Path, prefix: str) -> tuple[pd.DataFrame, bool]:
+    """A row for each measured cell, and whether they are the recorded ones: those are shown where none are here."""
+    path = folder / FOLDER / f"{prefix}results.csv"
+    if path.is_file():
+        return cell_table(pd.read_csv(path)), False
+    rows = recorded(RECORDED / FILES["locked" if prefix else "development"])
+    rows = rows[rows["method"].map(base_of) == rows["method"]]
+    return (cell_table(rows), True) if len(rows) else (pd.DataFrame(columns=["data", "regime", "method"]), False)
+
+
 def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Study:
+    measured, are_recorded = _measured(folder, prefix)
+    measured = measured[measured["data"].isin(list(tables))]
+    found = {(row["data"], row["regime"], row["method"]): row for row in measured.to_dict("records")}
+    plan = cells(list(tables), list(REGIMES), OURS, [0], locked=bool(prefix))
+    named = [(cell.data, cell.regime, cell.method) for cell in plan]
+    there = [name for name in named if name in found]
+    command = COMMAND + (' ARGS="--locked"' if prefix else "")
+    # The plan has more cells than have been measured.
+    others = f"{len(there)} of {len(named)} cells are measured{', and recorded' * are_recorded}; the others: {command}"
     text = (
         "NMI of all items, mean ± standard deviation over n seeds, for data sets under several regimes of answers "
         f"(pipeline/generality/). {' and '.join(OURS)} run with default settings and are not told the number of "
@@ -56,31 +78,19 @@ def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], pref
         f"difference of at least −{NEAR:g} counts as close enough. Without answers, or with answers given by chance, "
         f"ours is compared with the better of k-means and GMM, and at least −{NEAR_ALONE:g} counts as close enough."
     )  # fmt: skip
-    path = folder / FOLDER / f"{prefix}results.csv"
-    measured = cell_table(pd.read_csv(path)) if path.is_file() else pd.DataFrame(columns=["data", "regime", "method"])
-    measured = measured[measured["data"].isin(list(tables))]
-    found = {(row["data"], row["regime"], row["method"]): row for row in measured.to_dict("records")}
-    # The plan has more cells than have been measured.
-    plan = cells(list(tables), list(REGIMES), OURS, [0], locked=bool(prefix))
-    named = [(cell.data, cell.regime, cell.method) for cell in plan]
-    rows = [_row(name, found) for name in named]
-    missing = tuple(name not in found for name in named)
     caption = "NMI of our method minus that of the best baseline, which is told K."
     image = Image(FOLDER / f"{prefix}difference.png", caption)
-    done = not any(missing) and all(found[name]["n"] >= len(_SEEDS) for name in named)
-    locked = ' ARGS="--locked"' if prefix else ""
+    done = len(there) == len(named) and all(found[name]["n"] >= len(_SEEDS) for name in named)
     return Study(
-        key, title, "done" if done else "not measured yet" if all(missing) else "partly done", text,
-        findings=tuple(bars(measured)) if found else (NOT_MEASURED,),
-        images=(image,) if (folder / image.path).is_file() and not key.endswith("embedded") else (),
-        table=StudyTable(_HEADER, tuple(rows), missing), command=COMMAND + locked,
+        key, title, "done" if done else "partly done" if there else "not measured yet", text,
+        StudyTable(_HEADER, tuple(_row(name, found) for name in there), (False,) * len(there)),
+        findings=(*bars(measured), others) if there else (NOT_MEASURED,),
+        images=(image,) if (folder / image.path).is_file() and not key.endswith("embedded") else (), command=command,
     )  # fmt: skip
 
 
 def _row(name: tuple[str, str, str], found: Mapping[tuple[str, str, str], dict[str, Any]]) -> tuple[str, ...]:
-    ours = found.get(name)
-    if ours is None:
-        return (*name, *("–",) * 9, NOT_MEASURED)
+    ours = found[name]
     data, regime, _ = name
     best = found.get((data, regime, str(ours["best_baseline"])))
     against, near = ("to_plain", NEAR_ALONE) if regime in UNINFORMED else ("to_best", NEAR)

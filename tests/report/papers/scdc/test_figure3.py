@@ -1,5 +1,6 @@
 """Fig. 3: curves, and the annotators' weights from workers.csv."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image as mpimg
@@ -42,6 +43,14 @@ def test_both_regimes_have_their_table_and_figure(tmp_path: Path) -> None:
         assert mpimg.imread(tmp_path / result.images[0].path).std() > 0.05
         assert result.commands == (f"python src/train.py {answers}_mcvc", "python src/train.py face_kmeans")
     assert build("figure-3a", collected(), tmp_path).status == "not yet done"
+
+
+def test_recorded_models_have_rows_at_the_numbers_of_answers_that_were_recorded(tmp_path: Path) -> None:
+    found = collected(face_all_mcvc=on_face("mcvc", "face_all", {200: [0.6], 400: [0.7]}))
+    recorded = {"face_all_scdc_held": on_face("scdc", "face_all", {400: [0.9]})}
+    result = build("figure-3a", replace(found, recorded=recorded), tmp_path)
+    held = [cell for cell in result.cells if cell.cell.startswith(face.MODELS["scdc_held"])]
+    assert [(cell.cell.partition(", 400")[1], cell.ours is not None) for cell in held] == [(", 400", True)]
 
 
 def test_weights_are_those_of_the_most_answers_over_all_images_beside_the_truth(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def _rows(
         at = collected.at({NUMBER: number})
         for model in models:
             name = f"{answers}_{model}"
-            if model in OPTIONAL and not (name in collected.runs or name in collected.recorded):
+            if model in OPTIONAL and not (at.runs.get(name) or at.recorded.get(name)):
                 continue
             row = Row(name, f"{MODELS[model]}, {number} answers each")
             rows[model][number] = tuple(cells_of_rows(at, exhibit, [row], MEASURES))
