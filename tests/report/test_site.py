@@ -100,7 +100,8 @@ def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: P
 
     Sections().feed(page)
     of_papers = [f"{paper.key}-{exhibit.key}" for paper in find_papers() for exhibit in paper.exhibits]
-    assert anchors == [*of_papers, "generality", "generality-embedded", "embedded"]
+    suite = [f"generality{locked}{embedded}" for locked in ("", "-locked") for embedded in ("", "-embedded")]
+    assert anchors == [*of_papers, *suite, "embedded"]
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
     assert "<b>bold" not in page
 
