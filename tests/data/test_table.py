@@ -1,6 +1,7 @@
 """The user's own tables: what is read, and one clear line for what cannot be."""
 
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -142,6 +143,18 @@ def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "mine.npy", np.array([[{}, 1]], dtype=object), allow_pickle=True)
     with pytest.raises(UserError, match="not a NumPy array of numbers that is whole"):
         _load(tmp_path / "mine.npy")
+
+
+def test_a_header_as_long_as_two_gigabytes_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npy"
+    path.write_bytes(b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little") + bytes(100))
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="not a NumPy array of numbers that is whole"):
+            _load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_truncated_array(tmp_path: Path) -> None:

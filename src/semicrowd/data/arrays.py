@@ -17,6 +17,8 @@ from semicrowd.errors import UserError
 from semicrowd.files import check_is_file
 
 _EXPECTED = "a NumPy array of numbers that is whole (no objects)"
+#: Longest header of an array that is read, in bytes: NumPy's own are shorter.
+_LONGEST_HEADER = 10_000
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -90,6 +92,10 @@ def _refusing(path: Path) -> Iterator[None]:
 def _read(file: Any, size: int, where: str) -> np.ndarray:
     """An array of a binary file of ``size`` bytes, header included."""
     version = np.lib.format.read_magic(file)
+    beginning = file.tell()
+    if int.from_bytes(file.read(4 if version[0] > 1 else 2), "little") > _LONGEST_HEADER:
+        raise ValueError("a header of that length")  # before NumPy would make room for it
+    file.seek(beginning)
     read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject:

@@ -81,7 +81,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
         if not resume:
             if replaced := read_status(run_dir).get("status"):
                 state = "cut off" if replaced == "running" else replaced
-                _note(f"{run_dir}: replaces the run that was there ({state}); with another hydra.run.dir it is kept")
+                _note(f"{run_dir}: replaces the run that was there ({state}); another hydra.run.dir would have kept it")
             directory.clear()
         directory.set_status("running")
         try:
