@@ -13,6 +13,7 @@ from epochs import epochs, precision
 from floor import floor
 from full_size import full_size
 from gibbs import gibbs
+from gpu import gpu
 from growth import growth
 from large import large
 from mpckmeans import mpckmeans
@@ -42,6 +43,7 @@ SUBJECTS = {
     "sizes": "co-training of images and Gaussians, up to a million items",
     "scaling": "what a step computes and moves, counted, and what 1 to 64 devices would do to it, calculated",
     "full_size": "three steps of Fig. 4b's SCDC at full size, float32 and bfloat16: time and memory",
+    "gpu": "a step of every setting of `scaling` on one GPU, measured, beside what `scaling` calculates; needs a GPU",
     "large": "memory and time of a million answers, piece by piece, and a thousand times that",
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
@@ -76,6 +78,7 @@ def main() -> None:
         "sizes": partial(sizes, arguments.quick),
         "scaling": partial(scaling, arguments.quick),
         "full_size": partial(full_size, arguments.quick),
+        "gpu": partial(gpu, arguments.quick),
         "large": partial(large, arguments.quick),
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),

@@ -98,12 +98,12 @@ class Cluster:
 
 #: Published peaks of dense products, bfloat16 and float32 without tensor cores, and memory.
 _UTILISATION = 0.35
-_H100 = Device("H100, bfloat16", _UTILISATION * 989e12, 3.35e12, 5e-6, 2)
+H100 = Device("H100, bfloat16", _UTILISATION * 989e12, 3.35e12, 5e-6, 2)
 H200 = Device("H200, bfloat16", _UTILISATION * 989e12, 4.8e12, 5e-6, 2)
-_H100_FLOAT = Device("H100, float32", _UTILISATION * 67e12, 3.35e12, 5e-6, 4)
+H100_FLOAT = Device("H100, float32", _UTILISATION * 67e12, 3.35e12, 5e-6, 4)
 #: Both speeds are fitted to the four steps that the table of the check has.
 _CORE = Device("a core, float32", 90e9, 15e9, 10e-6, 4)
-GPUS = Cluster(_H100, 300e9, 50e9, 10e-6, 8)
+GPUS = Cluster(H100, 300e9, 50e9, 10e-6, 8)
 CORES = Cluster(_CORE, 10e9, 1.25e9, 50e-6, 2)
 DEVICES = (1, 2, 4, 8, 16, 32, 64)
 
@@ -142,9 +142,9 @@ def scaling(quick: bool = False) -> None:
     table = []
     for setting, cost, _ in measured:
         steps = (setting.num_items - setting.num_annotated) // setting.given["batch_size"]
-        hours = [f"{200 * steps * device.seconds(cost) / 3600:.3g}" for device in (_H100_FLOAT, _H100, H200, _CORE)]
+        hours = [f"{200 * steps * device.seconds(cost) / 3600:.3g}" for device in (H100_FLOAT, H100, H200, _CORE)]
         table.append((setting.what, *hours))
-    print_table(("setting", _H100_FLOAT.what, _H100.what, H200.what, _CORE.what), table)
+    print_table(("setting", H100_FLOAT.what, H100.what, H200.what, _CORE.what), table)
 
 
 def _print_counts(measured: Sequence[tuple[Setting, StepCost, Gradient]]) -> None:

@@ -160,10 +160,10 @@ class _Counted(Callback):
         self.costs.append(StepCost(float(self._images), flop, float(traffic.moved), float(traffic.operations)))
 
 
-def counted(module: ClusteringModule) -> StepCost:
+def counted(module: ClusteringModule, accelerator: str = "cpu") -> StepCost:
     """The second step of a module: in the first, optimizers make their state."""
     counter = _Counted()
-    train(module, [counter], steps=2)
+    train(module, [counter], steps=2, accelerator=accelerator)
     return counter.costs[1]
 
 

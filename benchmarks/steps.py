@@ -61,10 +61,17 @@ class StepTimer(Callback):
         self.seconds = (time.process_time() - self._start) / (self._begun - self.skip)
 
 
-def train(module: ClusteringModule, callbacks: Sequence[Callback], epochs: int = 1, steps: int | None = None) -> None:
+def train(
+    module: ClusteringModule,
+    callbacks: Sequence[Callback],
+    epochs: int = 1,
+    steps: int | None = None,
+    accelerator: str = "cpu",
+) -> None:
     """Train as a run does, but for its files; ``steps`` in place of whole epochs."""
     trainer = pl.Trainer(
-        accelerator="cpu",
+        accelerator=accelerator,
+        devices=1,
         max_epochs=epochs,
         limit_train_batches=steps,
         callbacks=list(callbacks),
