@@ -17,7 +17,7 @@ from steps import images_per_step, train
 from table import print_table
 
 #: Epochs of a few steps that count, after some in which kernels are chosen and memory is allocated.
-_SKIP, _EPOCHS = 2, 6
+_SKIP, _EPOCHS = 1, 4
 _HEADER = (
     "setting", "precision", "images", "ms a step, calculated", "ms, measured", "measured / calculated", "TFLOP/s",
     "host ms", "GiB at the peak",
