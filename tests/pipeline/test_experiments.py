@@ -133,7 +133,7 @@ def test_what_is_recorded_is_the_laptop_s_experiments_and_longer_ones() -> None:
     of_face = (f"{one}_{model}" for one in (face.ALL, face.SOME) for model in face.OPTIONAL)
     shown = {*(row.experiment for row in mnist.RECORDED_ROWS), *(row.experiment for row in pinwheel.RECORDED_ROWS),
              *mnist.OPTIONAL, *deep_dpm.tables.OPTIONAL, *deep_dpm.tables.RECORDED_ROWS,
-             *discriminative_bnp.tables.RECORDED_ROWS,
+             *discriminative_bnp.tables.RECORDED_ROWS, *(row.experiment for row in cifar.RECORDED_ROWS),
              *discriminative_bnp.tables.DRAWS.values(), *of_face}  # fmt: skip
     assert recorded.keys() - laptop.keys() == shown
 
