@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import io
-import math
 import re
 import sys
 import warnings
@@ -11,14 +10,8 @@ from itertools import product
 from pathlib import Path
 from unittest.mock import patch as mock
 
-import numpy as np
 import pytest
-import torch
 from jaxtyping import config
-from scipy.stats import norm
-from torch import Tensor, nn
-
-from semicrowd.nets.recognition import MIN_VARIANCE
 
 ROOT = Path(__file__).parents[1]
 
@@ -157,32 +150,3 @@ def test_answers_take_the_bytes_of_their_types() -> None:
     assert table[0] == pytest.approx(5 * 8, abs=10)  # five int64, and the annotators' names of few answers
     assert table[3] == pytest.approx(table[0] * 9450 / 10_000 * 10_000 * 1000 / 2**30, rel=0.1)
     assert all(peak >= kept for kept, peak, *_ in of.values())
-
-
-class Given(nn.Module):
-    """A network that has one answer to everything."""
-
-    def __init__(self, *heads: Tensor) -> None:
-        super().__init__()
-        self.given = list(heads)
-
-    def forward(self, _: Tensor) -> list[Tensor]:
-        return self.given
-
-
-@pytest.mark.parametrize("spread", [1e-3, 0.02, 0.4, 5.0])
-def test_a_gaussian_of_256_values_is_scipys(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probabilities of all values add up to one, and each is that of its step."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    gaussian = importlib.import_module("likelihoods").SteppedGaussian
-    values = torch.arange(256.0)[:, None] / 255
-    mean, variance = torch.tensor([[[0.0], [0.31], [1.2]]]), torch.full((1, 3, 1), spread)
-    raw = torch.log(torch.expm1(variance.double())).float() - math.log(math.expm1(0.1))
-    for number in range(3):
-        net = Given(*(head[:, [number]].expand(1, 256, 1) for head in (mean, raw)))
-        found = gaussian(net).log_likelihood(torch.zeros(1, 256, 1), values)[0].double()
-        middle = norm(mean[0, number, 0], math.sqrt(spread + MIN_VARIANCE))
-        edges = [-math.inf, *((np.arange(255) + 0.5) / 255), math.inf]
-        np.testing.assert_allclose(found.exp(), np.diff(middle.cdf(edges)), rtol=1e-3, atol=1e-7)
-        assert found.exp().sum() == pytest.approx(1, abs=1e-4)
-        assert found.isfinite().all()

@@ -56,7 +56,8 @@ def naming_extras() -> Iterator[None]:
         module = (error.name or "").partition(".")[0]
         for extra, modules in EXTRAS.items():
             if module in modules:
-                raise UserError(f"{module} is not installed; pip install 'semicrowd[{extra}]' has it") from error
+                how = f"install it with pip install 'semicrowd[{extra}]'"
+                raise UserError(f"{module} is not installed; {how}") from error
         raise
 
 

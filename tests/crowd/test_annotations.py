@@ -56,13 +56,13 @@ def test_repeated_answers_are_counted_and_kept() -> None:
     assert answers.num_pairs == 6
     assert answers.notes == (
         "arrays: 2 duplicate answers (same pair, annotator and label), kept",
-        "arrays: 1 pair answered both ways by one annotator, all answers kept",
+        "arrays: 1 pair about which an annotator gave both answers, all kept",
     )
 
 
 def test_a_pair_that_two_annotators_answer_both_ways_is_one_pair() -> None:
     answers = PairAnnotations.from_arrays([0, 0, 0, 1], [1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1], num_items=2)
-    assert answers.notes == ("arrays: 1 pair answered both ways by one annotator, all answers kept",)
+    assert answers.notes == ("arrays: 1 pair about which an annotator gave both answers, all kept",)
 
 
 def test_empirical_quality_counts_by_hand() -> None:

@@ -126,7 +126,7 @@ def test_new_items_are_read_by_the_columns_names(tmp_path: Path) -> None:
     frame.replace("west", "mars").to_csv(tmp_path / "new.csv", index=False)
     new = load_new_items(tmp_path / "new.csv", columns)
     assert new.features[3, :3].tolist() == [0, 0, 0]
-    assert any("mars not among the categories" in note for note in new.notes)
+    assert any("mars is not among the categories" in note for note in new.notes)
 
 
 def test_a_feature_called_label_stays_one_in_new_items_where_another_column_has_the_classes(tmp_path: Path) -> None:

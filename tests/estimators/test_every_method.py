@@ -80,7 +80,7 @@ def test_prediction_takes_the_features_alone(name: str, fitted: CrowdClusterer, 
         fitted.predict(features[:, :2])
 
 
-@pytest.mark.filterwarnings("ignore:y. labels of the items are not used")
+@pytest.mark.filterwarnings("ignore:y. labels of items are not used")
 def test_answers_are_needed_or_not(name: str, fitted: CrowdClusterer, problem: Problem) -> None:
     features = problem[0]
     labels = np.arange(60) % 3

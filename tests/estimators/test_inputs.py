@@ -163,7 +163,7 @@ def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:
 
 
 def test_labels_as_y_are_said_not_to_be_used() -> None:
-    with pytest.warns(UserWarning, match="y: labels of the items are not used"):
+    with pytest.warns(UserWarning, match="y: labels of items are not used"):
         KMeansOnly(2).fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(UserError, match=r"pairs: shape \(4,\)"):
         KMeansOnly(2).fit(np.eye(4), pairs=[0, 1, 0, 1])

@@ -10,7 +10,6 @@ from scipy import stats
 from semicrowd.expfam import (
     Family,
     beta,
-    categorical,
     dirichlet,
     gaussian,
     in_domain,
@@ -51,14 +50,12 @@ def make(name: str, d: int, seed: int = 0) -> tuple[Family, torch.Tensor]:
         return dirichlet, dirichlet.to_natural(positive(3, 2, d + 1, seed=seed))
     if name == "beta":
         return beta, beta.to_natural(positive(3, 2, 2, seed=seed))
-    if name == "categorical":
-        return categorical, normal(3, 2, d + 1, seed=seed)
     if name == "gaussian":
         return gaussian, gaussian.to_natural(normal(3, 2, d, seed=seed), covariance(3, 2, d=d, seed=seed))
     return normal_inverse_wishart, niw(3, 2, d=d, seed=seed)
 
 
-FAMILIES = ["dirichlet", "beta", "categorical", "gaussian", "normal_inverse_wishart"]
+FAMILIES = ["dirichlet", "beta", "gaussian", "normal_inverse_wishart"]
 each_family = pytest.mark.parametrize("name", FAMILIES)
 each_dimension = pytest.mark.parametrize("d", DIMENSIONS)
 
@@ -78,22 +75,18 @@ def test_natural_and_standard_parameters_are_inverse(name: str, d: int) -> None:
     family, eta = make(name, d)
     standard = family.to_standard(eta)
     again = family.to_natural(*standard) if isinstance(standard, tuple) else family.to_natural(standard)
-    if name == "categorical":  # natural parameters are unnormalised
-        again, eta = again - again[..., :1], eta - eta[..., :1]
     torch.testing.assert_close(again, eta)
 
 
 def draws_and_statistics(name: str, eta: torch.Tensor, n: int) -> tuple[object, torch.Tensor]:
     """n draws at one natural parameter, and their statistics t [n, F]."""
-    family = {"beta": beta, "dirichlet": dirichlet, "categorical": categorical, "gaussian": gaussian,
+    family = {"beta": beta, "dirichlet": dirichlet, "gaussian": gaussian,
               "normal_inverse_wishart": normal_inverse_wishart}[name]
     draws = family.sample(eta.expand(n, *eta.shape).contiguous(), generator(3))
     if name == "dirichlet":
         return draws, draws.log()
     if name == "beta":
         return draws, torch.stack([draws.log(), (1 - draws).log()], -1)
-    if name == "categorical":
-        return draws, torch.nn.functional.one_hot(draws, eta.shape[-1]).double()
     if name == "gaussian":
         return draws, torch.cat([draws, (draws[:, :, None] * draws[:, None]).flatten(1)], -1)
     mean, sigma = draws

@@ -208,7 +208,7 @@ def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
         (None, "not found"),
         ("experiments: [", "no valid YAML"),
         ("profile: x\n", "expected profile, groups"),
-        ("- x\n", "expected base, the path of a profile"),
+        ("- x\n", "expected a mapping: a profile"),
         ("base: nowhere\n", "nowhere.yaml: not found"),
         ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
         (

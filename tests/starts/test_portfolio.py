@@ -277,7 +277,7 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: p
     assert found.probabilities.shape == (1, 120, 8)
     torch.testing.assert_close(found.probabilities.sum(-1), torch.ones(1, 120))
     assert adjusted_rand_score(pinwheel.labels, found.probabilities[0].argmax(-1).numpy()) > 0.8
-    assert any("won with" in line for line in fit.said)
+    assert any("nats per held-out answer" in line for line in fit.said)
     fit.begin()
     clusters = fit.model.posterior(fit.data.features).probabilities[0].argmax(-1).numpy()
     assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8

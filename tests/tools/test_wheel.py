@@ -73,12 +73,12 @@ def test_a_fit_needs_no_extra_and_what_does_says_which(unpacked: Path, tmp_path:
     run = python(unpacked, "-c", _WITHOUT_EXTRAS + _FIT, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == [
-        "clusters 3", "numba is not installed; pip install 'semicrowd[samplers]' has it",
+        "clusters 3", "numba is not installed; install it with pip install 'semicrowd[samplers]'",
     ]  # fmt: skip
     command = _WITHOUT_EXTRAS + "from semicrowd.__main__ import main; sys.exit(main(['train']))"
     asked = python(unpacked, "-c", command, cwd=tmp_path)
     assert asked.returncode == 2
-    assert asked.stderr == "error: hydra is not installed; pip install 'semicrowd[cli]' has it\n"
+    assert asked.stderr == "error: hydra is not installed; install it with pip install 'semicrowd[cli]'\n"
 
 
 def test_the_extras_of_the_messages_are_those_of_pyproject() -> None:

@@ -24,7 +24,7 @@ class PairAnnotations:
 
     Attributes
     ----------
-    i, j : [P] int64, item ids 0 … N − 1
+    i, j : [P] int64, item numbers 0 … N − 1
     worker : [P] int64, annotator 0 … M − 1
     label : [P] int64, 1 same, 0 different
     task : [P] int64 0 … T − 1, or None; the answers of one task come from one grouping of its items
@@ -97,7 +97,7 @@ class PairAnnotations:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def some(self, rows: np.ndarray) -> "PairAnnotations":
-        """The answers in ``rows``, with tasks renumbered from 0; numbers of items and annotators stay the same."""
+        """The answers in ``rows``, without notes. Tasks are renumbered from 0, items and annotators are not."""
         i, j, worker, label = (one[rows] for one in (self.i, self.j, self.worker, self.label))
         task = None if self.task is None else np.unique(self.task[rows], return_inverse=True)[1]
         return replace(self, i=i, j=j, worker=worker, label=label, task=task, notes=())
@@ -140,7 +140,7 @@ class PairAnnotations:
         return replace(self, true_sensitivity=sensitivity, true_specificity=specificity)
 
     def same(self, classes: np.ndarray) -> np.ndarray:
-        """[P] probability that the two items of each answer are of the same class; classes are [N], or [N, K] p."""
+        """[P] probability that the items of each answer are of one class, by classes [N] or probabilities [N, K]."""
         if classes.ndim == 1:
             return (classes[self.i] == classes[self.j]).astype(np.float64)
         pieces = np.array_split(np.arange(self.num_pairs), self.num_pairs // _AT_ONCE + 1)
@@ -157,8 +157,8 @@ class PairAnnotations:
 
         Returns
         -------
-        sensitivity, specificity : [M] each; NaN if the annotator answered less than half a pair of the same (or
-            different) classes, in expectation
+        sensitivity, specificity : [M] each; NaN if the expected number of the annotator's answers about pairs of the
+            same class (for the specificity: of different classes) is below .5
         """
         same = self.same(classes)
         rates = []
@@ -277,5 +277,5 @@ def _repeated(arrays: dict[str, np.ndarray], num_items: int, source: str) -> tup
     if contradictory.any():
         count = table["pair"][contradictory].nunique()
         pairs = "pairs" if count > 1 else "pair"
-        notes.append(f"{source}: {count} {pairs} answered both ways by one annotator, all answers kept")
+        notes.append(f"{source}: {count} {pairs} about which an annotator gave both answers, all kept")
     return tuple(notes)

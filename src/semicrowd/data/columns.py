@@ -39,7 +39,7 @@ class Column:
     kind : ``number``, ``yes or no`` or ``category``
     values : the categories, for one-hot encoding; "" is the category of empty cells. Empty for the other two kinds
     median : median of a numerical or yes/no column, which replaces its missing values
-    gaps : number of missing values; if there are any, the column gets a missing indicator as a further feature
+    gaps : number of missing values; if there are any, and they are filled, a missing indicator is a further feature
     """
 
     name: str
@@ -138,8 +138,8 @@ class Columns:
 
         Parameters
         ----------
-        where : the table, as messages call it
-        cell : what they call the cell of a row and a column
+        where : name of the table in messages
+        cell : name of a cell in messages, from its row and column
 
         Returns
         -------
@@ -169,8 +169,8 @@ class Columns:
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:
-                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} not among the categories of the "
-                             "training items; encoded as zeros")
+                notes.append(f"column {column.name}: {', '.join(unknown[:3])[:60]} is not among the categories of "
+                             "the training items; encoded as zeros")
         return np.hstack(parts), tuple(notes)
 
     def fill(self, features: np.ndarray) -> np.ndarray:

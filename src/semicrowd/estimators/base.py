@@ -34,25 +34,26 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     Attributes
     ----------
     result_ : the result of the fit
-    labels_ : [N] clusters of the items of ``fit``, answers included
+    labels_ : [N] clusters of the items, given their features and the answers
     n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
-        answers if ``labels_`` were the truth (observed_…); None for a method that estimates no annotators
-    seed_ : the seed that ``random_state`` is or gave
+        answers if the final clusters (their probabilities, where the method has them) were the truth (observed_…);
+        None for a method that estimates no annotators
+    seed_ : the seed that was used: ``random_state``, or drawn from it
     n_features_in_, feature_names_in_ : number and, if X was a data frame, names of the features, after the conversion
         of its columns to numbers
     columns_ : how the columns of a data frame were converted (:class:`semicrowd.data.columns.Columns`); ``predict``
-        converts new items in the same way. None if X was an array
+        converts new items in the same way. None if X has no column names that are text
     """
 
     #: The section "Attributes" of its docstring, which the docstrings of classes that inherit from it repeat.
     _attributes: ClassVar[str] = ""
-    #: Whether it needs answers.
+    #: Whether the method needs answers.
     requires_answers: ClassVar[bool] = True
-    #: Whether NaN is a value that is missing; else it is an error.
+    #: Whether NaN counts as a missing value; if False, it is an error.
     takes_missing: ClassVar[bool] = False
-    #: Whether it has ``predict``.
+    #: Whether the method has ``predict``.
     takes_new_items: ClassVar[bool] = False
     #: Parameters, defined in the class of parameters. ``n_clusters`` is the number of clusters or its maximum; some
     #: methods that estimate the number have none.
@@ -79,13 +80,14 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : [N, D] numbers, an array, a sparse matrix, or a data frame, whose categories and gaps are made numbers
+        X : an array or sparse matrix [N, D], or a data frame, whose categories become columns of 0 and 1 and whose
+            missing values become medians, unless the method accepts them
             (:func:`semicrowd.estimators.frames.items_to_fit`)
         y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
             clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`. They identify items by the index of the data frame,
-            unless it is 0, 1, 2, …; else by a column of ids; else by row numbers
+            :func:`semicrowd.estimators.inputs.checked_answers`. Items are named by the index of the data frame, if
+            it is unique and not 0, 1, 2, …, otherwise by a column of ids. Row numbers from 0 are accepted, too
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -95,7 +97,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         if pairs is None and labels_alone(y):
-            warnings.warn("y: labels of the items are not used to fit; answers about pairs of items are pairs=…",
+            warnings.warn("y: labels of items are not used; pass answers about pairs of items as pairs=…",
                           UserWarning, stacklevel=2)  # fmt: skip
             y = None
         items = items_to_fit(self, X)
@@ -128,7 +130,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         return self.fit(X, y, **options).labels_
 
     def save(self, path: Path | str) -> None:
-        """Write the fitted estimator to one file, from which :func:`semicrowd.load` makes it without the data.
+        """Write the fitted estimator to one file, from which :func:`semicrowd.load` restores it without the data.
 
         Raises
         ------
@@ -184,8 +186,8 @@ class OneShotClusterer(CrowdClusterer):
         return iterate(_OneShot(self, features, answers), monitor)
 
     @abstractmethod
-    def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
-        """Cluster the items; ``answers`` is None if none were given, only where ``requires_answers`` is False."""
+    def _cluster(self, features: np.ndarray, answers: Any) -> Result:
+        """Cluster the items; ``answers`` are PairAnnotations or, where ``requires_answers`` is False, None."""
 
 
 class _OneShot(Method):

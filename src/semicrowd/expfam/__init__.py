@@ -10,7 +10,7 @@ and of the normal-inverse-Wishart keep the (d/2) ln 2π that the paper leaves ou
 
 from types import ModuleType
 
-from semicrowd.expfam import beta, categorical, dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.expfam.divergence import in_domain, kl_divergence
 
 Family = ModuleType
@@ -18,7 +18,6 @@ Family = ModuleType
 __all__ = [
     "Family",
     "beta",
-    "categorical",
     "dirichlet",
     "gaussian",
     "in_domain",

@@ -32,10 +32,7 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
         if path is None:
             method.start(bar.progress)
         else:
-            content = read_state(path)
-            method.load_state(content["state"])
-            monitor.load_state(content["monitor"])
-            done = int(content["done"])
+            done = _restored(method, monitor, read_state(path))
         saved = time.monotonic()
         for iteration in range(done, method.iterations):
             bar.reach(iteration)
@@ -47,6 +44,18 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
                 saved = time.monotonic()
         monitor.end()
         return method.result()
+
+
+def _restored(method: Method, monitor: Monitor, content: dict[str, Any]) -> int:
+    """Load a checkpoint's content; returns the number of iterations that were done."""
+    try:
+        method.load_state(content["state"])
+        monitor.load_state(content["monitor"])
+        return int(content["done"])
+    except UserError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
 
 
 def _save(method: Method, monitor: Monitor, done: int) -> None:

@@ -25,7 +25,7 @@ from semicrowd.fitting.progress import Progress
 from semicrowd.fitting.snapshot_recorder import SnapshotRecorder
 from semicrowd.settings.training import TrainerSettings
 
-logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # device lines, tips, "Trainer.fit stopped"
+logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # no devices, tips, "Trainer.fit stopped"
 logging.getLogger("lightning_fabric").setLevel(logging.ERROR)
 #: Warnings of Lightning and torch that a user can do nothing about.
 _WARNINGS = (
@@ -96,7 +96,7 @@ class _Recorder(Checkpoint):
         """Hook of Lightning: an epoch is complete."""
         assert isinstance(pl_module, ClusteringModule)
         if not trainer.is_global_zero:
-            if self.monitor.checkpoint is not None:  # helps to gather the state but writes nothing
+            if self.monitor.checkpoint is not None:  # every process takes part in gathering the state; the first writes
                 trainer.save_checkpoint(self.monitor.checkpoint)
             return
         metrics = dict(sorted(pl_module.metrics.items()))
@@ -124,7 +124,7 @@ class _Bar(Callback):
 
 
 def check_checkpoint(path: Path, module: ClusteringModule) -> None:
-    """Refuse a file that is no checkpoint of this fit.
+    """Refuse a file that is no checkpoint, or one of a model with other tensors.
 
     Raises
     ------
@@ -151,7 +151,8 @@ def check_trainer(settings: TrainerSettings) -> None:
     kind = accelerator(settings)
     there = torch.cuda.device_count() if kind == "cuda" else os.cpu_count() or 1
     if settings.devices > there:
-        raise UserError(f"trainer.devices={settings.devices}: this machine has {there} for accelerator={kind}")
+        what = "GPUs" if kind == "cuda" else "processor cores"
+        raise UserError(f"trainer.devices={settings.devices}: this machine has {there} {what}")
     if settings.world_size > 1 and settings.strategy != "ddp":
         name = "devices" if settings.devices > 1 else "num_nodes"
         raise UserError(f"trainer.{name}={getattr(settings, name)}: several processes need trainer=ddp")
@@ -164,7 +165,7 @@ def check_trainer(settings: TrainerSettings) -> None:
 
 
 def _check_nodes(number: int) -> None:
-    """Refuse a run on several machines if this machine's rank is not set; it would wait half an hour for the others."""
+    """Refuse a run on several machines if this machine's rank is not set; it would wait for the others."""
     if SLURMEnvironment.detect() or TorchElasticEnvironment.detect():
         return  # they set the rank, and Lightning compares their number of machines with ours
     missing = [name for name in NODE if not os.environ.get(name)]
@@ -198,7 +199,7 @@ def _trainer(settings: TrainerSettings, epochs: int, callbacks: list[Callback], 
         devices=settings.devices,
         num_nodes=settings.num_nodes,
         strategy=DDPStrategy(timeout=LONGEST) if settings.strategy == "ddp" else "auto",
-        precision="32-true",  # the networks use nets.precision; everything else needs float32
+        precision="32-true",  # Lightning changes no precision: networks use nets.precision, and q(Θ) is float64
         max_epochs=epochs,
         callbacks=callbacks,
         default_root_dir=folder,

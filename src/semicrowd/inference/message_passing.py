@@ -60,7 +60,7 @@ class _Sweep(NamedTuple):
 def update_x(
     z: Float[Tensor, "R B K"], recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals
 ) -> Float[Tensor, "R B S"]:
-    """Eq. 12 (18): η_x = Σ_k q(z = k) E[t(μ_k, Σ_k)[:2]] + r(o)."""
+    """Eq. 12, which eq. 18 repeats: η_x = Σ_k q(z = k) E[t(μ_k, Σ_k)[:2]] + r(o)."""
     return z @ expected.components[..., :-2] + recognition
 
 
@@ -83,7 +83,7 @@ def infer_local(
     tolerance: float = 1e-3,
     start: Float[Tensor, "R B K"] | None = None,
 ) -> LocalPosterior:
-    """The joint local optimum of the surrogate bound (eq. 15), with gradients of one last pass.
+    """q(x) and q(z) after sweeps towards the local optimum of the surrogate bound (eq. 15), with gradients.
 
     The sweeps run without gradients until no probability changes by more than ``tolerance``, at most ``max_sweeps``
     times. One last pass, which is differentiable in ``recognition``, ``expected`` and the graph's weights, adds

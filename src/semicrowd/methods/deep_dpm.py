@@ -195,11 +195,8 @@ class _Fit(Method):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        try:
-            self.mixture.load_state({**state, "chain": decode(state["chain"])})
-            self.kept = [(int(done), dict(flow)) for done, flow in state["kept"]]
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
+        self.mixture.load_state({**state, "chain": decode(state["chain"])})
+        self.kept = [(int(done), dict(flow)) for done, flow in state["kept"]]
 
     def result(self) -> Result:
         """The last partition, and the most probable cluster of each item."""
@@ -260,8 +257,6 @@ class _BestOfSeveral(Method):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        if not {"running", "best", "log_joint", "clusters", "rates"} <= state.keys():
-            raise UserError("the checkpoint is not of this fit; start again without resume=true")
         self._fit = self._loaded(state["running"])
         self._best, self._log_joint = dict(state["best"]), list(state["log_joint"])
         self._clusters, self._rates = ([one.numpy() for one in state[name]] for name in ("clusters", "rates"))

@@ -167,14 +167,11 @@ class _Fit(Method):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        try:
-            experts = Experts(*state["experts"])
-            net = self.model._network([torch.Generator()] * (self.restarts * experts.view.shape[-1]))
-            net.load_state_dict(state["net"])
-            self.fit = AnswerNetworks(net, experts, self.prior, self.graph)
-            self.fit.optimizer.load_state_dict(state["optimizer"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
+        experts = Experts(*state["experts"])
+        net = self.model._network([torch.Generator()] * (self.restarts * experts.view.shape[-1]))
+        net.load_state_dict(state["net"])
+        self.fit = AnswerNetworks(net, experts, self.prior, self.graph)
+        self.fit.optimizer.load_state_dict(state["optimizer"])
 
     @torch.no_grad()
     def result(self) -> Result:

@@ -363,10 +363,7 @@ class _Fit(Method):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        try:
-            self.fits.load_state(state)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError("the checkpoint is not of this fit; start again without resume=true") from error
+        self.fits.load_state(state)
 
     def of(self, index: int) -> tuple[Clusters, Tensor]:
         """Clusters and bounds of the restarts of one table, [R, …] each."""

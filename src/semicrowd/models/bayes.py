@@ -29,10 +29,10 @@ from semicrowd.settings.model import BayesSettings
 
 #: Message passing in a training step stops if no probability changes by more than this, or after ``max_sweeps``.
 STEP_TOLERANCE = 0.01
-#: Maximal number of sweeps and this tolerance: in coordinate ascent, and in an evaluation.
+#: (Maximal number of sweeps, tolerance) of message passing: in refits and moves, and in evaluations.
 REFIT_SWEEPS = (10, 1e-3)
 EVALUATION_SWEEPS = (200, 1e-4)
-#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). η has none: it leaves its domain.
+#: Momentum of the networks' gradient steps with ``optimizer=momentum`` (App. B). With it, η would leave its domain.
 MOMENTUM = 0.9
 
 
@@ -44,7 +44,7 @@ class BayesSCDC(GenerativeModel):
     settings: BayesSettings
 
     def build(self, generators: Sequence[torch.Generator]) -> None:
-        """φ and γ, and q(Θ)."""
+        """Make the networks, whose parameters are φ and γ, and q(Θ)."""
         networks = NetBuilder(self.settings, self.nets, self.num_features, self.image_shape, generators)
         self.recognition, self.decoder = networks.recognition(), networks.decoder()
         self.globals = GlobalPosterior(self.mixture_prior(), self.num_annotators, generators)
@@ -60,7 +60,7 @@ class BayesSCDC(GenerativeModel):
         answers: RelationalBatch | None = None,
         views: Views | None = None,
     ) -> StepBound:
-        """Eqs. 19–25 on a minibatch, at the local optimum of eq. 15 up to :data:`STEP_TOLERANCE`."""
+        """Eqs. 19–25 on a minibatch, after sweeps until STEP_TOLERANCE or ``max_sweeps``, and the amortisation."""
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
         part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
@@ -88,9 +88,9 @@ class BayesSCDC(GenerativeModel):
         return [of_networks, NaturalGradient(groups, self.settings.first_step(num_items), float(num_items))]
 
     def _message_statistics(self, expected: ExpectedGlobals) -> tuple[ExpectedGlobals, dict[nn.Parameter, Tensor]]:
-        """E t(Θ) as message passing sees it, and the leaves that collect the second term of eq. 17.
+        """E t(Θ) for message passing, and by parameter the tensor whose gradient will be the second term of eq. 17.
 
-        ``svi`` leaves that term out, as the released code and SVAE do: detached statistics, no leaves.
+        With ``svi`` that term is omitted, as in the authors' code: the statistics are detached, and no tensor is kept.
         """
         dtype = self.decoder_dtype
         if self.settings.natural_gradient == "svi":
@@ -162,7 +162,7 @@ class BayesSCDC(GenerativeModel):
         expected: ExpectedGlobals,
         weight: Tensor | None = None,
     ) -> Float[Tensor, "R"]:
-        """Eq. 20 over a part's answers and its links to views, weighted, in float64."""
+        """Sum of eq. 20 over a part's answers and its links to views, weighted; summed in float64."""
         expected = expected.cast(part.features.dtype)
         evidence, weights = self._evidence(part, expected, weight)
         assert evidence is not None

@@ -58,7 +58,7 @@ def arguments(settings: Mapping[str, Any]) -> list[str]:
 
 
 def is_setting(option: str) -> bool:
-    """Whether an option of a sweep is a setting of the run. Options of the answers are written without their group."""
+    """Whether an option of a sweep is a setting of the run, such as model.K; one without a dot is of the answers."""
     return "." in option
 
 
@@ -176,7 +176,7 @@ class Plan:
 
     Attributes
     ----------
-    jobs : number of runs at once
+    jobs : number of tasks that run at once
     together : names of experiments that one process runs one after the other, because they share their starts
     spaces : experiments of deep DPM in whose feature spaces other methods are run, too
     autoencoder : data set → numbers of steps of its autoencoder's training
@@ -205,12 +205,12 @@ class Plan:
         return self.experiments[name]
 
     def with_answers(self, name: str) -> list[Experiment]:
-        """The experiments with the answers called ``name``.
+        """The experiments whose set of answers is called ``name``; if there are none, the experiment of that name.
 
         Raises
         ------
         UserError
-            If there are none.
+            If there is no such experiment either.
         """
         found = [experiment for experiment in self.experiments.values() if experiment.answers_name == name]
         return found or [self.experiment(name)]
@@ -282,7 +282,7 @@ def _read(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise UserError(f"{path}: no valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: expected base, the path of a profile, and what differs from it")
+        raise UserError(f"{path}: expected a mapping: a profile, or base (the path of another one) and what differs")
     base = content.pop("base", None)
     return content if base is None else _merged(_read(path.parent / f"{base}.yaml"), content)
 

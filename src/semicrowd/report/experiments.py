@@ -43,7 +43,7 @@ def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, boo
 def paired(
     collected: Collected, label: str, first: str, second: str, measures: dict[str, Measure]
 ) -> tuple[Cell, ...]:
-    """Differences between two experiments, first minus second, over their common seeds; empty without common seeds."""
+    """Differences of two experiments, first minus second, over runs of the same seed and point; empty without such."""
     of_first, of_second = (_by_place(collected, name) for name in (first, second))
     both = [(of_first[place], of_second[place]) for place in of_first if place in of_second]
     cells = []
@@ -67,7 +67,7 @@ def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def missing_remark(unfinished: Sequence[Run]) -> str:
-    """Why there is no number: the reason of the first run that gives one, with its seed."""
+    """Why there is no number: the reason of the first run that gives one, with its seed unless data are missing."""
     for run in unfinished:
         if run.status == "unavailable":
             return f"data not available here: {run.message}"

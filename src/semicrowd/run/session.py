@@ -94,7 +94,7 @@ class Session:
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
         write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names)
-        self.estimator.columns_ = self.data.columns  # predict finds the columns of a data frame by these
+        self.estimator.columns_ = self.data.columns  # predict needs them to convert new items
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, components, monitor, likeliest)
@@ -115,7 +115,7 @@ class Session:
         return assigned(self.estimator, self.data.test_features)
 
     def _likeliest(self, result: Evaluation) -> Likeliest | None:
-        """The images with the highest cluster probabilities, of the test split if there is one; None without images."""
+        """The likeliest images of each cluster, of the test items if they have clusters, else of the training items."""
         if self.data.image_shape is None:
             return None
         if result.test is not None and self.data.test_features is not None:
@@ -123,7 +123,7 @@ class Session:
         return Likeliest.of(result.found.final, self.data.features)
 
     def _likelihood(self) -> dict[str, float]:
-        """The metric test/log_likelihood, mean ln p of the test items; empty without test items or a ``score``."""
+        """The metric test/log_likelihood, mean ln p of the test items; empty without these, or without ``score``."""
         if self.data.test_features is None or not hasattr(self.estimator, "score"):
             return {}
         return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
@@ -137,10 +137,10 @@ class Session:
             why = "there are no answers" if self.answers is None else "too few answers to hold out a tenth of them"
             print(f"note: held_out=true: {why}; answers/held_out_gain is left out", file=sys.stderr)
             return None
-        told, asked = parts
+        training, held_out = parts
         again = make_estimator(self.settings, self.data)
-        again.fit(self.data.features, told, **more_of_items(again, self.data))
-        return gain(again.result_.final.memberships_or_clusters, told, asked)
+        again.fit(self.data.features, training, **more_of_items(again, self.data))
+        return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
     def _draw(
         self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None

@@ -1,12 +1,13 @@
 """A portfolio of candidate clusterings, and the selection of one of them by the likelihood of held-out answers.
 
-No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features,
-joined by the answers, and spectral clusters of the answers alone. Each is co-trained with two quick classifiers; the
-best are co-trained again with all classifiers of all preparations but networks, stacked
-(:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained:
-the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
-(:mod:`semicrowd.starts.networks`); the clusters of the features alone; and k-means with the number of clusters of the
-best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
+No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features and
+spectral clusters of the answers, both joined by the answers, and the clusters of an earlier fit. Each is co-trained
+with the two quick classifiers of its preparation (of all preparations, if it has none of its own). The best are
+co-trained again with all classifiers of all preparations but networks, stacked (:mod:`semicrowd.starts.cotraining`,
+:mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained: the clusters of networks that learn the
+answers, if they are clearly better than all co-trained ones (:mod:`semicrowd.starts.networks`); the clusters of the
+features alone; and k-means with the number of clusters of the best candidate so far. Held-out answers select the winner
+(:mod:`semicrowd.starts.selection`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -212,26 +213,26 @@ class Portfolio:
         ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
         the_same = agreement(last[best], last[FEATURES_ALONE]) == 1.0
         if not the_same and ahead < _CLEAR_LEAD * error:
-            if best == EARLIER:  # it cannot be fitted without some answers: the earlier fit had them
+            if best == EARLIER:  # the earlier fit had all answers, so that none is held out from it
                 del last[EARLIER]
                 best, verdict = select(last, self.answers)
             self.progress(f"start: {best}, fitted again without each of {_REFIT_FOLDS} folds of the answers")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
-        self.progress(f"start: {best} won with {verdict.gain:+.4f} ({verdict.gain_error:.4f}) nats an answer")
+        gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
+        self.progress(f"start: selected {best}; gain of clusters: {gained} nats per held-out answer")
         return last[best], verdict
 
     def _refitted_scores(self, name: str, without_answers: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer, given a candidate that is fitted again without the fold of this answer.
 
-        Where it cannot be fitted again, the score is that of the model without clusters.
-
-        The scores of :func:`select` are optimistic: the clusters that classifiers learn come from all answers, held-out
-        ones included.
+        If the candidate cannot be fitted without a fold, the scores of this fold are those of the model without
+        clusters. The scores of :func:`select` are optimistic in comparison: the clusters that its classifiers learn
+        come from all answers, held-out ones included.
 
         Parameters
         ----------
-        name : of the initial clusters
+        name : of the candidate
         without_answers : initial clusters of the annotated items, if they come from the features; otherwise None
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
@@ -250,7 +251,7 @@ class Portfolio:
     def _fitted(
         self, name: str, without_answers: Int[np.ndarray, "n"] | None, all_answers: PairAnnotations
     ) -> Candidate | None:
-        """The candidate of this name, by :attr:`answers`; None where they are too few for its initial clusters."""
+        """The candidate of this name, fitted to :attr:`answers`; None if they are too few for its initial clusters."""
         if name == BY_NETWORKS:
             return self._cotrained_by_networks()
         if without_answers is not None:
@@ -284,7 +285,7 @@ class Portfolio:
         return starts
 
     def _completed(self, clusters: Int[np.ndarray, "n"]) -> Int[np.ndarray, "n"]:
-        """Clusters with those of unknown items, −1, taken from the nearest known item of the first preparation."""
+        """Clusters in which an item without an earlier one (−1) gets that of its nearest item (first preparation)."""
         x, known = self.prepared[self.first], clusters >= 0
         if known.any() and not known.all():
             clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
@@ -350,7 +351,7 @@ def _classifiers(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
-    """Whether the clusters of two candidates match one to one for more than 99 % of the expected joint counts.
+    """Whether each cluster of one candidate is one of the other, for more than 99 % of the expected number of items.
 
     Counts are expected under independent draws from the candidates' probabilities; uncertain items lower the share.
     """
