@@ -57,6 +57,10 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     UserError
         Where the file cannot be written: no permission, no space.
     """
+    if path.exists() and not path.is_file():
+        if path.is_dir():
+            raise UserError(f"{path}: cannot be written: it is a folder; expected a file")
+        return _write_into(path, write)  # a device or a pipe, such as /dev/stdout, which must not be replaced
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +73,13 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         with contextlib.suppress(OSError):  # a folder out of reach: that is the error already on its way
             temporary.unlink(missing_ok=True)
+
+
+def _write_into(path: Path, write: Callable[[Path], object]) -> None:
+    try:
+        write(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -95,7 +106,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
     """Write a table; floats keep what is needed to read them back, None and NaN are empty cells."""
 
     def write(temporary: Path) -> None:
-        with temporary.open("w", newline="") as file:
+        with temporary.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
             writer.writerows([_cell(value) for value in row] for row in rows)

@@ -47,6 +47,19 @@ def test_columns_may_have_other_names(tmp_path: Path, text: str) -> None:
     assert rows(answers) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
 
 
+def test_a_history_of_anonymous_people_and_of_people_with_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "i,j,worker,label\na,b,eve,1\nb,c,zoe,0\n")
+    rates = "sensitivity,sensitivity_low,sensitivity_high,specificity,specificity_low,specificity_high"
+    hidden = answers_of_files(DATA, FileSettings(path=path, anonymise=True), root=tmp_path)
+    eve = hidden.worker_names[hidden.worker[hidden.label == 1][0]]
+    for name in ("eve", eve):
+        history = written(tmp_path, f"annotator,{rates}\n{name},.9,.8,.95,.9,.8,.95\n", "workers.csv")
+        found = answers_of_files(DATA, FileSettings(path=path, anonymise=True, history=history), root=tmp_path)
+        assert found.worker_names == hidden.worker_names
+        assert found.history is not None
+        assert [bool(one.any()) for one in found.history] == [one == eve for one in found.worker_names]
+
+
 #: A file whose column ``label`` is no answer.
 OWN_WORDS = "Bild A;Bild B;label;wer;Urteil\na;b;x;eve;Gleich\nb;c;y;eve;-1\n"
 

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from semicrowd.crowd import csv_file
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError
 
 
@@ -233,6 +235,45 @@ def test_columns_of_ones_own_for_ids_and_classes(tmp_path: Path) -> None:
         load_dataset("table", Path("unused"), path=path, label="kind")
     customers = _load(_csv(tmp_path, "customer_id,x\n7,1\n3,2\n"))
     assert (customers.ids, customers.features.tolist()) == (("7", "3"), [[1], [2]])
+
+
+def test_ids_keep_their_zeros_and_answers_may_have_them_or_not(tmp_path: Path) -> None:
+    for header in ("id", "customer_id", "ID"):
+        data = _load(_csv(tmp_path, f"{header},x\n001,1\n002,2\n003,3\n"))
+        assert data.ids == ("001", "002", "003")
+    own = load_dataset("table", Path("unused"), path=_csv(tmp_path, "nick,x\n007,1\n003,2\n"), id="nick")
+    assert own.ids == ("007", "003")
+    for text in ("i,j,worker,label\n001,002,ann,1\n", "i,j,worker,label\n1,2,ann,1\n"):
+        (tmp_path / "answers.csv").write_text(text)
+        answers = csv_file.read(tmp_path / "answers.csv", 3, data.ids)
+        assert (answers.i.tolist(), answers.j.tolist()) == ([0], [1])
+    (tmp_path / "answers.csv").write_text("i,j,worker,label\n0,1,ann,1\n")
+    answers = csv_file.read(tmp_path / "answers.csv", 3, data.ids)
+    assert (answers.i.tolist(), answers.j.tolist()) == ([0], [1])  # rows: no item has the id 0
+
+
+def test_a_first_column_of_fractions_is_a_feature_whatever_its_name(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "refractive_index,x\n1.51,1\n1.52,2\n1.53,3\n"))
+    assert data.ids is None
+    assert data.num_features == 2
+
+
+def test_a_class_in_capitals_is_for_the_scores_alone(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "ID,Label,x\nu,cat,1\nv,dog,2\n"))
+    assert data.class_names == ("cat", "dog")
+    assert data.features.tolist() == [[1], [2]]
+
+
+def test_columns_that_say_nothing_are_named_as_the_file_has_them(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "x,country,größe,empty,2020\n" + "".join(f"{k},DE,1,,5\n" for k in range(20))))
+    line = next(line for line in odd_items(data.with_gaps_filled()) if "the same in every row" in line)
+    assert line.endswith("""'data.ignore=[country,"größe",empty,"2020"]'""")
+
+
+def test_words_for_nothing_are_words_in_a_spreadsheet_too(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"id": ["NA", "DE", "FR"], "x": [1, 2, 3]}).to_excel(tmp_path / "mine.xlsx", index=False)
+    assert _load(tmp_path / "mine.xlsx").ids == ("NA", "DE", "FR")
 
 
 def test_spreadsheets(tmp_path: Path) -> None:

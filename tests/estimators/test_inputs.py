@@ -41,7 +41,7 @@ def test_arrays_of_three_to_five_columns() -> None:
     _is(four)
     assert four is not None
     assert four.task is None
-    _is(checked_answers(table[:, [0, 1, 3]], 4), worker=[0, 0, 0], worker_names=["0"])
+    _is(checked_answers(table[:, [0, 1, 3]], 4), worker=[0, 0, 0], worker_names=["everybody"])
 
 
 def test_data_frames_and_files(tmp_path: Path) -> None:
@@ -66,6 +66,36 @@ def test_answers_call_rows_as_the_index_of_a_data_frame_does() -> None:
     _is(checked_answers([("a", "b", "e", 1), ("b", "c", "e", 0), ("a", "d", "f", 1)], 4, names_of_rows(frame)))
     grouped = pd.DataFrame({"item": ["a", "b", "c"], "worker": "e", "group": ["x", "x", "y"]})
     _is(checked_answers(grouped, 4, names_of_rows(frame)), i=[0, 0, 1], j=[1, 2, 2], worker=[0] * 3, label=[1, 0, 0])
+
+
+def test_rows_that_are_left_of_a_data_frame_keep_their_names() -> None:
+    """A fold of a cross-validation: more of the answered items are in its first rows by number than by name."""
+    frame = pd.DataFrame({"x": range(10)}).iloc[5:]
+    answers = [(0, 1, "ann", 1), (2, 3, "ann", 1), (4, 5, "ann", 0), (5, 6, "ann", 1)]
+    with pytest.warns(UserWarning, match="3 of 4 rows"):
+        found = checked_answers(answers, 5, index=names_of_rows(frame), skip_unknown=True)
+    _is(found, i=[0], j=[1], worker=[0], label=[1])
+    _is(checked_answers(answers[:2], 5, index=names_of_rows(frame), skip_unknown=True),
+        i=[0, 2], j=[1, 3], worker=[0, 0], label=[1, 1])  # fmt: skip  # no name of these rows: numbers
+
+
+def test_a_column_of_ids_names_the_rows_of_a_shuffled_data_frame() -> None:
+    frame = pd.DataFrame({"id": [f"{k:03}" for k in range(1, 7)], "x": [0.0, 0, 0, 9, 9, 9]})
+    shuffled = frame.iloc[[5, 0, 3, 1, 4, 2]]
+    answers = [("001", "002", "ann", 1), ("3", "4", "ann", 0)]
+    with pytest.warns(UserWarning, match="column id is taken"):
+        model = ConstrainedKMeans(2).fit(shuffled, pairs=answers)
+    kept = checked_answers(answers, 6, tuple(shuffled["id"]), index=names_of_rows(shuffled), skip_unknown=True)
+    _is(kept, i=[1, 5], j=[3, 2], worker=[0, 0], label=[1, 0])
+    by_number = checked_answers([(0, 1, "ann", 1), (2, 3, "ann", 0)], 6, tuple("uvwxyz"),
+                                index=names_of_rows(shuffled), skip_unknown=True)  # fmt: skip
+    _is(by_number, i=[1, 5], j=[3, 2], worker=[0, 0], label=[1, 0])
+    assert model.labels_[1] == model.labels_[3] != model.labels_[2]
+
+
+def test_floats_in_an_index_are_called_as_in_a_csv() -> None:
+    names = names_of_rows(pd.DataFrame({"x": [1, 2, 3, 4]}, index=[1.0, 2.0, 7.0, 9.0]))
+    assert names == ("1", "2", "7", "9")
 
 
 def test_a_pipeline_and_cross_validation_pass_answers_on() -> None:
@@ -151,6 +181,12 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
         model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
     with pytest.raises(UserError, match=r"day \(a date\), said \(text.*X.drop\(columns=\['day', 'said'\]\)"):
         KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
+
+
+def test_a_class_in_capitals_is_no_feature_either() -> None:
+    with pytest.warns(UserWarning, match="column Label is left out"):
+        model = KMeansOnly(2).fit(MIXED[["x", "kind", "label"]].rename(columns={"label": "Label"}))
+    assert "Label" not in model.feature_names_in_
 
 
 def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -171,6 +172,14 @@ def test_settings_that_decide_the_time_leave_no_forecast(name: str) -> None:
     facts = Facts(60_000, 784, image_shape=(28, 28), unit_interval=True)
     assert forecast("bayes", facts, ["seed", "model.K"]) is not None
     assert forecast("bayes", facts, [name]) is None
+
+
+def test_known_links_are_not_suspected() -> None:
+    i = np.arange(25)
+    known = PairAnnotations.from_arrays(i, i + 1, np.zeros(25, int), np.ones(25, int), num_items=30)
+    assert any("nothing else" in line for line in odd_answers(known))
+    assumed = replace(known, history=np.array([[[1000.0, 0], [1000, 0]]]))
+    assert not any("nothing else" in line for line in odd_answers(assumed))
 
 
 @pytest.mark.usefixtures("table")

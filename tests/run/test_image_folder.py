@@ -82,6 +82,25 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     refused(predict("run", "new"), "visual_words.npz: not found")
 
 
+def test_grey_pictures_for_a_run_in_colour_and_the_figures_of_runs(
+    train: Command, predict: Command, tmp_path: Path
+) -> None:
+    _pictures(tmp_path)
+    command = ("data=images", "data.path=.", "data.size=8", "model=kmeans", "model.K=2", "figures=true")
+    assert train(*command, "hydra.run.dir=runs/one").returncode == 0
+    assert list((tmp_path / "runs" / "one" / "figures").glob("*.png"))
+    again = train(*command, "hydra.run.dir=runs/two")
+    assert again.returncode == 0, again.stderr
+    files = [tmp_path / "runs" / name / "assignments.csv" for name in ("one", "two")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    (tmp_path / "grey").mkdir()
+    for number in range(4):
+        Image.open(tmp_path / "pictures" / f"{number:02}.png").convert("L").save(tmp_path / "grey" / f"{number}.png")
+    new = predict("runs/one", "grey")
+    assert new.returncode == 0, new.stderr
+    assert len(new.stdout.splitlines()) == 5
+
+
 @pytest.mark.parametrize("skip", [(), ("data.skip_unreadable=true",)])
 def test_a_run_that_is_finished_is_not_taken_for_one_on_pictures_that_have_changed(
     train: Command, tmp_path: Path, skip: tuple[str, ...]

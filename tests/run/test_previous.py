@@ -33,6 +33,19 @@ def test_clusters_have_the_numbers_of_the_earlier_run(
 
 
 @pytest.mark.usefixtures("table", "answers")
+def test_a_model_of_fewer_clusters_than_the_earlier_run_draws_its_figures(train: Command, tmp_path: Path) -> None:
+    assert train(*OWN, "model=kmeans", "model.K=2", "hydra.run.dir=before").returncode == 0
+    path = tmp_path / "before" / "assignments.csv"
+    before = pd.read_csv(path)
+    before["cluster"] = before["cluster"].map({0: 6, 1: 4})
+    before.to_csv(path, index=False)
+    model = ("model=scdc", "model.K=4", "epochs=1", "start.epochs=1")
+    done = train(*OWN, *model, "previous=before", "hydra.run.dir=after")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "after" / "report.html").exists()
+
+
+@pytest.mark.usefixtures("table", "answers")
 def test_a_folder_that_is_no_run_is_one_clear_line(train: Command, tmp_path: Path) -> None:
     def refused(said: str) -> None:
         done = train(*OWN, "model=cotrain", "previous=before", "hydra.run.dir=run")

@@ -12,36 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, separator_of, shown
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
-# Required columns of each table format. The first format whose columns are all in the header is used.
-#: Each row is an answer about a pair of items.
-PAIRS = ("i", "j", "label")
-#: Each row gives the group into which an annotator has put an item.
-GROUPS = ("item", "group")
-#: Each row gives the class that an annotator has assigned to an item.
-CLASSES = ("item", "label")
-_OPTIONAL = ("worker", "task")
-_HEADERS = {
-    PAIRS: "i,j,worker,label[,task]", GROUPS: "item,worker,group[,task]", CLASSES: "item,worker,label[,task]",
-}  # fmt: skip
-#: Alternative column names, in lower case; they count only if the standard name is not in the header.
-_ALIASES = {
-    "i": ("item_i", "item1", "item_1", "item_a", "id1", "id_1", "image1", "image_1", "left", "first"),
-    "j": ("item_j", "item2", "item_2", "item_b", "id2", "id_2", "image2", "image_2", "right", "second"),
-    "label": ("answer", "response", "same", "link", "class", "category"),
-    "worker": ("annotator", "rater", "user", "person", "labeler", "labeller", "worker_id", "annotator_id", "user_id"),
-    "item": ("item_id", "object", "image", "file", "id"),
-    "group": ("cluster", "pile", "group_id"),
-    "task": ("task_id", "question", "batch", "session"),
-}
-_NAMED = "columns of other names: annotations.columns={i: …}, or in Python read_answers(…, columns=…)"
-_ANY_HEADER = ", or ".join(_HEADERS.values())
-_SEPARATORS = ",;\t"
-_KNOWN = {*PAIRS, *GROUPS, *_OPTIONAL}
-
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _LABEL = re.compile(r"\+?0*([01])(?:\.0+)?")
 _WORDS = {
     "1": 1, "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
@@ -139,9 +113,9 @@ class AnswerTable:
             If required columns are missing, or the data frame has no rows.
         """
         header = wording.renamed(name, [str(column) for column in frame.columns])
-        kind, positions = _header(name, header, label is not None)
+        kind, positions = header_of(name, header, label is not None)
         if not len(frame):
-            raise UserError(f"{name}: no answers; expected at least one row {_HEADERS[kind]}")
+            raise UserError(f"{name}: no answers; expected at least one row {HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
             columns["label"] = [str(label)] * len(frame)
@@ -168,20 +142,20 @@ class AnswerTable:
             check_is_file(path, "a csv of answers")
             with path.open(newline="", encoding="utf-8-sig") as file:
                 first = file.readline()
-                separator = _separator(first, wording.columns.values())
+                separator = separator_of(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
                     header = wording.renamed(f"{path}, line 1", next(rows, []))
-                    kind, positions = _header(f"{path}", header, label is not None, ", line 1")
+                    kind, positions = header_of(f"{path}", header, label is not None, ", line 1")
                     cells = list(_cells(path, rows, positions.values()))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; expected a csv of answers") from error
         except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not a text file (utf-8); expected a csv with {_HEADERS[PAIRS]}") from error
+            raise UserError(f"{path}: not a text file (utf-8); expected a csv with {HEADERS[PAIRS]}") from error
         if not cells:
-            raise UserError(f"{path}: no answers; expected at least one row {_HEADERS[kind]} after the header")
+            raise UserError(f"{path}: no answers; expected at least one row {HEADERS[kind]} after the header")
         lines, *columns = zip(*cells, strict=True)
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
@@ -205,7 +179,7 @@ class AnswerTable:
         if "" in cells:
             raise self.error(cells.index(""), column, "a name or number")
         names = set(cells)
-        numeric = all(_WHOLE_NUMBER.fullmatch(name) for name in names)
+        numeric = all(WHOLE_NUMBER.fullmatch(name) for name in names)
         ordered = sorted(names, key=lambda name: (int(name) if numeric else 0, name))
         number = {name: k for k, name in enumerate(ordered)}
         return np.array([number[cell] for cell in cells], np.int64), ordered
@@ -219,24 +193,28 @@ class AnswerTable:
             raise self.error(answers.index(None), "label", _LABELS)
         return np.array(answers, np.int64)
 
-    def about(self, num_items: int, ids: Sequence[str] | None) -> tuple["AnswerTable", str]:
+    def about(
+        self, num_items: int, ids: Sequence[str] | None, *, by_index: bool = False
+    ) -> tuple["AnswerTable", str]:
         """Keep only rows about items of the data set.
+
+        Cells are ids if all of them are; otherwise row numbers if all of them are, and else ids again.
 
         Parameters
         ----------
         num_items : N, number of items of the data set
         ids : the ids of these items; None if they have none
+        by_index : ids are the index of a data frame, some rows of which are gone: cells are ids if any of them is
 
         Returns
         -------
         table : the rows whose items are all in the data set
         unknown : the first few items of the other rows, as text for a message; empty if there are none
         """
-        names = [name for name in self.kind if name in ("i", "j", "item")]
-        cells = {cell for name in names for cell in self.columns[name]}
-        known = set() if ids is None else {name.strip() for name in ids}
-        rows = {cell for cell in cells if _WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
-        if ids is None or len(rows) > len(cells & known):  # more cells are row numbers than ids
+        names, cells = self._items()
+        known = cells & self._by_id(ids).keys()
+        rows = {cell for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
+        if not known or (known != cells and rows == cells and not by_index):
             known = rows
         unknown = sorted(cells - known)
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
@@ -254,17 +232,16 @@ class AnswerTable:
         items : for each of these columns, [rows] item numbers from 0 to N − 1
         notes : how the cells were interpreted, a line each; empty without ids
         """
-        names = [name for name in self.kind if name in ("i", "j", "item")]
-        cells = {cell for name in names for cell in self.columns[name]}
+        names, cells = self._items()
         row_numbers = {
-            cell: int(cell) for cell in cells if _WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items
+            cell: int(cell) for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items
         }
         if ids is None:
             return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1}"), ()
-        by_id = {name.strip(): k for k, name in enumerate(ids)}
+        by_id = self._by_id(ids)
         if cells <= by_id.keys():
             count = Counter(name.strip() for name in ids)
-            unique = {name: k for name, k in by_id.items() if count[name] == 1}
+            unique = {name: k for name, k in by_id.items() if count[ids[k].strip()] == 1}
             note = f"{self.path.name}: items are identified by their ids"
             return self._numbered(names, unique, "an id of exactly one item; several items have this id"), (note,)
         no_id = shown(self._first(names, by_id))
@@ -282,6 +259,24 @@ class AnswerTable:
         note = f"{self.path.name}: items are row numbers counted from 0 (no item has the id '{no_id}')"
         return self._numbered(names, row_numbers, expected), (note,)
 
+    def number_named(self, ids: Sequence[str]) -> int:
+        """Number of different items in the answers that are called by one of these ids."""
+        return len(self._items()[1] & self._by_id(ids).keys())
+
+    def _items(self) -> tuple[list[str], set[str]]:
+        """The columns that name items, and their different cells."""
+        names = [name for name in self.kind if name in ("i", "j", "item")]
+        return names, {cell for name in names for cell in self.columns[name]}
+
+    def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
+        """Id → item number, and so for cells that are an id but for zeros in front (007 and 7, if one item has it)."""
+        by_id = {name.strip(): k for k, name in enumerate(ids or ())}
+        plain = {_without_zeros(name): k for name, k in by_id.items()}
+        if len(plain) < len(by_id):
+            return by_id
+        others = {cell: _without_zeros(cell) for cell in self._items()[1] - by_id.keys()}
+        return by_id | {cell: plain[name] for cell, name in others.items() if name in plain}
+
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:
         """Replace the cells of columns by their numbers; the error names the first cell that has no number."""
         columns = [[number.get(cell, -1) for cell in self.columns[name]] for name in names]
@@ -296,10 +291,9 @@ class AnswerTable:
         return next(cell for row in rows for cell in row if cell not in known)
 
 
-def shown(text: str, most: int = 50) -> str:
-    """The beginning of a cell, printable in one line of a message."""
-    start = text[:most]
-    return (start if start.isprintable() else repr(start)[1:-1]) or "empty"
+def _without_zeros(name: str) -> str:
+    """A whole number as spreadsheets write it: 7 of 007 or +7; other names as they are."""
+    return str(int(name)) if WHOLE_NUMBER.fullmatch(name) else name
 
 
 def _word(text: str) -> str:
@@ -311,64 +305,8 @@ def _word(text: str) -> str:
 def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         if "\0" in line:
-            raise UserError(f"{path}, line {number}: a NUL byte; expected a text file, a csv with {_HEADERS[PAIRS]}")
+            raise UserError(f"{path}, line {number}: a NUL byte; expected a text file, a csv with {HEADERS[PAIRS]}")
         yield line
-
-
-def _separator(header: str, named: Collection[str] = ()) -> str:
-    """The separator with which most cells of the header are known column names."""
-    return max(_SEPARATORS, key=lambda one: len({*_KNOWN, *named}.intersection(_proper(
-        [cell.strip(' "\r\n') for cell in header.split(one)]
-    ))))
-
-
-def _header(
-    source: str, row: Sequence[str], links: bool = False, line: str = ""
-) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The table format, and the position of each column to read.
-
-    Parameters
-    ----------
-    source : path of the file, or name of the data frame
-    links : whether the file only lists pairs i,j
-    line : where the header is in it; follows ``source`` in error messages
-    """
-    header = _proper(row)
-    if not any(header):
-        raise UserError(f"{source}: empty; expected a header {_HEADERS[PAIRS]} and a row for each answer")
-    if links and len(header) == 2 and "" not in header and not any(_WHOLE_NUMBER.fullmatch(name) for name in header):
-        return PAIRS, {"i": 0, "j": 1}
-    if links and not {"i", "j"} <= set(header):
-        raise UserError(f"{source}{line}: expected i,j[,worker], found {shown(','.join(header), most=100)}")
-    kind = PAIRS if links else next((one for one in _HEADERS if set(one) <= set(header)), None)
-    if kind is None:
-        if "item" in header:
-            missing, expected = "group or label", f"{_HEADERS[GROUPS]}, or {_HEADERS[CLASSES]}"
-        elif "i" in header or "j" in header:
-            missing, expected = ", ".join(name for name in PAIRS if name not in header), _HEADERS[PAIRS]
-        else:
-            missing, expected = "i and j, or item", _ANY_HEADER
-        names = shown(",".join(name.strip() for name in row), most=100)
-        raise UserError(f"{source}{line}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
-    wanted = [name for name in (*kind, *_OPTIONAL) if name in header and not (links and name == "label")]
-    repeated = [name for name in wanted if header.count(name) > 1]
-    if repeated:
-        raise UserError(f"{source}{line}: two columns are called {repeated[0]}; expected one")
-    return kind, {name: header.index(name) for name in wanted}
-
-
-def _proper(row: Sequence[str]) -> list[str]:
-    """The column names of a header, with alternative names (``_ALIASES``) replaced by the standard ones."""
-    names = [name.strip() for name in row]
-    lower = [name.lower() for name in names]
-    for standard, others in _ALIASES.items():
-        if standard in names:
-            continue
-        for name in (standard, *others):
-            if name in lower:
-                names[lower.index(name)] = standard
-                break
-    return names
 
 
 def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[int | str, ...]]:

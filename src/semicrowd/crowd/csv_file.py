@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_table import PAIRS, AnswerTable, shown
+from semicrowd.crowd.answer_header import PAIRS, shown
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.errors import UserError
 from semicrowd.files import write_text
 
 _COLUMNS = ("i", "j", "worker", "label")
 #: Name of the annotator if the file has no column worker.
-_EVERYBODY = "everybody"
+EVERYBODY = "everybody"
 #: Name of the annotator of known links.
 KNOWN = "known"
 #: Pseudo-count of right answers of KNOWN, about pairs of the same class and of two classes each.
@@ -76,6 +77,7 @@ def of_table(
     truth: Path | None = None,
     *,
     skip_unknown: bool = False,
+    by_index: bool = False,
     known: bool = False,
 ) -> PairAnnotations:
     """Like :func:`read`, for a table that was read before.
@@ -83,12 +85,13 @@ def of_table(
     Parameters
     ----------
     truth : file with the source and the true rates
+    by_index : the ids are the index of a data frame (:meth:`AnswerTable.about`)
     known : the answers are known links, unless the table has a column worker
     """
     path = table.path
-    names, notes = [KNOWN if known else _EVERYBODY], list[str]()
+    names, notes = [KNOWN if known else EVERYBODY], list[str]()
     if skip_unknown:
-        there, unknown = table.about(num_items, ids)
+        there, unknown = table.about(num_items, ids, by_index=by_index)
         if left_out := len(table.lines) - len(there.lines):
             notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
         if not there.lines:
@@ -98,7 +101,7 @@ def of_table(
     if "worker" in table.columns:
         worker, names = table.names("worker")
     elif not known:
-        notes.append(f"{path.name}: no column worker; all answers are taken for those of one person, '{_EVERYBODY}'")
+        notes.append(f"{path.name}: no column worker; all answers are taken for those of one person, '{EVERYBODY}'")
     if "task" in table.columns:
         task = table.names("task")[0]
     items, how = table.items(num_items, ids)

@@ -63,10 +63,20 @@ def _few(answers: PairAnnotations) -> Iterator[str]:
         yield (f"{answers.num_pairs} answers in total: fewer than {_EVIDENCE} can seldom be distinguished from chance; "
                "collect more")
     number = answers.index.counts.sum(1)
-    few = [name for name, count in zip(answers.worker_names, number, strict=True) if count < _FEW]
+    assumed = _assumed(answers)
+    few = [name for name, count in zip(answers.worker_names, number, strict=True)
+           if count < _FEW and name not in assumed]
     if few and len(few) < answers.num_annotators:
         yield (f"{len(few)} of {answers.num_annotators} people have fewer than {_FEW} answers ({listed(few)}): their "
                "rates will be very uncertain; collect more of them, or continue: these answers have little weight")
+
+
+def _assumed(answers: PairAnnotations) -> set[str]:
+    """Names of whom no wrong answer is expected: of known links, whose rates are given."""
+    if answers.history is None:
+        return set()
+    right = (answers.history[..., 0] > 0).all(1) & (answers.history[..., 1] == 0).all(1)
+    return {name for name, one in zip(answers.worker_names, right, strict=True) if one}
 
 
 def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[str]:
@@ -97,9 +107,9 @@ def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[s
 
 def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
     """Annotators who have always given the same answer, if that is unlikely given the answers of the others."""
-    total, ones = answers.num_pairs, int(answers.label.sum())
+    total, ones, assumed = answers.num_pairs, int(answers.label.sum()), _assumed(answers)
     for row in table[table["answers"] >= _ENOUGH].itertuples():
-        if row.same and row.different:
+        if (row.same and row.different) or row.worker in assumed:
             continue
         rest = total - row.answers
         share = (ones - row.same) / rest if rest else np.nan  # share of answers "same" of the others

@@ -58,9 +58,10 @@ def _salt(root: Path) -> bytes:
             root.mkdir(parents=True, exist_ok=True)
             with FileLock(root / f"{_FILE}.lock"):  # of two runs that start at once, both take the first one's salt
                 if not path.exists():
-                    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                    with os.fdopen(descriptor, "wb") as file:
+                    new = path.with_name(f".{_FILE}.{os.getpid()}.tmp")  # nobody may see it half-written
+                    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                         file.write(secrets.token_bytes(_SALT))
+                    new.replace(path)
         salt = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be used: {error.strerror}; annotations.anonymise=true keeps its salt there, "

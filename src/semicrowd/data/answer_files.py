@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from semicrowd.crowd.answer_table import PAIRS, AnswerTable, Wording
+from semicrowd.crowd.answer_header import PAIRS
+from semicrowd.crowd.answer_table import AnswerTable, Wording
 from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
 from semicrowd.settings.answers import FileSettings

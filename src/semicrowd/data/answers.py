@@ -121,9 +121,8 @@ def load_annotations(
             return None
         case FileSettings() | CrowdSettings():
             if isinstance(settings, FileSettings):
-                answers = answers_of_files(data, settings, files)
-            else:
-                answers = _crowd(data, root, seed, settings)
+                return answers_of_files(data, settings, files, root)
+            answers = _crowd(data, root, seed, settings)
             return anonymised(answers, root) if settings.anonymise else answers
     if data.labels is None:
         raise UserError(
@@ -145,9 +144,11 @@ def load_annotations(
 
 
 def answers_of_files(
-    data: Dataset, settings: FileSettings, files: Sequence[AnswerFile] | None = None
+    data: Dataset, settings: FileSettings, files: Sequence[AnswerFile] | None = None, root: Path = Path()
 ) -> PairAnnotations:
     """The answers of files about the items of ``data``, which may call these by ids, by files, or by rows.
+
+    With ``anonymise`` the history is that of an earlier anonymised run, or one of real names.
 
     Raises
     ------
@@ -161,9 +162,21 @@ def answers_of_files(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
-    if settings.history is None:
+    if settings.history is not None and not settings.anonymise:
+        return _with_history(answers, settings.history)
+    if not settings.anonymise:
         return answers
-    history = read_history(Path(settings.history).expanduser(), answers.worker_names)
+    if settings.history is None:
+        return anonymised(answers, root)
+    known = rates_of(Path(settings.history).expanduser()).index
+    hidden = anonymised(answers, root)
+    if not known.isin(hidden.worker_names).any() and known.isin(answers.worker_names).any():
+        return anonymised(_with_history(answers, settings.history), root)
+    return _with_history(hidden, settings.history)
+
+
+def _with_history(answers: PairAnnotations, path: Path | str) -> PairAnnotations:
+    history = read_history(Path(path).expanduser(), answers.worker_names)
     return replace(answers, history=history if answers.history is None else history + answers.history)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,17 +60,37 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
     return TEXT, f"text, {different} different values in {len(texts)} rows"
 
 
+def called_ids(header: Sequence[str]) -> str | None:
+    """The column that is called as ids are: id or similar, or the first one, if it ends so (customer_id)."""
+    named = [name for name in header if name.lower() in _IDS]
+    if named:
+        return named[0]
+    first = header[0]
+    return first if _ID_ENDS.search(first) or _ID_ENDS.search(first.lower()) else None
+
+
 def id_column(frame: pd.DataFrame) -> str | None:
     """The column with the items' ids: called id or similar, or the first column if it is text with distinct values."""
-    named = [name for name in frame.columns if name.lower() in _IDS]
-    if named:
-        return str(named[0])
-    first = str(frame.columns[0])
-    called = _ID_ENDS.search(first) or _ID_ENDS.search(first.lower())
-    if not called and kind_of(frame[first])[0] != TEXT:
+    first, called = str(frame.columns[0]), called_ids([str(name) for name in frame.columns])
+    if called is not None and called.lower() in _IDS:
+        return called
+    if (called is None or _has_fractions(frame[first])) and kind_of(frame[first])[0] != TEXT:
         return None
     texts = [text(cell) for cell in frame[first]]
     return None if len(set(texts)) < len(texts) or "" in texts else first
+
+
+def _has_fractions(cells: pd.Series) -> bool:
+    """Whether they are numbers some of which are not whole, such as those of a refractive_index."""
+    values = numbers(cells, NUMBER)
+    return bool((values[~np.isnan(values)] % 1 != 0).any())
+
+
+def column_called(name: str, frame: pd.DataFrame) -> str | None:
+    """The column of this name, in capitals or not (label, Label); None without one."""
+    if name in frame:
+        return name
+    return next((str(one) for one in frame.columns if str(one).lower() == name), None)
 
 
 def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
@@ -80,7 +101,7 @@ def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
     UserError
         If an id is empty or occurs twice; the message names the rows.
     """
-    texts = [_id(cell) for cell in frame[column]]
+    texts = [id_text(cell) for cell in frame[column]]
     first: dict[str, int] = {}
     for row, name in enumerate(texts):
         if not name:
@@ -92,7 +113,7 @@ def ids_of(frame: pd.DataFrame, column: str, where: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _id(cell: Any) -> str:
+def id_text(cell: Any) -> str:
     """An id as text: whole numbers without a decimal point, which pandas adds if another cell is empty."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else text(cell)
 

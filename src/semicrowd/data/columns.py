@@ -25,8 +25,8 @@ FILE = "columns.json"
 TABLE = "columns.csv"
 #: Name in messages of a data frame that is passed to an estimator.
 IN_PYTHON = "X"
-#: Names that need no quotes in a list on the command line.
-_UNQUOTED = re.compile(r"[\w.-]+")
+#: Names that need no quotes in a list on the command line: Hydra reads others as numbers or not at all.
+_UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[a-z_][\w.-]*", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -253,4 +253,5 @@ def _together(names: list[str]) -> list[tuple[str, str, str]]:
 
 def as_list(names: Iterable[str]) -> str:
     """Names as a list argument on the command line: ``[joined,"home town"]``."""
-    return f"[{','.join(name if _UNQUOTED.fullmatch(name) else json.dumps(name) for name in names)}]"
+    quoted = (name if _UNQUOTED.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in names)
+    return f"[{','.join(quoted)}]"

@@ -4,7 +4,7 @@ import csv
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.arrays import check_memory, read_npz
+from semicrowd.data.cells import called_ids
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
@@ -42,8 +43,13 @@ class Frame:
         return f"{self.path}, {'line' if self.line else 'row'} {row + self.line}, column {column or 'without a name'}"
 
 
-def read_frame(path: Path) -> Frame:
+def read_frame(path: Path, ids: str | None = None) -> Frame:
     """The rows of a table file.
+
+    Parameters
+    ----------
+    ids : the column of ids, where the user names it; of a text file its cells are kept as they are (007), as are those
+        of a column that is called id or similar
 
     Raises
     ------
@@ -53,7 +59,8 @@ def read_frame(path: Path) -> Frame:
     check_is_file(path, EXPECTED)
     if path.suffix.lower() not in READERS:
         raise UserError(f"{path}: expected {EXPECTED}")
-    frame = READERS[path.suffix.lower()](path)
+    reader = READERS[path.suffix.lower()]
+    frame = _read_csv(path, ids) if reader is _read_csv else reader(path)
     table = frame.table
     if not len(table):
         raise UserError(f"{path}: no rows; expected one for each item after the header")
@@ -136,9 +143,10 @@ def _read_npz(path: Path) -> Frame:
     return Frame(frame, path)
 
 
-def _read_csv(path: Path) -> Frame:
+def _read_csv(path: Path, ids: str | None = None) -> Frame:
     header, separator = _header(path)
-    return Frame(_frame(path, header, separator), path, line=2)
+    texts = {name for name in header if name.lower() in (LABEL, SEQUENCE)} | {ids or called_ids(header)}
+    return Frame(_frame(path, header, separator, texts & set(header)), path, line=2)
 
 
 def _read_parquet(path: Path) -> Frame:
@@ -161,7 +169,7 @@ def _read_xlsx(path: Path) -> Frame:
     try:
         with zipfile.ZipFile(path) as archive:
             check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
-        return Frame(_with_index(pd.read_excel(path)), path, line=2)
+        return Frame(_with_index(pd.read_excel(path, keep_default_na=False, na_values=[""])), path, line=2)
     except ImportError:
         raise UserError(f"{path}: needs openpyxl (pip install 'semicrowd[tables]'); or save it as .csv") from None
     except UserError:
@@ -211,8 +219,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _frame(path: Path, header: list[str], separator: str) -> pd.DataFrame:
-    """All rows; a column with a cell that is no number comes as text, an empty cell as NaN."""
+def _frame(path: Path, header: list[str], separator: str, texts: Collection[str | None]) -> pd.DataFrame:
+    """All rows; ``texts``, and columns with a cell that is no number, come as text, an empty cell as NaN."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             beginning = file.read(_BEGINNING)
@@ -221,7 +229,7 @@ def _frame(path: Path, header: list[str], separator: str) -> pd.DataFrame:
             # A row with more cells than the header is only a warning to pandas.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
-                path, header=0, names=header, index_col=False, dtype={LABEL: str, SEQUENCE: str}, sep=separator,
+                path, header=0, names=header, index_col=False, dtype=dict.fromkeys(texts, str), sep=separator,
                 decimal=decimal, skip_blank_lines=False, encoding="utf-8-sig", keep_default_na=False, na_values=[""],
                 low_memory=False,
             )

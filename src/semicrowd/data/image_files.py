@@ -18,12 +18,14 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from semicrowd.errors import UserError, listed
-from semicrowd.files import sha256_of
+from semicrowd.files import STATUS, sha256_of
 
 #: Files that are taken for pictures, and what Pillow may take them for.
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".gif", ".webp")
 EXPECTED = "a folder of images, or of a folder of images for each class"
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
+#: Folder in which the tracking store keeps the figures of runs.
+_TRACKED = "mlartifacts"
 #: EXIF tag of the orientation.
 _ORIENTATION = 0x0112
 #: Its value for an upright image.
@@ -85,7 +87,8 @@ class Pictures(Generic[Made]):
 def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
     """All pictures below a folder, whose headers are read.
 
-    Files of another suffix and hidden ones (a name of the path begins with a dot) are left out and counted.
+    Files of another suffix, hidden ones (a name of the path begins with a dot) and those in folders of runs, such as
+    figures, are left out and counted.
 
     Parameters
     ----------
@@ -98,7 +101,9 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
         harmless (89 million): one line that names them.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    paths = [path for path in files if _is_taken(path.relative_to(folder))]
+    runs = {path.parent.relative_to(folder) for path in files if path.name == STATUS} - {Path()}
+    own = {path for path in files if not runs.isdisjoint(path.relative_to(folder).parents)}
+    paths = [path for path in files if path not in own and _is_taken(path.relative_to(folder))]
     if not paths:
         raise UserError(f"{folder}: no images ({', '.join(SUFFIXES)}); expected {EXPECTED}")
     longest: list[int] = []
@@ -107,9 +112,9 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
         with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
             size = max(image.size)
             if skip_unreadable:
-                _converted(image, size)
+                converted(image, size)
             longest.append(size)
-    rest = [path for path in files if not _is_taken(path.relative_to(folder))]
+    rest = sorted(set(files) - set(paths))
     notes = [f"{folder}: {len(rest)} other files are left out: {_listed(rest)}"] if rest else []
     if wrong and skip_unreadable and longest:
         broken = [path for path, _ in wrong]
@@ -120,7 +125,7 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
         known = {path for path, _ in wrong}
         for path in (path for path in paths if path not in known):
             with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
-                _converted(image, max(image.size))
+                converted(image, max(image.size))
         _refuse(sorted(wrong))
     return ImageFiles(folder, tuple(paths), np.array(longest), tuple(notes))
 
@@ -147,7 +152,7 @@ def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: i
             content = path.read_bytes()
             digest.update(hashlib.sha256(content).digest())
             with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
-                upright, changes = _converted(image, least)
+                upright, changes = converted(image, least)
                 made.append(make(upright))
             for change in changes:
                 done.setdefault(change, []).append(path)
@@ -167,7 +172,8 @@ def said(files: ImageFiles, number: int, what: str) -> str:
 
 
 def _is_taken(relative: Path) -> bool:
-    return relative.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in relative.parts)
+    names = relative.parts
+    return relative.suffix.lower() in SUFFIXES and _TRACKED not in names and not any(n.startswith(".") for n in names)
 
 
 def _listed(paths: list[Path]) -> str:
@@ -213,7 +219,7 @@ def _refuse(wrong: list[_Wrong]) -> None:
                     "count the images that are there")
 
 
-def _converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:
+def converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:
     """The picture upright, mode ``L`` or ``RGB``, and what had to be done for it."""
     changes = []
     if getattr(image, "n_frames", 1) > 1:

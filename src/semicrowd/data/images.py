@@ -40,7 +40,9 @@ class _Seen(NamedTuple):
     words: np.ndarray | None = None
 
 
-def load_images(root: Path, settings: ImagesSettings, words: np.ndarray | None = None) -> Dataset:
+def load_images(
+    root: Path, settings: ImagesSettings, words: np.ndarray | None = None, colour: bool | None = None
+) -> Dataset:
     """Load a folder of pictures.
 
     The items are the pictures below the folder, sorted by their paths, which ``files`` has; a picture's class is the
@@ -52,6 +54,7 @@ def load_images(root: Path, settings: ImagesSettings, words: np.ndarray | None =
     Parameters
     ----------
     words : visual words of other pictures [W, 128], which are counted in place of words of these pictures
+    colour : whether pixels have three colours or are grey; None: three unless all pictures are grey
 
     Returns
     -------
@@ -68,12 +71,12 @@ def load_images(root: Path, settings: ImagesSettings, words: np.ndarray | None =
     """
     if not settings.path:
         raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
-    folder = Path(settings.path)
+    folder = Path(settings.path).expanduser()
     files = find_images(folder, settings.skip_unreadable)
     features, why = _chosen_features(settings, files)
     match features:
         case "pixels":
-            seen = _pixels(files, settings)
+            seen = _pixels(files, settings, colour)
         case "words":
             seen = _words(files, settings, words)
         case _:
@@ -104,8 +107,8 @@ def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, 
     return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
 
 
-def _pixels(files: ImageFiles, settings: ImagesSettings) -> _Seen:
-    pixels = read_pixels(files, settings.shape)
+def _pixels(files: ImageFiles, settings: ImagesSettings, colour: bool | None) -> _Seen:
+    pixels = read_pixels(files, settings.shape, colour)
     chosen = {"size": (pixels.shape[-2:], pixels.why)}
     return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
 

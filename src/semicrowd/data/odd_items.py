@@ -17,8 +17,8 @@ _NAMED = 5
 _FEWEST = 10
 #: Names of columns that may contain the true class.
 _CLASSES = frozenset({
-    "labels", "class", "classes", "target", "category", "kind", "species", "cluster", "group", "truth", "ground_truth",
-    "diagnosis",
+    "label", "labels", "class", "classes", "target", "category", "kind", "species", "cluster", "group", "truth",
+    "ground_truth", "diagnosis",
 })  # fmt: skip
 
 
@@ -35,10 +35,12 @@ def _few(data: Dataset) -> Iterator[str]:
 def _columns(data: Dataset) -> Iterator[str]:
     if data.image_shape is not None or data.columns is None or not data.columns.named:
         return
-    names = data.columns.feature_names
+    parts = data.columns.parts
     known = data.features[~np.isnan(data.features).any(axis=1)] if data.missing else data.features
-    if len(known) and len(names) == known.shape[1]:
-        constant = [name for name, same in zip(names, (known == known[0]).all(axis=0), strict=True) if same]
+    if len(known) and len(parts) == known.shape[1]:
+        same = (known == known[0]).all(axis=0)
+        varying = {name for (name, *_), constant in zip(parts, same, strict=True) if not constant}
+        constant = list(dict.fromkeys(name for name, *_ in parts if name not in varying))
         if constant:
             yield f"{_listed(constant)}: the same in every row, says nothing; nothing to do, or {_ignore(constant)}"
     for one in data.columns.columns:

@@ -37,7 +37,7 @@ class _Fitted(NamedTuple):
     before: tuple[int, int]  # width and height that it had
 
 
-def read_pixels(files: ImageFiles, size: tuple[int, int] | None) -> Pixels:
+def read_pixels(files: ImageFiles, size: tuple[int, int] | None, colour: bool | None = None) -> Pixels:
     """Pixels of every picture, all of one size.
 
     Of a picture of another shape the middle is kept. A margin that were added instead would be the same pixels in all
@@ -47,6 +47,7 @@ def read_pixels(files: ImageFiles, size: tuple[int, int] | None) -> Pixels:
     ----------
     size : height and width; None for the pictures' own where all have the same, of up to :data:`SMALL` pixels a side,
         else :data:`SIDE` × :data:`SIDE`
+    colour : whether pixels have three colours or are grey; None: three unless all pictures are grey
 
     Raises
     ------
@@ -73,8 +74,10 @@ def read_pixels(files: ImageFiles, size: tuple[int, int] | None) -> Pixels:
     if resized:
         notes.append(said(files, resized, f"brought to {height} × {width} pixels (data.size)"))
     grey = sum(image.mode == "L" for image, _ in made)
-    if grey == len(made):
-        features = np.stack([np.asarray(image).ravel() for image, _ in made])
+    if not (grey < len(made) if colour is None else colour):
+        if grey < len(made):
+            notes.append(said(files, len(made) - grey, "in colour, taken as grey"))
+        features = np.stack([np.asarray(image.convert("L")).ravel() for image, _ in made])
         return Pixels(features / np.float32(255), (height, width), read.digest, tuple(notes), why)
     if grey:
         notes.append(said(files, grey, "grey, taken as colour"))

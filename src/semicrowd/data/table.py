@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.arrays import read_npy
-from semicrowd.data.cells import id_column, ids_of
+from semicrowd.data.cells import column_called, id_column, ids_of
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
@@ -45,7 +45,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     check_is_file(path, EXPECTED)
     try:
         digest = sha256_of(path)
-        data = _array(path) if path.suffix.lower() == ".npy" else _dataset(read_frame(path), settings)
+        data = _array(path) if path.suffix.lower() == ".npy" else _dataset(read_frame(path, settings.id), settings)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {EXPECTED}") from error
     except MemoryError as error:
@@ -65,14 +65,15 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
         data = load_table(path, TableSettings(path=path))
         if not columns.filled:
             return replace(data, columns=columns)
-        if data.num_features != len(columns.columns):
+        if data.num_features != len(columns.names):
             return data  # as the method has them, or an error there
         filled = np.ascontiguousarray(columns.fill(data.features), np.float32)
         return replace(data, features=filled, missing="", columns=columns)
-    frame = read_frame(path)
+    frame = read_frame(path, columns.ids)
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
-    known = {columns.ids, LABEL, SEQUENCE, *(name for name, *_ in columns.others)}
+    known = {columns.ids, column_called(LABEL, table), column_called(SEQUENCE, table)}
+    known |= {name for name, *_ in columns.others}
     known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
     features, missing, notes = _features(replace(frame, table=table), columns)
@@ -88,16 +89,16 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
         if unknown:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; "
                             f"it has {', '.join(map(str, table.columns))[:200]}")
-    label = settings.label or LABEL
+    label, order = settings.label or column_called(LABEL, table) or LABEL, column_called(SEQUENCE, table) or SEQUENCE
     others = [(name, "ignored", "left out: data.ignore") for name in settings.ignore]
     table = table.drop(columns=list(settings.ignore))
     (labels, class_names), (sequence, _) = (
-        _named(frame, table.pop(name), name) if name in table else (None, None) for name in (label, SEQUENCE)
+        _named(frame, table.pop(name), name) if name in table else (None, None) for name in (label, order)
     )
     if labels is not None:
         others.insert(0, (label, "classes", "for the scores alone, no feature"))
     if sequence is not None:
-        others.insert(0, (SEQUENCE, "sequences", "which rows follow each other, no feature"))
+        others.insert(0, (order, "sequences", "which rows follow each other, no feature"))
     name = settings.id or (id_column(table) if table.shape[1] else None)
     ids = None if name is None else ids_of(table, name, str(path))
     if name is not None:

@@ -106,7 +106,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):
             raise UserError(f"n_clusters={counted}: expected at most n_samples={len(features)}, the number of items")
-        answers = checked_answers(y if pairs is None else pairs, len(features), items.ids, skip_unknown=items.named)
+        given = y if pairs is None else pairs
+        answers = checked_answers(given, len(features), items.ids, index=items.by_index, skip_unknown=items.named)
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)

@@ -3,12 +3,13 @@
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from semicrowd.data.cells import id_column, ids_of
+from semicrowd.data.cells import column_called, id_column, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError
@@ -23,13 +24,14 @@ class Items(NamedTuple):
     Attributes
     ----------
     X : what scikit-learn checks further
-    ids : names of the rows, by which answers call them; None: by their numbers
+    ids, by_index : names of the rows, by which answers may call them: of a column of ids, and of the index; else None
     columns : what the columns of a data frame have become; None of what is no data frame with names
     named : whether rows have names that they keep where some of them are taken: of a data frame
     """
 
     X: Any
     ids: tuple[str, ...] | None
+    by_index: tuple[str, ...] | None
     columns: Columns | None
     named: bool = False
 
@@ -39,7 +41,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
 
     The columns of a data frame are read as those of a table on the command line: categories become a column of 0 and 1
     for each, gaps the median beside a column that says where, unless the method takes them as they are. A column label
-    is left out, and so is one called id, which names the rows where the index does not; a warning says so.
+    is left out, and so is one called id, which names the rows; a warning says so.
 
     Raises
     ------
@@ -48,23 +50,24 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
     """
     X = _dense(X)
     if not _has_names(X):
-        return Items(X, names_of_rows(X), None, isinstance(X, pd.DataFrame))
-    frame, ids = X, names_of_rows(X)
-    if LABEL in frame:
-        warnings.warn("X: column label is left out, it would give away what is to be found", UserWarning, stacklevel=4)
-        frame = frame.drop(columns=LABEL)
+        return Items(X, None, names_of_rows(X), None, isinstance(X, pd.DataFrame))
+    frame, ids = X, None
+    if (label := column_called(LABEL, frame)) is not None:
+        said = f"X: column {label} is left out, it would give away what is to be found"
+        warnings.warn(said, UserWarning, stacklevel=4)
+        frame = frame.drop(columns=label)
     name = id_column(frame) if frame.shape[1] else None
     if name is not None:
         said = f"X: column {name or 'without a name'} is taken for the items' ids and is no feature"
         warnings.warn(said, UserWarning, stacklevel=4)
-        ids = ids or ids_of(frame, name, IN_PYTHON)
+        ids = ids_of(frame, name, IN_PYTHON)
         frame = frame.drop(columns=name)
     if not frame.shape[1]:
         raise UserError("X: no column of features")
     columns = Columns.of(frame, IN_PYTHON, name)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
-    return Items(_numbers(frame, columns), ids, columns, True)
+    return Items(_numbers(frame, columns), ids, names_of_rows(X), columns, True)
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
@@ -76,6 +79,8 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
         Naming the columns that are missing.
     """
     X, columns = _dense(X), getattr(estimator, "columns_", None)
+    if columns is not None and not columns.named and columns.filled:  # a run was fitted to an array with gaps
+        return _filled(X, columns)
     if columns is None or not columns.named or not _has_names(X):
         return X
     found = _numbers(X, columns)
@@ -84,7 +89,7 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
 
 
 def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
-    """Ids of new items: what the index of a data frame calls its rows, or the column that gave the ids in the fit.
+    """Ids of new items, in the column that gave the ids in the fit; None without it.
 
     Raises
     ------
@@ -92,9 +97,9 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
         If an id in that column is empty or occurs twice.
     """
     columns = getattr(estimator, "columns_", None)
-    if (names := names_of_rows(X)) is not None or columns is None or columns.ids is None:
-        return names
-    return ids_of(X, columns.ids, IN_PYTHON) if isinstance(X, pd.DataFrame) and columns.ids in X else None
+    if columns is None or columns.ids is None or not isinstance(X, pd.DataFrame) or columns.ids not in X:
+        return None
+    return ids_of(X, columns.ids, IN_PYTHON)
 
 
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
@@ -102,7 +107,7 @@ def names_of_rows(X: Any) -> tuple[str, ...] | None:
     index = getattr(X, "index", None)
     if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
         return None
-    return tuple(map(str, index))
+    return tuple(map(id_text, index))
 
 
 def _has_names(X: Any) -> bool:
@@ -121,6 +126,15 @@ def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
         warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
     values = columns.fill(features) if columns.filled else features
     return pd.DataFrame(values, columns=columns.feature_names)
+
+
+def _filled(X: Any, columns: Columns) -> Any:
+    """An array's missing values replaced as in the fit; one of another shape as it is, for an error that says so."""
+    try:
+        features = np.asarray(X, np.float64)
+    except (TypeError, ValueError):
+        return X
+    return columns.fill(features) if features.ndim == 2 and features.shape[1] == len(columns.columns) else X
 
 
 def _dense(X: Any) -> Any:

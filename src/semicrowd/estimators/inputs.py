@@ -49,7 +49,12 @@ def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarr
 
 
 def checked_answers(
-    pairs: Any, num_items: int, ids: Sequence[str] | None = None, *, skip_unknown: bool = False
+    pairs: Any,
+    num_items: int,
+    ids: Sequence[str] | None = None,
+    *,
+    index: Sequence[str] | None = None,
+    skip_unknown: bool = False,
 ) -> PairAnnotations | None:
     """Answers about the items 0 … ``num_items`` − 1.
 
@@ -58,7 +63,8 @@ def checked_answers(
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
         (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
-    ids : names of the items, by which the answers may call them; without, by the numbers of their rows
+    ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
+        them; of both, those count that occur more often in the answers. Without, items are called by row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many: of a data frame
         each fit of a cross-validation gets some rows, which keep their names
 
@@ -72,7 +78,7 @@ def checked_answers(
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
     if isinstance(pairs, str | Path):
-        return _told(csv_file.read(Path(pairs), num_items, ids, skip_unknown=skip_unknown))
+        return _of_table(AnswerTable.read(Path(pairs)), num_items, ids, index, skip_unknown)
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)
@@ -83,10 +89,19 @@ def checked_answers(
         rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
         pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
     plain = all(name in pairs and pairs[name].dtype.kind in "iuf" for name in ("i", "j", "label"))
-    if ids is not None or skip_unknown or not plain:
-        rows_of = AnswerTable.of_frame(pairs, "pairs")
-        return _told(csv_file.of_table(rows_of, num_items, ids, skip_unknown=skip_unknown))
+    if ids is not None or index is not None or skip_unknown or not plain:
+        return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index, skip_unknown)
     return _from_frame(pairs, num_items)
+
+
+def _of_table(
+    table: AnswerTable, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None, skip_unknown: bool
+) -> PairAnnotations:
+    by_index = index is not None and (ids is None or table.number_named(index) > table.number_named(ids))
+    truth = csv_file.truth_path(table.path) if table.unit == "line" else None
+    return _told(csv_file.of_table(
+        table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index,
+    ))  # fmt: skip
 
 
 def labels_alone(y: Any) -> bool:
@@ -106,7 +121,7 @@ def _told(answers: PairAnnotations) -> PairAnnotations:
 
 def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:
     columns = {name: _whole(frame[name]) for name in ("i", "j", "label")}
-    worker, names = np.zeros(len(frame), np.int64), ["0"]
+    worker, names = np.zeros(len(frame), np.int64), [csv_file.EVERYBODY]
     task = None
     if "worker" in frame:
         worker, names = _numbered(frame, "worker")

@@ -15,7 +15,7 @@ from semicrowd.defaults.resolution import recipe
 from semicrowd.defaults.rule import PAPER_DATA
 from semicrowd.errors import UserError
 from semicrowd.estimators.continued import ContinuedClusterer
-from semicrowd.estimators.frames import ids_of_rows
+from semicrowd.estimators.frames import ids_of_rows, names_of_rows
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.fitting.monitor import Monitor
@@ -138,7 +138,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         items = self._new_items(X)
         features = torch.from_numpy(prepared(self.preparation_, items))
         ids = None if pairs is None else ids_of_rows(self, X)
-        answers, best = checked_answers(pairs, len(features), ids), self.result_.best
+        answers, best = checked_answers(pairs, len(features), ids, index=names_of_rows(X)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
             assignment = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
             if answers is not None:

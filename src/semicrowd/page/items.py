@@ -27,6 +27,10 @@ class Items:
         self.data = data
         self._pictures = pictures if data.files is not None else None
         self._columns = _columns(data)
+        values = data.features[np.isfinite(data.features)]
+        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+        #: Least and largest pixel: 0 and 1, as files are read, unless the pixels are others.
+        self._range = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     @property
     def have_pictures(self) -> bool:
@@ -70,14 +74,18 @@ class Items:
         # Imported here: most items are rows of tables.
         from PIL import Image
 
+        from semicrowd.data.image_files import converted
+
         shape = self.data.image_shape
         if shape is not None:
-            pixels = np.clip(np.nan_to_num(self.data.features[item]) * 255, 0, 255).astype(np.uint8).reshape(shape)
+            low, high = self._range
+            scaled = (np.nan_to_num(self.data.features[item]) - low) / max(high - low, 1e-12)
+            pixels = np.clip(scaled * 255, 0, 255).astype(np.uint8).reshape(shape)
             pixels = pixels[0] if len(shape) == 3 and shape[0] == 1 else pixels
             image = Image.fromarray(pixels.transpose(1, 2, 0) if pixels.ndim == 3 else pixels)
         elif self._pictures is not None and self.data.files is not None:
             try:
-                image = Image.open(self._pictures / self.data.files[item])
+                image, _ = converted(Image.open(self._pictures / self.data.files[item]), _SIDE)
                 image.thumbnail((_SIDE, _SIDE))
                 image = image.convert("RGB")
             except (OSError, ValueError, Image.DecompressionBombError):

@@ -1,5 +1,7 @@
 """``report.html`` of an estimator that was fitted in Python."""
 
+from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.frames import ids_of_rows
+from semicrowd.estimators.frames import ids_of_rows, names_of_rows
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import score
@@ -46,15 +48,15 @@ def write_report(
     """
     features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
-    ids = ids_of_rows(estimator, X)
-    answers = checked_answers(pairs, len(features), ids, skip_unknown=isinstance(X, pd.DataFrame))
+    ids, index = ids_of_rows(estimator, X), names_of_rows(X)
+    answers = checked_answers(pairs, len(features), ids, index=index, skip_unknown=isinstance(X, pd.DataFrame))
     _check_annotators(estimator, answers)
     if labels is not None:
         _check_number("labels", len(labels), estimator)
         labels = np.unique(labels, return_inverse=True)[1]
     missing = "X: gaps" if np.isnan(features).any() else ""
     data = Dataset(
-        type(X).__name__, features.astype(np.float32), labels, ids=ids, missing=missing,
+        type(X).__name__, features.astype(np.float32), labels, ids=ids or index, missing=missing,
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
@@ -90,4 +92,9 @@ def _settings(estimator: CrowdClusterer) -> tuple[dict[str, Any], dict[str, Any]
     settings: dict[str, Any] = {"seed": estimator.seed_, "data": {}, "model": model}
     if recipe is not None:
         settings["start"] = {"kind": recipe.start.kind}
-    return settings, {} if told is None else {"model.K": told}
+    own = getattr(estimator, "settings", None)
+    given = dict(own) if isinstance(own, Mapping) else {}
+    default = signature(type(estimator)).parameters.get("n_clusters")
+    if told is not None and default is not None and told != default.default:
+        given["model.K"] = told
+    return settings, given

@@ -82,6 +82,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             if replaced := read_status(run_dir).get("status"):
                 state = "cut off" if replaced == "running" else replaced
                 _note(f"{run_dir}: replaces the run that was there ({state}); another hydra.run.dir would have kept it")
+            directory.set_status("running")  # first: what is left of the old files is no result
             directory.clear()
         directory.set_status("running")
         try:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import MODEL, read_status, write_text
+from semicrowd.files import MODEL, read_object, read_status, write_text
 from semicrowd.run.commandline.program import as_typed, program
+from semicrowd.run.files.inputs import PROVENANCE
 from semicrowd.settings.data import ImagesSettings
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
 
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
-    from semicrowd.data.anonymous import anonymised
     from semicrowd.data.answers import answers_of_files, read_answer_files
     from semicrowd.data.columns import Columns
     from semicrowd.data.fetch import data_root
@@ -87,7 +87,8 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
             raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
         how = ("columns", "same_words", "different_words")  # new answers have the format of the run's
         written = {name: of_run[name] for name in how if name in of_run}
-        settings = FileSettings.of({"path": str(annotations_file), **written})
+        hidden = {"anonymise": True} if of_run.get("anonymise") else {}
+        settings = FileSettings.of({"path": str(annotations_file), **written, **hidden})
         files = read_answer_files(settings)
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
@@ -104,8 +105,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     check_complete(data, estimator)
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
     if annotations_file is not None:
-        answers = answers_of_files(data, settings, files)
-        answers = anonymised(answers, data_root()) if of_run.get("anonymise") else answers
+        answers = answers_of_files(data, settings, files, data_root())
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
         try:
@@ -132,4 +132,6 @@ def _pictures(run: Path, folder: Path, settings: dict[str, Any]) -> "Dataset":
     names = ("features", "size", "words", "skip_unreadable")
     kept = {name: settings[name] for name in names if settings.get(name) is not None}
     words = read_words(run) if settings["features"] == "words" else None
-    return load_images(data_root(), ImagesSettings.of({"path": str(folder), **kept}), words)
+    shape = read_object(run / PROVENANCE).get("image_shape")
+    colour = None if shape is None else len(shape) == 3
+    return load_images(data_root(), ImagesSettings.of({"path": str(folder), **kept}), words, colour)

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -139,7 +139,8 @@ class Session:
             return None
         training, held_out = parts
         again = make_estimator(self.settings, self.data)
-        again.fit(self.data.features, training, **more_of_items(again, self.data))
+        # Without the clusters of an earlier fit: those were fitted to the answers that are held out here.
+        again.fit(self.data.features, training, **more_of_items(again, replace(self.data, previous=None)))
         return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
     def _draw(
@@ -152,7 +153,13 @@ class Session:
         if hasattr(self.estimator, "generate"):
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
             drawn = self.estimator.generate(number, self.settings.values["seed"])
-            generated = drawn[components], self.estimator.cluster_weights_[components]
+            # A number of an earlier fit's cluster may stand for none of the model's.
+            there = components < len(drawn)
+            samples = np.full((len(components), *drawn.shape[1:]), np.nan, drawn.dtype)
+            weights = np.zeros(len(components))
+            samples[there] = drawn[components[there]]
+            weights[there] = self.estimator.cluster_weights_[components[there]]
+            generated = samples, weights
         title = run_name(self.settings.content)
         folder = self.run_dir / "figures"
         run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)

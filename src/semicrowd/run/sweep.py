@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 
 from semicrowd.errors import UserError
-from semicrowd.files import existing_ancestor, remove_empty, settle, write_csv, write_json
+from semicrowd.files import RunDirectory, existing_ancestor, remove_empty, settle, write_csv, write_json
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
@@ -124,7 +124,8 @@ class Sweep:
         ancestor = existing_ancestor(self.folder)
         settings = sources(next(iter(self.given.values()))).content
         raise_again()
-        with open_sweep(settings, self.folder, {"command": command()}) as tracker:
+        tracked = open_sweep(settings, self.folder, {"command": command()})
+        with RunDirectory(self.folder), tracked as tracker:
             shutil.rmtree(self.folder / REPORTS, ignore_errors=True)
             for job in self.jobs:
                 self._start_report(job, self.mistakes.get(job))

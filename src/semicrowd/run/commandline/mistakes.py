@@ -52,10 +52,14 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
     return UserError(" ".join(text.split("\n")[0].split()).rstrip(".") or type(error).__name__)
 
 
+#: A character that Hydra interprets, or cannot read, outside quotes.
+_SPECIAL = re.compile(r"[^\w/.+%@?|*\\-]", re.ASCII)
+
+
 def _quoted(override: str) -> str | None:
     """How to quote a path with a character that Hydra would interpret."""
     key, _, value = override.partition("=")
-    if not key.endswith("path") or '"' in value or not set(value) & set("=,(){}[]: "):
+    if not key.endswith("path") or '"' in value or not _SPECIAL.search(value):
         return None
     return f"""a path with special characters needs two kinds of quotes: '{key}="{value}"'"""
 
