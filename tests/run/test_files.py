@@ -1,5 +1,7 @@
 import json
 import multiprocessing
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from semicrowd.files import (
     write_atomic,
     write_csv,
     write_json,
+    write_text,
 )
 
 
@@ -37,6 +40,18 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"a\.txt: cannot be written: No space left on device"):
         write_atomic(tmp_path / "a.txt", full)
+
+
+def test_a_folder_is_no_target_and_a_pipe_is_written_into(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be written: it is a folder; expected a file"):
+        write_text(tmp_path, "new")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        write_text(pipe, "Łukasz")
+        assert read.result() == "Łukasz"
+    assert pipe.is_fifo()
 
 
 def test_numbers_that_are_none_have_no_place_in_json_and_are_empty_in_csv(tmp_path: Path) -> None:

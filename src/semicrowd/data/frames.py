@@ -1,4 +1,4 @@
-"""Files with a table: text with a header, .parquet, .xlsx and .npz, as a data frame whose rows people can find."""
+"""Read files with a table: text with a header, .parquet, .xlsx and .npz."""
 
 import csv
 import re
@@ -16,10 +16,10 @@ from semicrowd.data.cells import called_ids
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
-#: Columns whose cells are names, whatever they look like.
+#: Columns whose cells are names, even if they look like numbers.
 LABEL, SEQUENCE = "label", "sequence"
 EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
-#: What an array of an .npz file is → the names that it may have, the first of which counts.
+#: Role of an array in an .npz file → its possible names; the first that is in the file is used.
 _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
 _SEPARATORS = (",", ";", "\t")
 #: Decimal commas, in a file whose separator is no comma.
@@ -32,14 +32,14 @@ _NUMBER = 8
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows of a table file; ``line`` is what people call the first of them."""
+    """Rows of a table file; ``line`` is the line of the first of them, 0 for files without lines."""
 
     table: pd.DataFrame
     path: Path
     line: int = 0
 
     def where(self, row: int, column: str) -> str:
-        """A cell, as people find it."""
+        """The position of a cell, for messages."""
         return f"{self.path}, {'line' if self.line else 'row'} {row + self.line}, column {column or 'without a name'}"
 
 
@@ -54,7 +54,7 @@ def read_frame(path: Path, ids: str | None = None) -> Frame:
     Raises
     ------
     UserError
-        For a file that is not what its name says, has no rows or two columns of one name.
+        For a file that is not of the type of its suffix, has no rows, or has two columns of the same name.
     """
     check_is_file(path, EXPECTED)
     if path.suffix.lower() not in READERS:
@@ -88,13 +88,13 @@ def check_table(array: np.ndarray, where: str) -> None:
 
 @dataclass(frozen=True)
 class Archive:
-    """A table in an .npz file, and what stands beside it.
+    """A table in an .npz file, with its labels and ids.
 
     Attributes
     ----------
     features : [N, D] numbers
     labels, ids : [N], None where there are none
-    arrays : all of the file's, by their names
+    arrays : all arrays of the file, by name
     """
 
     features: np.ndarray
@@ -179,7 +179,7 @@ def _read_xlsx(path: Path) -> Frame:
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """An index that is more than the rows' numbers is a column; names are text."""
+    """Make a column of an index that is not 0, 1, 2, …; column names become text."""
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
     frame.columns = [_name(str(name)) for name in frame.columns]
@@ -187,7 +187,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(text: str) -> str:
-    """A column's name in one line that can be printed."""
+    """The name of a column as one printable line."""
     return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
@@ -243,7 +243,7 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
 
 
 def _first_too_long(path: Path, width: int, separator: str) -> str:
-    """Where the first row is that has more cells than the header; empty where there is none."""
+    """Position of the first row with more cells than the header; empty if there is none."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file, delimiter=separator)
         messages = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"

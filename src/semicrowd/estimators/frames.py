@@ -1,4 +1,4 @@
-"""Items as people hand them over in Python, as numbers: data frames with names, categories, gaps; sparse matrices."""
+"""Convert the items that are passed to an estimator to numbers: data frames, sparse matrices."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError
 
-#: Largest sparse matrix that is made dense, in GiB of double precision.
+#: Largest sparse matrix that is converted to a dense one, in GiB of double precision.
 _LARGEST_DENSE = 4
 
 
@@ -23,10 +23,10 @@ class Items(NamedTuple):
 
     Attributes
     ----------
-    X : what scikit-learn checks further
+    X : array or data frame of numbers, which scikit-learn checks further
     ids, by_index : names of the rows, by which answers may call them: of a column of ids, and of the index; else None
-    columns : what the columns of a data frame have become; None of what is no data frame with names
-    named : whether rows have names that they keep where some of them are taken: of a data frame
+    columns : how the columns of a data frame were converted; None for other items
+    named : whether rows keep their names if some of them are selected: True for a data frame
     """
 
     X: Any
@@ -37,11 +37,11 @@ class Items(NamedTuple):
 
 
 def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
-    """What a fit learns from.
+    """The items of a fit.
 
-    The columns of a data frame are read as those of a table on the command line: categories become a column of 0 and 1
-    for each, gaps the median beside a column that says where, unless the method takes them as they are. A column label
-    is left out, and so is one called id, which names the rows; a warning says so.
+    The columns of a data frame are converted like those of a table on the command line: each category becomes a column
+    of 0 and 1, and missing values become the median, with a further column that marks them, unless the method accepts
+    missing values. A column label is left out, and so is a column id, which names the rows; a warning says so.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
 
 
 def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
-    """New items: the columns of a data frame are found by the names that they had in the fit, in any order.
+    """New items. The columns of a data frame are found by their names in the fit, in any order.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def ids_of_rows(estimator: BaseEstimator, X: Any) -> tuple[str, ...] | None:
 
 
 def names_of_rows(X: Any) -> tuple[str, ...] | None:
-    """What the index of a data frame calls its rows; None where they are counted from 0, or have one name twice."""
+    """The names of rows in the index of a data frame; None if it is 0, 1, 2, … or has a name twice."""
     index = getattr(X, "index", None)
     if not isinstance(index, pd.Index) or index.equals(pd.RangeIndex(len(index))) or not index.is_unique:
         return None
@@ -111,7 +111,7 @@ def names_of_rows(X: Any) -> tuple[str, ...] | None:
 
 
 def _has_names(X: Any) -> bool:
-    """Whether it is a data frame whose columns have names: text, each another one."""
+    """Whether X is a data frame with rows whose column names are text; refuses a name that occurs twice."""
     if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
         return False
     if len(twice := X.columns[X.columns.duplicated()]):

@@ -1,4 +1,4 @@
-"""Items and answers as a person has them, checked: arrays, data frames, files."""
+"""Checks of the items and answers that are passed to an estimator: arrays, data frames, files."""
 
 import warnings
 from collections.abc import Sequence
@@ -23,16 +23,18 @@ _EXPECTED = "expected [answers, 3 to 5]: i, j[, worker], label[, task]"
 
 
 def checked_features(estimator: BaseEstimator, X: Any, *, fit: bool) -> np.ndarray:
-    """X as float64 [N, D]: a table of finite numbers, with the columns of the fit where this is none.
+    """X as float64 [N, D], finite; NaN is allowed if the method accepts missing values.
 
-    A method may allow NaN, a number that is missing.
+    Parameters
+    ----------
+    fit : whether X is that of a fit; otherwise it must have the columns of the fit
 
     Raises
     ------
     UserError
-        For a table of another shape, of other columns, of no numbers, or with one that is not finite.
+        For another shape, other columns, values that are not numbers or not finite.
     TypeError
-        For sparse matrices and other objects, as scikit-learn has it.
+        For sparse matrices and other objects, as in scikit-learn.
     """
     try:
         found = validate_data(estimator, X, reset=fit, dtype="numeric", ensure_all_finite=False)
@@ -65,8 +67,8 @@ def checked_answers(
         (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
         them; of both, those count that occur more often in the answers. Without, items are called by row numbers
-    skip_unknown : leave out answers about items that are not there, with a warning that says how many: of a data frame
-        each fit of a cross-validation gets some rows, which keep their names
+    skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
+        cross-validation gets some rows of a data frame, which keep their names
 
     Raises
     ------
@@ -105,14 +107,14 @@ def _of_table(
 
 
 def labels_alone(y: Any) -> bool:
-    """Whether ``y`` is what scikit-learn hands to every fit: a label for each item, and no answers."""
+    """Whether ``y`` has a label for each item, as scikit-learn passes it to every fit, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
         return False
     return np.asarray(y).ndim == 1
 
 
 def _told(answers: PairAnnotations) -> PairAnnotations:
-    """The answers; what was left out of them is a warning."""
+    """Return the answers; warn if some were left out."""
     for note in answers.notes:
         if csv_file.LEFT_OUT in note:
             warnings.warn(note, UserWarning, stacklevel=4)
@@ -134,7 +136,7 @@ def _from_frame(frame: pd.DataFrame, num_items: int) -> PairAnnotations:
 
 
 def _whole(column: pd.Series) -> np.ndarray:
-    """Whole numbers that are written as floats as such; all else is for ``from_arrays`` to refuse."""
+    """Convert floats to integers if all are whole; other values stay, and ``from_arrays`` refuses them."""
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
         if values.dtype.kind == "f" and np.array_equal(values, values.astype(np.int64)):
@@ -143,7 +145,7 @@ def _whole(column: pd.Series) -> np.ndarray:
 
 
 def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
-    """Numbers of names, in the names' order, and the names."""
+    """Encode names as integers, in the order of the sorted names; returns the integers and the names."""
     column = pd.Series(_whole(frame[name]))
     if column.isna().any():
         raise UserError(f"pairs, row {int(column.isna().argmax())}, column {name}: empty; expected a name or number")
@@ -152,7 +154,7 @@ def _numbered(frame: pd.DataFrame, name: str) -> tuple[np.ndarray, list[str]]:
 
 
 def checked_counts(features: np.ndarray, scale: float | None = None) -> np.ndarray:
-    """Counts [N, D] of clusters that are multinomials: features times ``scale``, rounded; None: whole as they are.
+    """Counts [N, D] for multinomial clusters: features times ``scale``, rounded; None: features must be whole numbers.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def check_memory(method: str, what: str, num_items: int, arrays: int) -> None:
     Raises
     ------
     UserError
-        With the size needed and the size there is.
+        With the size that is needed and the memory of the machine.
     """
     needed = 8 * arrays * num_items**2
     there = memory_of_machine()
