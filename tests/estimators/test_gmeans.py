@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.methods.gmeans import GMeans, anderson_darling
@@ -48,6 +49,15 @@ def test_one_gaussian_stays_whole_and_a_ring_does_not() -> None:
     angle = rng.uniform(0, 2 * np.pi, 500)
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
     assert GMeans().fit(ring).n_clusters_ > 2
+
+
+def test_k_means_has_converged_at_the_end_though_not_in_every_round() -> None:
+    features = stream(2, "test").uniform(size=(4000, 2))
+    model = GMeans().fit(features)
+    further = KMeans(model.n_clusters_, init=model.cluster_centers_, n_init=1).fit(features)
+    assert model.n_clusters_ > 30
+    distances = np.square(features - model.cluster_centers_[model.labels_]).sum()
+    assert further.inertia_ == pytest.approx(distances, rel=1e-3)
 
 
 def test_bounds_on_the_number_of_clusters_and_items_that_are_alike() -> None:

@@ -15,6 +15,9 @@ from semicrowd.settings.parameters import Parameters
 
 #: Clusters with fewer items are not tested.
 _FEWEST = 8
+#: Maximal number of iterations of k-means in a round: with hundreds of clusters more are a waste, as splits move the
+#: centres further. A round without splits is repeated until k-means has converged.
+_PER_ROUND = 30
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -45,7 +48,9 @@ class GMeans(GMeansParameters, NearestCentre):
         self.n_iter_ = 0
         for _ in range(self.max_iter):
             self.n_iter_ += 1
-            model = KMeans(len(centers), init=centers, n_init=1, random_state=self.seed_).fit(features)
+            model = KMeans(
+                len(centers), init=centers, n_init=1, max_iter=_PER_ROUND, random_state=self.seed_
+            ).fit(features)  # fmt: skip
             # Items sorted by cluster.
             order = np.argsort(model.labels_, kind="stable")
             sizes = np.bincount(model.labels_, minlength=len(centers))
@@ -54,7 +59,8 @@ class GMeans(GMeansParameters, NearestCentre):
                 self._split(part, center) for part, center in zip(parts, model.cluster_centers_, strict=True)
             ]
             centers = model.cluster_centers_
-            if all(len(one) == 1 for one in split) or sum(map(len, split)) > min(self.most, len(features)):
+            same = all(len(one) == 1 for one in split)
+            if (same and model.n_iter_ < _PER_ROUND) or sum(map(len, split)) > min(self.most, len(features)):
                 break
             centers = np.concatenate(split)
         self.cluster_centers_ = centers
