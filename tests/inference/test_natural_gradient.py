@@ -76,8 +76,8 @@ def test_natural_gradient_is_the_inverse_fisher_matrix_times_the_gradient() -> N
 @pytest.mark.parametrize("step_size", [0.01, 0.3, 1.0])
 def test_a_step_follows_the_natural_gradient_of_both_terms_of_equation_17(step_size: float) -> None:
     """J depends on η through E t twice: as the bound does, and through what local inference makes of it. The step is ρ
-    times the inverse Fisher matrix times the gradient of all of J by autograd; where that leads out of the domain (some
-    α ≤ 0), the largest of ρ, ρ/2, ρ/4, … that does not. The loss is −J/N."""
+    times the inverse Fisher matrix times the gradient of all of J by autograd; where twice the step would lead out of
+    the domain (some α ≤ 0), the largest of ρ, ρ/2, ρ/4, … with which it does not. The loss is −J/N."""
     N, first = 7.0, normal(5, 4).abs()
     eta = torch.nn.Parameter(first.clone())
 
@@ -100,7 +100,7 @@ def test_a_step_follows_the_natural_gradient_of_both_terms_of_equation_17(step_s
         (ordinary,) = torch.autograd.grad(outer(statistics) + through_local_inference(statistics), at)
         fisher = torch.autograd.functional.hessian(lambda e: dirichlet.log_partition(e), before)
         natural, rho = torch.linalg.solve(fisher, ordinary), step_size
-        while (before + 1 + rho * natural).min() <= 0:  # α = η + 1
+        while (before + 1 + 2 * rho * natural).min() <= 0:  # α = η + 1
             rho, halved = rho / 2, halved + 1
         torch.testing.assert_close(after, before + rho * natural)
     assert (halved > 0) == (step_size > 0.1), "both are tried"
@@ -115,7 +115,7 @@ def test_a_correction_that_leaves_the_domain_is_halved_for_that_component_alone(
     correction[2, 0] = 0.5
     optimizer.step(corrections={eta: correction})
     torch.testing.assert_close(eta.detach()[0], torch.ones(2, dtype=torch.float64))
-    assert float(eta.detach()[1, 0]) == pytest.approx(1 - 5 / 4)  # two halvings bring α = η + 1 above 0
+    assert float(eta.detach()[1, 0]) == pytest.approx(1 - 5 / 8)  # three halvings keep half of α = η + 1 = 2
     assert float(eta.detach()[2, 0]) == pytest.approx(0.5)
     assert in_domain(beta, eta.detach()).all()
 

@@ -14,9 +14,11 @@ class NaturalGradient(torch.optim.Optimizer):
     """The step η ← η − ρ (∇̃ + correction). As ∇̃ = η − η̂, without a correction it is η ← (1 − ρ) η + ρ η̂.
 
     The target η̂ = η⁰ + expected counts is always in the domain, and so is the step without a correction (``svi``). A
-    correction, the second term of eq. 17 (``full``), can lead out of the domain. The step of such a component is halved
-    up to ``max_halvings`` times. If it is still outside, it is taken without the correction. Momentum is not used,
-    because with it natural parameters leave the domain within seconds.
+    correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the
+    next expected statistics are astronomical: a Beta shape of 4e-6 has E ln β = −240,000. The step of a component that
+    would go more than half of the way to the boundary is halved up to ``max_halvings`` times. If it still would, it is
+    taken without the correction. Momentum is not used, because with it natural parameters leave the domain within
+    seconds.
 
     Parameters
     ----------
@@ -75,9 +77,9 @@ def _safe_step(eta: Tensor, direction: Tensor, correction: Tensor | None, group:
     size = torch.full(eta.shape[:-1], step_size, dtype=eta.dtype, device=eta.device)
     proposal = plain + step_size * correction
     for _ in range(group["max_halvings"]):
-        outside = ~in_domain(family, proposal)
+        outside = ~in_domain(family, 2 * proposal - eta)  # where a step twice as long would lead
         if not outside.any():
             return proposal
         size = torch.where(outside, size / 2, size)
         proposal = eta + size[..., None] * (direction + correction)
-    return torch.where(in_domain(family, proposal)[..., None], proposal, plain)
+    return torch.where(in_domain(family, 2 * proposal - eta)[..., None], proposal, plain)
