@@ -252,6 +252,13 @@ def test_ids_keep_their_zeros_and_answers_may_have_them_or_not(tmp_path: Path) -
     assert (answers.i.tolist(), answers.j.tolist()) == ([0], [1])  # rows: no item has the id 0
 
 
+def test_decimal_commas_beside_words_for_nothing_and_points_between_thousands(tmp_path: Path) -> None:
+    rows = ["a;80,8;2.750,75;1,5", "b;n/a;950,00;?", "c;12,5;1.000.000,5;2,25", "d;-3,25;-1.200,5;"]
+    data = _load(_csv(tmp_path, "id;x;revenue;z\n" + "\n".join(rows) + "\n"))
+    expected = [[80.8, 2750.75, 1.5], [np.nan, 950, np.nan], [12.5, 1000000.5, 2.25], [-3.25, -1200.5, np.nan]]
+    np.testing.assert_allclose(data.features, np.array(expected, np.float32))
+
+
 def test_a_first_column_of_fractions_is_a_feature_whatever_its_name(tmp_path: Path) -> None:
     data = _load(_csv(tmp_path, "refractive_index,x\n1.51,1\n1.52,2\n1.53,3\n"))
     assert data.ids is None

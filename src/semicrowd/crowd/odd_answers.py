@@ -155,9 +155,10 @@ def _at_random(table: pd.DataFrame) -> dict[str, str]:
                 f"{line}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
             )
         elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
+            more = "little more" if row.agree > row.chance else "no more"
             lines[row.worker] = (
-                f"{line}, little more than by chance ({100 * row.chance:.0f} %): "
-                "they will have a low weight; ask them why"
+                f"{line}, {more} than by chance ({100 * row.chance:.0f} %): "
+                "the fit will give these answers the weight that they deserve; ask them why"
             )
     return lines
 

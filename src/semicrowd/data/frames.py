@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,9 @@ EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy 
 _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
 _SEPARATORS = (",", ";", "\t")
 #: Decimal commas, in a file whose separator is no comma.
-_DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d+,\d+\s*(?=$|[;\t])", re.M)
+_DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
+#: A number with a decimal comma, perhaps with points between thousands: 2.750,75.
+_WITH_COMMA = re.compile(r"\s*([+-]?\d+(?:\.\d{3})*),(\d+)\s*")
 #: Characters of a file in which decimal commas are looked for.
 _BEGINNING = 10_000
 #: Bytes of a number of a table in memory.
@@ -238,8 +241,17 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
         raise UserError(f"{path}, {_first_too_long(path, len(header), separator) or reason}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+    if decimal == ",":  # pandas leaves a column as text where one of its cells is a word for nothing, or 2.750,75
+        for name in set(header) - set(texts):
+            if not pd.api.types.is_numeric_dtype(frame[name]):
+                frame[name] = frame[name].map(_with_point, na_action="ignore")
     # Blank lines at the end are no items; elsewhere they are, with every cell empty.
     return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
+
+
+def _with_point(cell: Any) -> Any:
+    number = _WITH_COMMA.fullmatch(str(cell))
+    return cell if number is None else f"{number[1].replace('.', '')}.{number[2]}"
 
 
 def _first_too_long(path: Path, width: int, separator: str) -> str:

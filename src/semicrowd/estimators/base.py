@@ -1,5 +1,6 @@
 """Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading."""
 
+import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,6 +24,11 @@ from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import LARGEST
 from semicrowd.settings.parameters import Parameters
+
+
+def digest_of_rows(features: np.ndarray) -> str:
+    """A digest of items [N, D], by which :func:`semicrowd.write_report` sees whether they are those of the fit."""
+    return hashlib.sha256(features.astype(np.float32, order="C").tobytes()).hexdigest()
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -102,6 +108,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             y = None
         items = items_to_fit(self, X)
         features = checked_features(self, items.X, fit=True)
+        self._digest = digest_of_rows(features)
         self.columns_ = items.columns
         counted = getattr(self, "n_clusters", None)
         if counted is not None and counted > len(features):

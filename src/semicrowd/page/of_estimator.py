@@ -11,7 +11,7 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
 from semicrowd.estimators.frames import ids_of_rows, names_of_rows
 from semicrowd.estimators.inputs import checked_answers
 from semicrowd.evaluation.held_out import Gain
@@ -48,6 +48,8 @@ def write_report(
     """
     features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
+    if getattr(estimator, "_digest", None) not in (None, digest_of_rows(features)):
+        raise UserError("X: not the items of the fit, or in another order; expected the same rows in the same order")
     ids, index = ids_of_rows(estimator, X), names_of_rows(X)
     answers = checked_answers(pairs, len(features), ids, index=index, skip_unknown=isinstance(X, pd.DataFrame))
     _check_annotators(estimator, answers)

@@ -24,7 +24,8 @@ def main(arguments: Sequence[str]) -> int:
         with naming_extras():
             _do(command)
     except KeyboardInterrupt:
-        print("interrupted; the same command with resume=true continues the run", file=sys.stderr)
+        how = "continues the run, from its start if it has no checkpoint"
+        print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         raise

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
@@ -21,8 +22,11 @@ def explain(error: Exception, arguments: Sequence[str]) -> UserError:
         options = sorted(error.options or [])
         return UserError(f"{group}={name}: no such {group}{nearest(name, options)}; there are {', '.join(options)}")
     if isinstance(error, OverrideParseException):
-        hint = _quoted(str(error.override)) or "expected <setting>=<value>, such as seed=0"
-        return UserError(f"{error.override}: cannot be read; {hint}")
+        given = str(error.override)
+        is_path = "=" not in given and Path(given).exists()
+        usual = f"expected <setting>=<value>, such as {f'data.path={given}' if is_path else 'seed=0'}"
+        hint = _quoted(given) or usual
+        return UserError(f"{error.override}: no argument; {hint}" if is_path else f"{given}: cannot be read; {hint}")
     text = str(error)
     if "Config group override must be" in text:
         return UserError("a group was set to null; expected the name of one of its choices (--help lists them)")
