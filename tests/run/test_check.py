@@ -18,7 +18,8 @@ from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.defaults.facts import Facts
 from semicrowd.random import stream
-from semicrowd.run.check import implied, main
+from semicrowd.run.check import main
+from semicrowd.run.commandline.arguments import implied
 from semicrowd.run.forecast import forecast
 
 from .conftest import Command
@@ -137,8 +138,9 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
 
 
 def test_the_choices_that_paths_imply() -> None:
-    assert implied(["data.path=/", "annotations.path=b.csv"])[2:] == ["data=images", "annotations=file"]
-    assert implied(["data.path=a.csv", "data=npz"]) == ["data.path=a.csv", "data=npz"]
+    assert implied(["data.path=/", "annotations.path=b.csv"]) == ["data=images", "annotations=file"]
+    assert implied(["data.path=a.csv", "data=npz"]) == implied(["experiment=mine", "data.path=a.csv"]) == []
+    assert implied(["annotations.num_tasks=3"]) == []
 
 
 def test_a_mistake_is_one_line_and_help_is_help() -> None:
@@ -182,6 +184,13 @@ def test_known_links_are_not_suspected() -> None:
     assert not any("nothing else" in line for line in odd_answers(assumed))
 
 
+@pytest.mark.usefixtures("table", "answers")
+def test_a_run_takes_the_choices_that_its_paths_imply(train: Command) -> None:
+    done = train("data.path=items.csv", "annotations.path=answers.csv", "model=kmeans", "model.K=2")
+    assert done.returncode == 0, done.stderr
+    assert "note: data=table and annotations=file, as the paths imply" in done.stderr
+
+
 @pytest.mark.usefixtures("table")
 def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_path: Path) -> None:
     pairs = [(i, j) for i in range(0, 40, 5) for j in range(i + 5, 40, 5)]
@@ -199,7 +208,7 @@ def test_nobodys_name_is_kept_of_a_run_that_is_anonymous(train: Command, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("data=table annotations.path=a.csv", "annotations=file, which has it"),
+        ("data=table annotations.skip_unknown=true", "annotations=file, which has it"),
         ("model=dpm model.K=5", "model=dpm has no setting K and finds the number of clusters by itself"),
         ("K=5", "the nearest is model.K"),
     ],

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -21,8 +20,6 @@ from semicrowd.run.settings import Resolved, check_given, sources
 _MOST_PEOPLE = 30
 #: A run prints its forecast if it may take more seconds than this.
 _LONG = 60.0
-#: Quotes that may surround a path on the command line.
-_QUOTES = "\"'"
 _PAGE = """\
 Check data and answers before a fit: how each column is used, what looks wrong and how to correct it, and how long a fit
 will take.
@@ -44,12 +41,12 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
         print(as_typed(_PAGE), end="")
         return 0
-    from semicrowd.run.commandline.arguments import parse
+    from semicrowd.run.commandline.arguments import implied, parse
     from semicrowd.run.commandline.mistakes import explain, is_mistake
     from semicrowd.run.composition import composed
 
     try:
-        given = composed(parse(implied(arguments)).overrides)
+        given = composed(parse([*arguments, *implied(arguments)]).overrides)
         check_given(given)
         return check(sources(given).content, given.values)
     except KeyboardInterrupt:
@@ -59,17 +56,6 @@ def main(arguments: Sequence[str]) -> int:
             raise
         print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
         return 2
-
-
-def implied(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with ``data=`` and ``annotations=`` added if the other arguments imply them."""
-    said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
-    more = []
-    if "data.path" in said and "data" not in said:
-        more.append(f"data={'images' if Path(said['data.path'].strip(_QUOTES)).expanduser().is_dir() else 'table'}")
-    if "annotations" not in said and any(key.startswith("annotations.") for key in said):
-        more.append("annotations=file")
-    return [*arguments, *more]
 
 
 def check(content: dict[str, Any], given: Collection[str] = ()) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from semicrowd.errors import UserError, naming_extras, without_traceback
-from semicrowd.run.commandline.arguments import Command, parse
+from semicrowd.run.commandline.arguments import Command, implied, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.program import as_typed, program
 
@@ -18,7 +18,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run ``src/train.py`` with the arguments after its name; returns the exit code."""
     sweep = False
     try:
-        command = parse(arguments)
+        more = implied(arguments)
+        command = parse([*arguments, *more])
+        if more and not command.help:
+            print(f"note: {' and '.join(more)}, as the paths imply", file=sys.stderr)
         sweep = command.sweep
         _prepare_environment(arguments)
         with naming_extras():

@@ -4,11 +4,14 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from semicrowd.errors import UserError
 
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
+#: Quotes that may surround a path on the command line.
+_QUOTES = "\"'"
 #: Longest folder name made from arguments, in characters.
 _LONGEST = 120
 #: Settings of how a run is executed, which are not part of a folder's name.
@@ -80,6 +83,20 @@ def parse(arguments: Sequence[str]) -> Command:
         overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
     asks_help = not flags.isdisjoint(("-h", "--help"))
     return Command(tuple(overrides), sweep, asks_help, "--explain" in flags, tuple(showing))
+
+
+def implied(arguments: Sequence[str]) -> list[str]:
+    """``data=`` and ``annotations=file``, if paths are given without them; empty beside an experiment."""
+    said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
+    if "experiment" in said or any(argument.startswith(("-c", "--config")) for argument in arguments):
+        return []
+    more = []
+    if "data.path" in said and "data" not in said:
+        more.append(f"data={'images' if Path(said['data.path'].strip(_QUOTES)).expanduser().is_dir() else 'table'}")
+    files = ("annotations.path", "annotations.must_link", "annotations.cannot_link")
+    if "annotations" not in said and any(name in said for name in files):
+        more.append("annotations=file")
+    return more
 
 
 def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:
