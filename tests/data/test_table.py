@@ -259,6 +259,13 @@ def test_decimal_commas_beside_words_for_nothing_and_points_between_thousands(tm
     np.testing.assert_allclose(data.features, np.array(expected, np.float32))
 
 
+def test_numbers_with_zeros_in_front_are_said_to_be_codes(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "id,postcode,x,share\n007,01234,1,0.5\n008,99999,2,0\n"))
+    assert len(data.notes) == 1
+    assert data.notes[0].endswith("postcodes are no measurements: 'data.ignore=[postcode]'")
+    assert _load(_csv(tmp_path, "id,x,share\n007,1,0.5\n008,2,0\n")).notes == ()
+
+
 def test_a_first_column_of_fractions_is_a_feature_whatever_its_name(tmp_path: Path) -> None:
     data = _load(_csv(tmp_path, "refractive_index,x\n1.51,1\n1.52,2\n1.53,3\n"))
     assert data.ids is None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
@@ -17,6 +18,7 @@ from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
+from semicrowd.page.annotators import annotators
 from semicrowd.page.build import Page, render
 from semicrowd.page.clusters import Distances
 from semicrowd.starts.selection import Verdict
@@ -119,6 +121,24 @@ def test_a_page_needs_no_network() -> None:
     ids = {attributes.get("id") for _, attributes in page.tags}
     assert {str(value)[1:] for value in addresses if str(value).startswith("#")} <= ids
     assert not re.search(r"url\(|@import|https?:", text.replace("http-equiv", ""))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        (90, 10, ""), (60, 60, "next to nothing"), (33, 27, "may be guessing"), (10, 90, "the opposite"),
+        (3, 2, "too few"),
+    ],
+)  # fmt: skip
+def test_a_remark_says_what_the_interval_of_the_rates_allows(right: int, wrong: int, said: str) -> None:
+    posterior = WorkerPosterior(*(np.array([[[float(right), float(wrong)]]]) for _ in range(2)))
+    mean, (low, high) = right / (right + wrong), beta(right, wrong).interval(0.9)
+    rates = {f"{name}{end}": [value] for name in ("sensitivity", "specificity")
+             for end, value in (("", mean), ("_low", low), ("_high", high))}  # fmt: skip
+    table = pd.DataFrame({"annotator": ["Ana"], "pairs": [2 * (right + wrong)], "weight": [0.0], **rates})
+    (one,) = annotators(table, posterior, 0)
+    assert said in one.remark
+    assert bool(said) == bool(one.remark)
 
 
 def test_the_remark_about_an_annotator_has_room_on_a_phone() -> None:

@@ -4,8 +4,9 @@ import csv
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ _SEPARATORS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
 #: A number with a decimal comma, perhaps with points between thousands: 2.750,75.
 _WITH_COMMA = re.compile(r"\s*([+-]?\d+(?:\.\d{3})*),(\d+)\s*")
+#: A number with a zero in front, and the number of rows in which such are looked for.
+_CODE = re.compile(r"0[0-9]+")
+_FIRST_ROWS = 1_000
 #: Characters of a file in which decimal commas are looked for.
 _BEGINNING = 10_000
 #: Bytes of a number of a table in memory.
@@ -35,11 +39,18 @@ _NUMBER = 8
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows of a table file; ``line`` is the line of the first of them, 0 for files without lines."""
+    """Rows of a table file.
+
+    Attributes
+    ----------
+    line : the line of the first row, 0 for files without lines
+    codes : columns of numbers some of which are written with zeros in front, such as postcodes
+    """
 
     table: pd.DataFrame
     path: Path
     line: int = 0
+    codes: tuple[str, ...] = ()
 
     def where(self, row: int, column: str) -> str:
         """The position of a cell, for messages."""
@@ -149,7 +160,8 @@ def _read_npz(path: Path) -> Frame:
 def _read_csv(path: Path, ids: str | None = None) -> Frame:
     header, separator = _header(path)
     texts = {name for name in header if name.lower() in (LABEL, SEQUENCE)} | {ids or called_ids(header)}
-    return Frame(_frame(path, header, separator, texts & set(header)), path, line=2)
+    frame = _frame(path, header, separator, texts & set(header))
+    return Frame(frame, path, 2, tuple(_codes(path, header, separator, frame)))
 
 
 def _read_parquet(path: Path) -> Frame:
@@ -247,6 +259,19 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
                 frame[name] = frame[name].map(_with_point, na_action="ignore")
     # Blank lines at the end are no items; elsewhere they are, with every cell empty.
     return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
+
+
+def _codes(path: Path, header: Sequence[str], separator: str, frame: pd.DataFrame) -> Iterator[str]:
+    """Columns of whole numbers that have zeros in front in one of the first rows."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(islice(csv.reader(file, delimiter=separator), 1, _FIRST_ROWS))
+    except csv.Error:  # pandas could read it
+        return
+    for position, name in enumerate(header):
+        cells = [row[position].strip() for row in rows if len(row) > position]
+        if frame[name].dtype.kind in "iuf" and any(_CODE.fullmatch(cell) for cell in cells):
+            yield name
 
 
 def _with_point(cell: Any) -> Any:

@@ -107,11 +107,15 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     if not table.shape[1]:
         there = " and ".join(other for other, *_ in others)
         raise UserError(f"{path}, line 1: no column of features; expected one at least besides {there}")
+    codes = [column for column in frame.codes if column in table]
+    note = (f"{path}: {', '.join(codes)}: numbers with zeros in front, taken as numbers; codes such as postcodes are "
+            f"no measurements: 'data.ignore={as_list(codes)}'")  # fmt: skip
     columns = Columns.of(table, str(path), name, others)
     features, missing, _ = _features(replace(frame, table=table), columns)
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,
         class_names=class_names, missing=missing, ids=ids, columns=columns,
+        notes=(note,) if codes else (),
     )
 
 

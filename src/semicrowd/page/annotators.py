@@ -19,6 +19,7 @@ _WIDE = 0.6
 DROP = "answers tell next to nothing: do not ask again"
 REVERSED = "answers the opposite of what is right: explain the question, or do not ask again"
 UNKNOWN = "too few answers to tell"
+PERHAPS = "may be guessing: the interval includes answers at random"
 
 
 @dataclass(frozen=True)
@@ -87,4 +88,6 @@ def _remark(informedness: float, error: float) -> str:
         return REVERSED
     if high < _NOTHING:
         return DROP
-    return UNKNOWN if high - low > _WIDE else ""
+    if high - low > _WIDE:
+        return UNKNOWN
+    return PERHAPS if low < 0 else ""
