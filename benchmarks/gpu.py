@@ -5,6 +5,7 @@ images of a step.
 """
 
 import time
+from dataclasses import replace
 
 import pytorch_lightning as pl
 import torch
@@ -18,6 +19,8 @@ from table import print_table
 
 #: Epochs of a few steps that count, after some in which kernels are chosen and memory is allocated.
 _SKIP, _EPOCHS = 1, 4
+#: Numbers of restarts of the first setting.
+_RESTARTS = (1, 10, 40)
 _HEADER = (
     "setting", "precision", "images", "ms a step, calculated", "ms, measured", "measured / calculated", "TFLOP/s",
     "host ms", "GiB at the peak",
@@ -77,18 +80,22 @@ def gpu(quick: bool = False) -> None:
     if not torch.cuda.is_available():
         raise UserError("there is no GPU here")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; the calculation is of an H100\n", flush=True)
-    rows = []
+    rows, effort = list[tuple[str, ...]](), (1, 1) if quick else (_SKIP, _EPOCHS)
     for setting, _ in settings()[:2] if quick else settings():
         for precision in ("float32", "bfloat16"):
-            rows.append(_row(setting, precision, *((1, 1) if quick else (_SKIP, _EPOCHS))))
+            rows.append(_row(setting, precision, *effort))
             print("  ".join(rows[-1]), flush=True)
     print()
     print_table(_HEADER, rows)
+    print("\nThe first of these in float32, with several restarts in one process\n")
+    first, rows = settings()[0][0], []
+    for restarts in _RESTARTS:
+        rows.append((str(restarts), *_row(replace(first, restarts=restarts), "float32", *effort)[4:]))
+    print_table(("restarts", *_HEADER[4:]), rows)
 
 
 def _row(setting: Setting, precision: str, skip: int, epochs: int) -> tuple[str, ...]:
-    given = {**setting.given, "nets.precision": precision}
-    one = Setting(**{**vars(setting), "given": given})
+    one = replace(setting, given={**setting.given, "nets.precision": precision})
     cost = counted(one.module(), "gpu")
     module, timer = one.module(), DeviceTimer(skip)
     torch.cuda.reset_peak_memory_stats()

@@ -38,6 +38,7 @@ class Setting:
     num_items : N, of the data set that it is for; 1/10 of them are made up here
     given : dotted setting → value
     num_annotators, num_tasks, num_annotated : of tasks of 36 images
+    restarts : R, of the model
     """
 
     what: str
@@ -48,6 +49,7 @@ class Setting:
     num_annotators: int = 48
     num_tasks: int = 91
     num_annotated: int = 2759
+    restarts: int = 1
 
     def module(self, share: float = 1.0) -> ClusteringModule:
         """The model before training, on noise and simulated answers; ``share`` of the images and answers of a step."""
@@ -56,7 +58,8 @@ class Setting:
         answers = self._answers(rng.integers(10, size=made))
         chosen = self._recipe(share, answers.num_pairs)
         model = model_class(self.model)(
-            chosen.model, chosen.nets, images.shape[1], answers.num_annotators, image_shape=self.image_shape
+            chosen.model, chosen.nets, images.shape[1], answers.num_annotators, image_shape=self.image_shape,
+            restarts=self.restarts,
         )
         data = TrainingData(torch.from_numpy(images), answers, None, 0, chosen.training.batch_size)
         return ClusteringModule(model, data, chosen, begin=False)

@@ -57,12 +57,13 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     UserError
         Where the file cannot be written: no permission, no space.
     """
-    if path.exists() and not path.is_file():
-        if path.is_dir():
-            raise UserError(f"{path}: cannot be written: it is a folder; expected a file")
-        return _write_into(path, write)  # a device or a pipe, such as /dev/stdout, which must not be replaced
+    if path.is_dir():
+        raise UserError(f"{path}: cannot be written: it is a folder; expected a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        if path.exists() and not path.is_file():
+            write(path)  # a device or a pipe, such as /dev/stdout, must not be replaced
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
         with temporary.open("rb") as file:
@@ -73,13 +74,6 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         with contextlib.suppress(OSError):  # a folder out of reach: that is the error already on its way
             temporary.unlink(missing_ok=True)
-
-
-def _write_into(path: Path, write: Callable[[Path], object]) -> None:
-    try:
-        write(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -271,10 +271,10 @@ class AnswerTable:
     def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
         """Id → item number, and so for cells that are an id but for zeros in front (007 and 7, if one item has it)."""
         by_id = {name.strip(): k for k, name in enumerate(ids or ())}
-        plain = {_without_zeros(name): k for name, k in by_id.items()}
+        others = {cell: _without_zeros(cell) for cell in self._items()[1] - by_id.keys()}
+        plain = {_without_zeros(name): k for name, k in by_id.items()} if others else {}
         if len(plain) < len(by_id):
             return by_id
-        others = {cell: _without_zeros(cell) for cell in self._items()[1] - by_id.keys()}
         return by_id | {cell: plain[name] for cell, name in others.items() if name in plain}
 
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:

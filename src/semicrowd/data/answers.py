@@ -162,21 +162,16 @@ def answers_of_files(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
-    if settings.history is not None and not settings.anonymise:
-        return _with_history(answers, settings.history)
-    if not settings.anonymise:
-        return answers
-    if settings.history is None:
-        return anonymised(answers, root)
-    known = rates_of(Path(settings.history).expanduser()).index
-    hidden = anonymised(answers, root)
-    if not known.isin(hidden.worker_names).any() and known.isin(answers.worker_names).any():
-        return anonymised(_with_history(answers, settings.history), root)
-    return _with_history(hidden, settings.history)
+    earlier = None if settings.history is None else Path(settings.history).expanduser()
+    if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
+        answers, earlier = _with_history(answers, earlier), None
+    if settings.anonymise:
+        answers = anonymised(answers, root)
+    return answers if earlier is None else _with_history(answers, earlier)
 
 
-def _with_history(answers: PairAnnotations, path: Path | str) -> PairAnnotations:
-    history = read_history(Path(path).expanduser(), answers.worker_names)
+def _with_history(answers: PairAnnotations, path: Path) -> PairAnnotations:
+    history = read_history(path, answers.worker_names)
     return replace(answers, history=history if answers.history is None else history + answers.history)
 
 

@@ -73,8 +73,7 @@ def read_frame(path: Path, ids: str | None = None) -> Frame:
     check_is_file(path, EXPECTED)
     if path.suffix.lower() not in READERS:
         raise UserError(f"{path}: expected {EXPECTED}")
-    reader = READERS[path.suffix.lower()]
-    frame = _read_csv(path, ids) if reader is _read_csv else reader(path)
+    frame = READERS[path.suffix.lower()](path, ids)
     table = frame.table
     if not len(table):
         raise UserError(f"{path}: no rows; expected one for each item after the header")
@@ -143,7 +142,7 @@ def read_archive(path: Path) -> Archive:
     return Archive(features, labels, ids, arrays)
 
 
-def _read_npz(path: Path) -> Frame:
+def _read_npz(path: Path, _ids: str | None) -> Frame:
     """Features with the names of their columns, and labels and ids beside them."""
     archive = read_archive(path)
     width = archive.features.shape[1]
@@ -157,14 +156,14 @@ def _read_npz(path: Path) -> Frame:
     return Frame(frame, path)
 
 
-def _read_csv(path: Path, ids: str | None = None) -> Frame:
+def _read_csv(path: Path, ids: str | None) -> Frame:
     header, separator = _header(path)
     texts = {name for name in header if name.lower() in (LABEL, SEQUENCE)} | {ids or called_ids(header)}
     frame = _frame(path, header, separator, texts & set(header))
     return Frame(frame, path, 2, tuple(_codes(path, header, separator, frame)))
 
 
-def _read_parquet(path: Path) -> Frame:
+def _read_parquet(path: Path, _ids: str | None) -> Frame:
     try:
         from pyarrow.parquet import ParquetFile
 
@@ -180,7 +179,7 @@ def _read_parquet(path: Path) -> Frame:
         raise UserError(f"{path}: not a parquet file ({' '.join(str(error).split())[:100]})") from error
 
 
-def _read_xlsx(path: Path) -> Frame:
+def _read_xlsx(path: Path, _ids: str | None) -> Frame:
     try:
         with zipfile.ZipFile(path) as archive:
             check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
@@ -288,7 +287,7 @@ def _first_too_long(path: Path, width: int, separator: str) -> str:
         return next(messages, "")
 
 
-READERS: dict[str, Callable[[Path], Frame]] = {
+READERS: dict[str, Callable[[Path, str | None], Frame]] = {
     ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".parquet": _read_parquet, ".xlsx": _read_xlsx,
     ".npz": _read_npz,
 }  # fmt: skip

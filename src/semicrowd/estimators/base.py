@@ -28,7 +28,7 @@ from semicrowd.settings.parameters import Parameters
 
 def digest_of_rows(features: np.ndarray) -> str:
     """A digest of items [N, D], by which :func:`semicrowd.write_report` sees whether they are those of the fit."""
-    return hashlib.sha256(features.astype(np.float32, order="C").tobytes()).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(features, np.float32).data).hexdigest()
 
 
 class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -92,8 +92,9 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
             clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
-            :func:`semicrowd.estimators.inputs.checked_answers`. Items are named by the index of the data frame, if
-            it is unique and not 0, 1, 2, …, otherwise by a column of ids. Row numbers from 0 are accepted, too
+            :func:`semicrowd.estimators.inputs.checked_answers`. Answers call the items by a column of ids, or by
+            the index of the data frame if it is unique and not 0, 1, 2, …: of both, by the names that occur more often
+            in the answers. Row numbers from 0 are accepted, too
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises

@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,12 @@ class Items:
         self.data = data
         self._pictures = pictures if data.files is not None else None
         self._columns = _columns(data)
-        values = data.features[np.isfinite(data.features)]
-        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-        #: Least and largest pixel: 0 and 1, as files are read, unless the pixels are others.
-        self._range = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """Least and largest pixel: 0 and 1, as files are read, unless the pixels are others."""
+        low, high = float(np.nanmin(self.data.features)), float(np.nanmax(self.data.features))
+        return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     @property
     def have_pictures(self) -> bool:

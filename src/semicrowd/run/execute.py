@@ -78,13 +78,13 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
+        replaced = read_status(run_dir).get("status")
+        directory.set_status("running")  # before the old files go: what is left of them is no result
         if not resume:
-            if replaced := read_status(run_dir).get("status"):
+            if replaced:
                 state = "cut off" if replaced == "running" else replaced
                 _note(f"{run_dir}: replaces the run that was there ({state}); another hydra.run.dir would have kept it")
-            directory.set_status("running")  # first: what is left of the old files is no result
             directory.clear()
-        directory.set_status("running")
         try:
             write_config(run_dir, settings.content, content)
             write_json(run_dir / PROVENANCE, origin)
