@@ -8,10 +8,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from scipy.ndimage import affine_transform
+from torch.nn.functional import affine_grid
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.models.views import AffineViews, build_views, graph_with_views
+from semicrowd.models.views import AffineViews, build_views, graph_with_views, sampling_grid
 from semicrowd.settings.training import ViewSettings
 
 NONE: dict[str, Any] = {"rotate": 0.0, "shear": 0.0, "scale": 0.0, "shift": 0.0}
@@ -54,6 +55,12 @@ def test_a_view_is_the_affine_map_of_its_draw(kind: str) -> None:
         )
         assert_allclose(seen.reshape(size, size), expected, atol=2e-3)
         assert np.abs(expected - image.reshape(size, size).numpy()).max() > 0.02  # it did move
+
+
+def test_pixels_are_sampled_where_torch_samples_them() -> None:
+    theta = torch.randn(5, 2, 3, generator=torch.Generator().manual_seed(0))
+    grid = sampling_grid(theta, 4, 7)
+    assert_allclose(grid, affine_grid(theta, [5, 1, 4, 7], align_corners=False), atol=1e-6)
 
 
 def test_the_graph_links_answered_items_and_every_item_with_its_view() -> None:

@@ -86,7 +86,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
             labels = graph.assign(costs, labels)
             if graph.objective(costs, afresh) < graph.objective(costs, labels):
                 labels = afresh
-            centers = _means(features, labels, centers)
+            centers = cluster_means(features, labels, self.n_clusters, empty=centers)
             metric = self._learn_metric(features, graph, labels, centers, metric)
             costs = self._costs(features, links, centers, metric)
             history.append(graph.objective(costs, labels))
@@ -159,15 +159,12 @@ def mean_item_cost(features: np.ndarray, num_clusters: int, seed: int) -> float:
     return float(KMeans(num_clusters, n_init=10, random_state=seed).fit(features).inertia_) / len(features)
 
 
-def cluster_means(features: np.ndarray, labels: np.ndarray, num_clusters: int) -> np.ndarray:
-    """Mean of each cluster, [K, D]; that of all items where one is empty."""
-    members = [labels == cluster for cluster in range(num_clusters)]
-    return np.array([features[inside if inside.any() else ...].mean(axis=0) for inside in members])
-
-
-def _means(features: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Mean of each cluster; an empty one keeps its centre."""
-    size = np.bincount(labels, minlength=len(centers))
-    total = np.zeros_like(centers)
-    np.add.at(total, labels, features)
-    return np.where(size[:, None] > 0, total / np.maximum(size, 1)[:, None], centers)
+def cluster_means(
+    features: np.ndarray, labels: np.ndarray, num_clusters: int, empty: np.ndarray | None = None
+) -> np.ndarray:
+    """Mean of each cluster, [K, D]; where one is empty, its row of ``empty`` [K, D], or the mean of all items."""
+    means = np.empty((num_clusters, features.shape[1]))
+    means[:] = features.mean(axis=0) if empty is None else empty
+    for cluster in np.unique(labels):
+        means[cluster] = features[labels == cluster].mean(axis=0)
+    return means

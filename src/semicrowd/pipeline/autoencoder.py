@@ -19,6 +19,7 @@ from semicrowd.files import write_atomic, write_csv
 from semicrowd.fitting.autoencoder import train
 from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.nets.autoencoder import CODE, Autoencoder
+from semicrowd.nets.mlp import set_precision
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.pipeline.inputs import digest, is_current
@@ -47,10 +48,14 @@ def make(which: str, root: Path, pretraining: int, steps: int) -> Path:
     )
     assert items is not None
     net = Autoencoder(data.num_features, torch_stream(_SEED, "autoencoder/networks"))
+    set_precision(net, "auto")
     rows = []
     with threads_of_a_fit():
         for trained, snapshot in zip(TRAINED, train(net, items, pretraining, steps, len(TRAINED), _SEED), strict=True):
+            # Codes have the float32 in which they are compared: bfloat16 would give many items the same.
+            set_precision(net, "float32")
             codes, of_test = (None if x is None else _codes(net, x) for x in (items, test))
+            set_precision(net, "auto")
             assert codes is not None
             keep_codes(root, which, trained, data, codes, of_test)
             rows.append((snapshot.steps, snapshot.error, snapshot.held_out_error))
