@@ -15,8 +15,7 @@ from semicrowd.fitting.batches import TrainingBatches
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.global_posterior import GlobalPosterior
-from semicrowd.nets.decoder import BernoulliDecoder
-from semicrowd.nets.recognition import Recognition
+from semicrowd.nets.decoder import BernoulliDecoder, Recognition
 from steps import StepTimer, images_per_step, step_seconds, train
 from table import at_most, print_table
 

@@ -14,11 +14,10 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from curves import LINEAR, Curve
 from process import measured_apart
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.random import stream
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
-from semicrowd.starts.nearest import Nearest
-from semicrowd.starts.neighbours import NUM_NEIGHBOURS, communities
+from semicrowd.starts.neighbours import NUM_NEIGHBOURS, Nearest, communities
 from semicrowd.starts.of_features import round_clusters
 from table import at_most, print_table
 

@@ -21,7 +21,7 @@ from pairs import pairs
 from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UserError
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from sizes import sizes
 from tables import tables
 from threads import threads

@@ -22,7 +22,7 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import stream
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Recipe
 from steps import images_per_step, train
 
 

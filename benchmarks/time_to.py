@@ -9,7 +9,7 @@ from pytorch_lightning.callbacks import Callback
 from bench import Bench
 from semicrowd.data import Dataset
 from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.metrics.clustering import accuracy
 from semicrowd.starts.start import start
 from steps import train

@@ -18,7 +18,7 @@ from semicrowd.models.state import model_class
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import build_views
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 from semicrowd.starts.start import start
 

@@ -37,8 +37,8 @@ def _chosen() -> Iterator[str]:
         for choice, kind in CHOSEN[group].items():
             yield f"\n### {group}={choice}\n\n{what_is(group, choice)}\n"
             if group == "model" and METHODS[choice].others:
-                others = ", ".join(f"`{name}`" for name in METHODS[choice].others)
-                yield f"It has the settings of {others} below, too.\n"
+                others = ", ".join(f"`{name}`" for name in METHODS[choice].others if name)
+                yield f"It has the settings of {others}, and of the run and its training, below, too.\n"
             yield from _table(described(kind), f"{group}.")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd import simulate
-from semicrowd.crowd.groupings import taken_for
+from semicrowd.crowd.simulate import taken_for, tasks
 from semicrowd.data import Dataset, cifar10h
 from semicrowd.data.answers import load_annotations
 from semicrowd.errors import UserError
@@ -65,6 +65,15 @@ def test_confusions_are_counted_by_kind_of_the_test_images_that_are_there(images
     for labels in (None, np.zeros(5, np.int64)):
         with pytest.raises(UserError, match=r"annotations\.confused=cifar10h: CIFAR-10's test images say"):
             cifar10h.confusions(Path("unused"), labels)
+
+
+def test_classes_without_annotated_items_have_a_family_too() -> None:
+    """Two items of class 0 that are taken for class 3, which no annotated item has."""
+    seen_as = np.zeros((4, 4))
+    seen_as[:, 3] = 1
+    found = tasks(np.array([0, 0, 1, 2]), np.random.default_rng(0), seen_as, num_annotators=1, num_tasks=1, task_size=4,
+                  num_annotated=4, families=2, alike=0.1, sensitivity=1.0, specificity=0.9)  # fmt: skip
+    assert found.label.all(), "all of one class, as far as the annotator can see"
 
 
 def test_a_run_has_them_by_name_and_other_data_do_not(images: Dataset, pinwheel: Dataset) -> None:

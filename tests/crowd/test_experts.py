@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from semicrowd.crowd.experts import blind_spots, experts, learnt
+from semicrowd.crowd.realistic import blind_spots, experts, learnt
 from semicrowd.errors import UserError
 
 DIGITS, LABELS = load_digits(return_X_y=True)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.groupings import Families, grouping, misplaced
-from semicrowd.crowd.simulate import tasks
+from semicrowd.crowd.simulate import Families, grouping, misplaced, tasks
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).integers(6, size=600)
@@ -113,7 +112,7 @@ def test_nobody_guesses_and_merges() -> None:
 def test_kinds_of_a_family_meet_more_often_and_the_specificity_is_as_asked_for() -> None:
     rng = np.random.default_rng(4)
     labels = np.repeat(np.arange(6), 2)
-    families = Families.of(labels, 2, 0.5)
+    families = Families.of(labels, np.arange(6), 2, 0.5)
     assert families.of_kind.tolist() == [0, 0, 0, 1, 1, 1]
     # 6 of the 15 pairs of kinds are of one family.
     assert families.share == pytest.approx(0.4)

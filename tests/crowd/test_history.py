@@ -14,7 +14,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import answers_of_files
 from semicrowd.errors import UserError
-from semicrowd.settings.answers import FileSettings
+from semicrowd.settings.data import FileSettings
 from semicrowd.starts.answer_model import fit_rates
 
 #: It does not matter here in how many parts a candidate is fitted again.

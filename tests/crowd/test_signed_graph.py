@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from semicrowd.crowd import signed_graph
-from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd import orientation
+from semicrowd.crowd.orientation import signed_embedding
 from semicrowd.random import stream
 
 
@@ -34,5 +34,5 @@ def test_large_graphs_take_the_sparse_way_to_the_same_place(monkeypatch: pytest.
     labels = np.arange(90) % 3
     i, j, weight = (column[stream(0, "test").permutation(4005)[:1500]] for column in _complete(labels))
     dense = signed_embedding(i, j, weight, 90, 3)
-    monkeypatch.setattr(signed_graph, "_DENSE", 0)
+    monkeypatch.setattr(orientation, "_DENSE", 0)
     np.testing.assert_allclose(np.abs(signed_embedding(i, j, weight, 90, 3)), np.abs(dense), atol=1e-8)

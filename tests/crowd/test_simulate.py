@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.groupings import grouping
 from semicrowd.crowd.links import blocks_of
-from semicrowd.crowd.questions import pair_of_number
-from semicrowd.crowd.simulate import flip_annotators, labels_of_some, quota, tasks, two_coin
+from semicrowd.crowd.simulate import flip_annotators, grouping, labels_of_some, pair_of_number, quota, tasks, two_coin
 from semicrowd.errors import UserError
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 100))

@@ -12,11 +12,11 @@ import pytest
 import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.data.anonymous import anonymised
+from semicrowd.data.answer_files import anonymised
 from semicrowd.data.answers import answers_of_files
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers
-from semicrowd.settings.answers import FileSettings
+from semicrowd.settings.data import FileSettings
 
 DATA = Dataset("table", np.zeros((4, 1), np.float32), ids=("a", "b", "c", "d"))
 

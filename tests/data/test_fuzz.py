@@ -23,7 +23,7 @@ from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import answers_of_files
 from semicrowd.data.odd_items import odd_items
 from semicrowd.errors import UserError
-from semicrowd.settings.answers import FileSettings
+from semicrowd.settings.data import FileSettings
 
 #: Seeds that every test run takes, and all of them.
 FAST, ALL = 40, 600

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import IMAGE_BATCH, MANY_ITEMS, MNIST_ITEMS, TAUGHT, statements
+from semicrowd.defaults.rule import IMAGE_BATCH, MANY_ITEMS, MNIST_ITEMS, TAUGHT, Facts, statements
 from semicrowd.settings.fields import shown
 
 DOC = Path(__file__).parents[2] / "docs" / "DEFAULTS.md"

@@ -90,6 +90,14 @@ def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation() -> None:
     assert verdict.winner != EARLIER
 
 
+def test_clusters_that_are_found_without_the_earlier_fit_too_remain_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=KIND)
+    start = made.first_clusters()[EARLIER]
+    monkeypatch.setattr(made, "first_clusters", lambda: {EARLIER: start, "the same": start})
+    _, verdict = made.winner()
+    assert {EARLIER, "the same"} <= set(verdict.table["candidate"])
+
+
 @pytest.mark.parametrize(
     ("previous", "said"),
     [

@@ -88,7 +88,7 @@ def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, 
 
 def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million items: candidates are made of the annotated ones and of some others."""
-    monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 50)
+    monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 50)
     model = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
     assert adjusted_rand_score(KINDS, model.labels_) > 0.85
     assert adjusted_rand_score(NEW_KINDS, model.predict(NEW)) > 0.85

@@ -18,7 +18,7 @@ from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.fields import described, plain
 from semicrowd.settings.model import SCDCSettings
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Recipe
 
 Problem = tuple[np.ndarray, PairAnnotations]
 

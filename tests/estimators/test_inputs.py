@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.frames import names_of_rows
-from semicrowd.estimators.inputs import checked_answers, labels_alone
+from semicrowd.estimators.inputs import checked_answers, labels_alone, names_of_rows
 from semicrowd.estimators.persistence import load
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
 from semicrowd.methods.unsupervised import KMeansOnly

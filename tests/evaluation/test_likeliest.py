@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semicrowd.evaluation.likeliest import Likeliest
+from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.images import likeliest_images
 from semicrowd.fitting.result import Assignment
 

@@ -14,9 +14,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.fitting.gradients import clip_by_restart, finite_restarts, leave_out, norm_by_restart
 from semicrowd.fitting.iterate import read_tensors
-from semicrowd.fitting.module import ClusteringModule
+from semicrowd.fitting.module import ClusteringModule, clip_by_restart, finite_restarts, leave_out, norm_by_restart
 from semicrowd.fitting.monitor import CHECKPOINT, Monitor
 from semicrowd.fitting.training import train
 from semicrowd.settings.training import TrainerSettings

@@ -13,11 +13,10 @@ from threadpoolctl import threadpool_info
 
 from semicrowd.errors import UserError
 from semicrowd.fitting import iterate as driver
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, ProgressCallback
+from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
 from semicrowd.fitting.monitor import CHECKPOINT, CURVES, Monitor, interrupted_by_sigterm
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.fitting.threads import threads_of_a_fit
 
 
 class Counting(Method):

@@ -1,7 +1,10 @@
 """Merge moves: which pairs they try, that no round lowers the bound, and the bound of a subset that they look at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -28,6 +31,36 @@ def log_evidence(eta: np.ndarray, prior: np.ndarray) -> float:
         return float(multigammaln(nu / 2, d) + nu / 2 * (d * np.log(2) - log_determinant) - d / 2 * np.log(kappa))
 
     return log_normaliser(eta) - log_normaliser(prior)
+
+
+def test_a_restart_whose_moves_have_ended_stays_as_it_is_while_others_go_on() -> None:
+    """The refit raises each bound a little in every turn; only restart 1 gains by its moves, by the first eight."""
+    values, tried = torch.zeros(2), [0, 0]
+
+    class TwoRestarts(MovableBayes):
+        def __init__(self) -> None:
+            self.model = cast("BayesSCDC", SimpleNamespace(num_restarts=2))
+
+        def tensors(self) -> list[torch.Tensor]:
+            return [values]
+
+        def bound(self) -> torch.Tensor:
+            return values.clone()
+
+        def refitted_bound(self) -> torch.Tensor:
+            values.add_(1e-3)
+            return values.clone()
+
+    def move(restart: int) -> None:
+        tried[restart] += 1
+        values[restart] += 1.0 if restart == 1 and tried[1] <= 8 else -1.0
+
+    def propose(_: moves.MovableModel) -> list[Iterator[Callable[[], None]]]:
+        return [iter([partial(move, restart)] * 20) for restart in (0, 1)]
+
+    accepted = moves.accept_moves(TwoRestarts(), propose)
+    assert tried == [moves.REJECTIONS, 8 + moves.REJECTIONS]
+    assert accepted.tolist() == [0, 8]
 
 
 def test_pairs_are_tried_from_the_smallest_loss_of_evidence(

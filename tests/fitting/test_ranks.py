@@ -24,7 +24,7 @@ from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import AffineViews
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings, NetSettings, SCDCSettings
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 #: Of Lightning, in every fit.

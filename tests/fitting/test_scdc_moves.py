@@ -11,8 +11,7 @@ from tests.small_fits import SmallFit, small_fit
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting.moves import merge_moves, split_moves
 from semicrowd.fitting.scdc_moves import MovableSCDC
-from semicrowd.inference.cuts import cuts
-from semicrowd.inference.mixture import partition_posterior
+from semicrowd.inference.mixture import cuts, partition_posterior
 from semicrowd.models.scdc import SCDC
 from semicrowd.starts.teaching import teach_classifier
 from semicrowd.starts.vae import latent_statistics

@@ -11,8 +11,7 @@ from tests.small_fits import SmallFit, small_fit
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.fitting.bayes_moves import MovableBayes, refit
 from semicrowd.fitting.moves import merge_moves, split_moves, splits
-from semicrowd.inference.cuts import cuts
-from semicrowd.inference.mixture import partition_posterior
+from semicrowd.inference.mixture import cuts, partition_posterior
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.starts.vae import latent_statistics
 

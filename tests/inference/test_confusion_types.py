@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from semicrowd.inference.confusion_types import Types
+from semicrowd.inference.confusions import Types
 
 K = 4
 

@@ -5,8 +5,7 @@ import pytest
 import torch
 from scipy.stats import multivariate_t
 
-from semicrowd.inference.cuts import cut_by_answers, cut_by_means, cut_gain
-from semicrowd.inference.mixture import mixture_prior
+from semicrowd.inference.mixture import cut_by_answers, cut_by_means, cut_gain, mixture_prior
 
 
 def together(half: np.ndarray, groups: np.ndarray) -> bool:

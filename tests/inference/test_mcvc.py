@@ -11,7 +11,7 @@ from scipy.stats import beta as beta_law
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_graph import AnswerGraph
+from semicrowd.crowd.batch import AnswerGraph
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import (
     Experts,

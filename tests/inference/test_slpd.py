@@ -13,8 +13,17 @@ from torch.distributions import Dirichlet, Normal
 
 from semicrowd.expfam.dirichlet_fit import newton
 from semicrowd.inference import slpd
-from semicrowd.inference.held_out import log_likelihood
-from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
+from semicrowd.inference.slpd import (
+    Clusters,
+    Prior,
+    Samples,
+    bound,
+    first_gamma,
+    log_likelihood,
+    samples_of,
+    sweep,
+    update,
+)
 from semicrowd.methods.slpd import Decomposition, best_of, posterior
 
 

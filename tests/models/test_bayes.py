@@ -13,7 +13,7 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
-from semicrowd.fitting import acceptance
+from semicrowd.fitting import moves
 from semicrowd.fitting.batches import Batch
 from semicrowd.fitting.bayes_moves import MovableBayes, refit
 from semicrowd.fitting.moves import merge_moves
@@ -183,7 +183,7 @@ def test_refits_never_lower_the_conjugate_part_of_the_bound(bayes: Build, with_a
 
 
 def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptance, "REJECTIONS", 20)
+    monkeypatch.setattr(moves, "REJECTIONS", 20)
     fit = bayes(start={"epochs": 40}, restarts=2)
     fit.begin()
     model = fit.model
@@ -205,7 +205,7 @@ def test_a_cluster_cut_in_two_is_united_and_the_bound_rises(bayes: Build, monkey
 
 
 def test_a_round_that_accepts_nothing_changes_nothing(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptance, "REJECTIONS", 1)
+    monkeypatch.setattr(moves, "REJECTIONS", 1)
     fit = bayes(start={"epochs": 40}, with_answers=False)
     fit.begin()
     model = fit.model

@@ -7,8 +7,7 @@ import torch
 from torchvision.transforms.v2 import functional as one  # type: ignore[import-untyped]
 
 from semicrowd.errors import UserError
-from semicrowd.models.colour import cropped, recoloured
-from semicrowd.models.views import HUE, build_views
+from semicrowd.models.views import HUE, build_views, cropped, recoloured
 from semicrowd.settings.training import ViewSettings
 
 SHAPES = ((3, 8, 8), (3, 5, 11), (3, 1, 4))

@@ -9,7 +9,7 @@ from scipy import stats
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.groupings import misplaced
+from semicrowd.crowd.simulate import misplaced
 from semicrowd.crowd.two_coin import hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.models.pair_quality import design_effect, effective_shapes, reported_quality

@@ -17,8 +17,8 @@ from semicrowd.nets import (
     NetBuilder,
     Recognition,
 )
+from semicrowd.nets.decoder import MIN_VARIANCE, positive
 from semicrowd.nets.mlp import RestartLinear
-from semicrowd.nets.recognition import MIN_VARIANCE, positive
 from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators

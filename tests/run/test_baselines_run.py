@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
 from semicrowd.run.composition import composed
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.session import Session

@@ -16,11 +16,10 @@ from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
 from semicrowd.random import stream
-from semicrowd.run.check import main
+from semicrowd.run.check import forecast, main
 from semicrowd.run.commandline.arguments import implied
-from semicrowd.run.forecast import forecast
 
 from .conftest import Command
 

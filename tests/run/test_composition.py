@@ -18,9 +18,9 @@ from semicrowd.estimators import ESTIMATORS
 from semicrowd.run.commandline.help import help_page
 from semicrowd.run.composition import CONF, composed, known_keys, parsed
 from semicrowd.run.sweep import combinations
-from semicrowd.settings.cluster import SlurmSettings
 from semicrowd.settings.fields import described, plain, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_in, names_of, what_is
+from semicrowd.settings.training import SlurmSettings
 
 from .conftest import Command
 

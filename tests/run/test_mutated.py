@@ -11,7 +11,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given, composed
 from semicrowd.run.settings import check_given, resolved

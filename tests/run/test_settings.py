@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
-from semicrowd.run.commandline.explain import show_explanation
+from semicrowd.run.commandline.show import show_explanation
 from semicrowd.run.composition import composed
 from semicrowd.run.files.config import check_same, read_config, same_given, write_config
 from semicrowd.run.settings import check_given, given_in_vain, resolve, resolved

@@ -15,7 +15,7 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.run.composition import composed
 from semicrowd.run.slurm import requested, slurm_launch
-from semicrowd.settings.cluster import SlurmSettings
+from semicrowd.settings.training import SlurmSettings
 
 from .conftest import Command
 

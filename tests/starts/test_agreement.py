@@ -11,8 +11,7 @@ from tests.small_fits import SmallFit, small_fit
 
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.agreement import answer_cross_entropy, disagreement, learn_agreement
-from semicrowd.starts.teaching import teach_classifier
+from semicrowd.starts.teaching import answer_cross_entropy, disagreement, learn_agreement, teach_classifier
 
 OF_START: dict[str, Any] = {"kind": "cells", "epochs": 0, "teach_epochs": 15, "learning_rate": 0.003}
 

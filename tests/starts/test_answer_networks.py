@@ -9,7 +9,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.inference.mcvc import Prior, bound, initial_experts, update
 from semicrowd.nets.mlp import MLP, squared_weights
 from semicrowd.random import stream, torch_stream
-from semicrowd.starts.answer_networks import AnswerNetworks, cosine
+from semicrowd.starts.answer_classifier import AnswerNetworks, cosine
 
 PRIOR = Prior(torch.tensor([9.0, 0.0], dtype=torch.float64), torch.tensor([0.0, 0.0], dtype=torch.float64))
 

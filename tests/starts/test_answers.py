@@ -11,8 +11,8 @@ from tests.small_fits import SmallFit
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import recipe
+from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.expfam import dirichlet
 from semicrowd.models.bayes import BayesSCDC

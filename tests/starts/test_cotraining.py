@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.starts.calibration import Calibration
+from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import (
     FOLDS,
     cotrain,
@@ -19,7 +19,6 @@ from semicrowd.starts.cotraining import (
     scores_without_clusters,
 )
 from semicrowd.starts.item_classifiers import ItemClassifier, LabelPropagation, LogisticClassifier
-from semicrowd.starts.stacking import StackedClassifier
 
 FEATURES, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
 

@@ -7,8 +7,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.linear_model import LogisticRegression
 
 from semicrowd.starts import item_classifiers
+from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
-from semicrowd.starts.stacking import StackedClassifier
 
 FEATURES, LABELS = make_blobs(240, 3, centers=4, cluster_std=1.6, random_state=3)
 ITEMS = np.arange(0, 240, 4)

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
-from semicrowd.starts import nearest
-from semicrowd.starts.nearest import Nearest
+from semicrowd.starts import neighbours
+from semicrowd.starts.neighbours import Nearest
 
 FEATURES, _ = make_blobs(1500, 6, centers=5, cluster_std=3.0, random_state=0)
 
@@ -15,8 +15,8 @@ FEATURES, _ = make_blobs(1500, 6, centers=5, cluster_std=3.0, random_state=0)
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is measured for tens of thousands of items, for hundreds."""
-    monkeypatch.setattr(nearest, "MAX_COMPARED", 600)
-    monkeypatch.setattr(nearest, "_ITEMS_PER_CELL", 15)
+    monkeypatch.setattr(neighbours, "MAX_COMPARED", 600)
+    monkeypatch.setattr(neighbours, "_ITEMS_PER_CELL", 15)
 
 
 def _true(features: np.ndarray, number: int) -> np.ndarray:

@@ -15,12 +15,11 @@ from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
-from semicrowd.starts.calibration import Calibration
+from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
-from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.start import cotrained_start
 
 TABLE, LABELS = make_blobs(200, 3, centers=4, cluster_std=1.0, random_state=3)
@@ -216,7 +215,7 @@ def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
 @pytest.mark.usefixtures("few_folds")
 def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million: candidates are made of the annotated items and some others."""
-    monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
+    monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 100)
     made, winner, _ = _found(ANSWERS)
     assert 100 <= len(made.rows) < 140
     assert set(ANSWERS.annotated) <= set(made.rows)
@@ -227,7 +226,7 @@ def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("few_folds")
 def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portfolio, "_MAX_UNANNOTATED", 100)
+    monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 100)
     made, winner, _ = _found(ANSWERS, np.ones((200, 2)))
     assert made.preparations == {}
     alone, final = made.probabilities(winner)

@@ -5,9 +5,8 @@ import pytest
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import log_loss
 
-from semicrowd.starts.calibration import Calibration, log_probability, mixed
+from semicrowd.starts.calibration import Calibration, StackedClassifier, log_probability, mixed
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.stacking import StackedClassifier
 
 ITEMS = np.arange(0, 900, 3)
 FOLD = np.arange(len(ITEMS)) % 5

@@ -3,7 +3,7 @@
 import json
 
 from semicrowd.tracking.store import open_store
-from semicrowd.tracking.view import page
+from semicrowd.tracking.ui import page
 
 
 def test_the_page_names_a_view_that_the_experiment_has(uri: str) -> None:

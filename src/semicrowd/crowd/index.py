@@ -11,8 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
-    from semicrowd.crowd.answer_graph import AnswerGraph
-    from semicrowd.crowd.batch import RelationalBatch
+    from semicrowd.crowd.batch import AnswerGraph, RelationalBatch
 
 
 class AnswerIndex:
@@ -79,7 +78,7 @@ class AnswerIndex:
     @cached_property
     def graph(self) -> "AnswerGraph":
         """Numbers of answers between items, for each annotator and answer."""
-        from semicrowd.crowd.answer_graph import AnswerGraph
+        from semicrowd.crowd.batch import AnswerGraph
 
         return AnswerGraph(self.items, self.i, self.j, self.worker, self.label, self.num_annotators)
 

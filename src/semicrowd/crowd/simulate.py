@@ -1,16 +1,202 @@
-"""Simulated answers, and real answers with added errors. All randomness is from the generator that is passed."""
+"""Simulated answers about pairs or as groupings, and real answers with added errors. Callers pass the generator."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.groupings import Families, Habits, grouping, misplaced, taken_for
-from semicrowd.crowd.questions import annotated_items, check_enough, pair_of_number, share_out
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import shown
 from semicrowd.settings.sources import LabelSettings, QuotaSettings, Rates, TasksSettings, TwoCoinSettings
+
+
+@dataclass(frozen=True)
+class Families:
+    """Families of similar classes.
+
+    Attributes
+    ----------
+    of_kind : [K] family of each of the sorted classes: consecutive classes, in parts of nearly equal size
+    kinds : [K] sorted classes
+    alike : probability that two classes of a family are merged in a task
+    share : share of the pairs of items of different classes whose classes are in the same family
+    """
+
+    of_kind: np.ndarray
+    kinds: np.ndarray
+    alike: float
+    share: float
+
+    @classmethod
+    def of(cls, labels: np.ndarray, kinds: np.ndarray, number: int, alike: float) -> "Families":
+        """Make ``number`` families of the classes ``kinds``; ``labels``: of the annotated items."""
+        size = np.array([(labels == kind).sum() for kind in kinds])
+        of_kind = np.arange(len(kinds)) * number // len(kinds)
+        pairs = np.triu(np.outer(size, size), k=1)
+        share = pairs[of_kind[:, None] == of_kind].sum() / max(pairs.sum(), 1)
+        return cls(of_kind, kinds, alike, float(share))
+
+    def meeting(self, wanted: float) -> float:
+        """Probability of merging two groups of classes, so that two random classes are merged with ``wanted``.
+
+        Raises
+        ------
+        UserError
+            If the merges within families alone have a higher probability than ``wanted``.
+        """
+        alone = self.share * self.alike
+        if alone > wanted + 1e-12:
+            most = f"{wanted / self.share:.3g} at most"
+            raise UserError(f"annotations.alike={self.alike:g}: expected {most}, for this specificity")
+        return max(wanted - alone, 0.0) / (1 - alone) if alone < 1 else 0.0
+
+
+def grouping(
+    labels: np.ndarray,
+    sensitivity: float,
+    specificity: float,
+    rng: np.random.Generator,
+    families: Families | None = None,
+) -> np.ndarray:
+    """Group of each item of a task, [n].
+
+    If s is the sensitivity, an item is put into a group of its own with probability 1 − √s. Two classes are merged with
+    probability m = (1 − specificity) / s: first classes of a family, then any classes.
+    """
+    classes, code = np.unique(labels, return_inverse=True)
+    meet = (1 - specificity) / sensitivity
+    table = np.arange(len(classes))
+    if families is not None:
+        family = families.of_kind[np.searchsorted(families.kinds, classes)]
+        for one in np.unique(family):
+            inside = np.flatnonzero(family == one)
+            table[inside] = inside[_restaurant(len(inside), families.alike, rng)]
+        meet = families.meeting(meet)
+    tables, seat = np.unique(table, return_inverse=True)
+    group = _restaurant(len(tables), meet, rng)[seat][code]
+    alone = rng.random(len(labels)) >= np.sqrt(sensitivity)
+    group[alone] = len(classes) + np.flatnonzero(alone)
+    return group
+
+
+def misplaced(group: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """The grouping [n] after moving each item, with probability ``share``, to another group or to one of its own.
+
+    The new group is drawn uniformly from the groups without items of its class and a group of its own. All moves refer
+    to the grouping before any of them.
+    """
+    slipped = group.copy()
+    for item in np.flatnonzero(rng.random(len(group)) < share):
+        others = np.setdiff1d(group, group[labels == labels[item]])
+        place = rng.integers(len(others) + 1)
+        slipped[item] = others[place] if place < len(others) else group.max() + 1 + item
+    return slipped
+
+
+def taken_for(
+    labels: Int[np.ndarray, "n"], seen_as: Float[np.ndarray, "K K"], rng: np.random.Generator
+) -> Int[np.ndarray, "n"]:
+    """The class that an annotator assigns to each item of a task.
+
+    Parameters
+    ----------
+    seen_as : [K, K] probability that an item of class k is assigned to class l
+    """
+    up_to = seen_as[labels].cumsum(1)
+    drawn: np.ndarray = (rng.random((len(labels), 1)) * up_to[:, -1:] >= up_to).sum(1)
+    return drawn
+
+
+@dataclass(frozen=True)
+class Habits:
+    """Annotators who group at random, and annotators who do not distinguish two of the classes.
+
+    Attributes
+    ----------
+    guesses : [M] whether the annotator groups at random
+    merged : annotator → the two classes that the annotator does not distinguish
+    """
+
+    guesses: np.ndarray
+    merged: dict[int, tuple[int, int]]
+
+    @classmethod
+    def draw(cls, settings: TasksSettings, labels: np.ndarray, rng: np.random.Generator) -> "Habits":
+        """Draw the annotators with one of these habits, and two of the classes in ``labels`` for each who merges.
+
+        No annotator has both habits. Without either habit the random generator is not used.
+        """
+        count = settings.num_annotators
+        guessing, merging = round(settings.guessing * count), round(settings.merging * count)
+        guesses = np.zeros(count, bool)
+        if not guessing and not merging:
+            return cls(guesses, {})
+        order, kinds = rng.permutation(count), np.unique(labels)
+        guesses[order[:guessing]] = True
+        if merging and len(kinds) < 2:
+            raise UserError("annotations.merging: expected items of at least two classes")
+        chosen = order[guessing : guessing + merging].tolist()
+        return cls(guesses, {m: tuple(rng.choice(kinds, 2, replace=False).tolist()) for m in chosen})
+
+    def seen(self, annotator: int, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Classes that the annotator assigns to the items [n] of a task; in random order if the annotator guesses."""
+        if annotator in self.merged:
+            kept, other = self.merged[annotator]
+            labels = np.where(labels == other, kept, labels)
+        return rng.permutation(labels) if self.guesses[annotator] else labels
+
+
+def _restaurant(count: int, meet: float, rng: np.random.Generator) -> np.ndarray:
+    """A partition of ``count`` objects by a Chinese restaurant process with P(two objects in one block) = ``meet``.
+
+    An object joins the block of each earlier object with weight 1, or a new block with weight (1 − m) / m. Each block
+    is labelled by the number of its first object.
+    """
+    table = np.zeros(count, np.int64)
+    for c in range(1, count):
+        table[c] = table[rng.integers(c)] if rng.random() < c * meet / (1 + (c - 1) * meet) else c
+    return table
+
+
+def annotated_items(num_items: int, num_annotated: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Draw the items with answers uniformly; sorted. ``num_annotated`` None: all items."""
+    if num_annotated is None or num_annotated >= num_items:
+        return np.arange(num_items)
+    return np.sort(rng.choice(num_items, num_annotated, replace=False))
+
+
+def pair_of_number(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pair a < b with number b (b − 1) / 2 + a."""
+    b = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
+    # Rounding of the root can make b wrong by one.
+    b -= b * (b - 1) // 2 > number
+    b += b * (b + 1) // 2 <= number
+    return number - b * (b - 1) // 2, b
+
+
+def share_out(items: np.ndarray, sizes: list[int], rng: np.random.Generator) -> list[np.ndarray]:
+    """Distribute items to tasks of given sizes, so that the numbers of tasks of two items differ by at most one."""
+    order = rng.permutation(items)
+    shared = []
+    for task_size in sizes:
+        task, order = order[:task_size], order[task_size:]
+        if len(task) < task_size:
+            # Start a new round through all items; items that are already in this task come last in it.
+            again = rng.permutation(items)
+            late = np.isin(again, task)
+            again = np.concatenate([again[~late], again[late]])
+            missing = task_size - len(task)
+            task, order = np.concatenate([task, again[:missing]]), again[missing:]
+        shared.append(task)
+    return shared
+
+
+def check_enough(what: str, available: int, wanted: int, num_items: int) -> None:
+    """Raise an error if more pairs are requested than exist."""
+    if wanted > available:
+        raise UserError(f"annotations: {wanted} distinct {what} wanted, {num_items} annotated items have {available}")
 
 
 def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairAnnotations:
@@ -89,7 +275,7 @@ def tasks(
         classes of a family are merged more often than others, and the rates are means over all pairs.
 
         Further errors are added if annotators merge classes or guess, classes are confused, or items are misplaced
-        (:mod:`semicrowd.crowd.groupings`). The true rates are then computed from the answers.
+        (:class:`Habits`, :func:`taken_for`, :func:`misplaced`). The true rates are then computed from the answers.
     """
     s = TasksSettings(**options)
     alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
@@ -102,7 +288,8 @@ def tasks(
     annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
     sizes = [low] * s.num_tasks if low == high else rng.integers(low, high + 1, s.num_tasks).tolist()
     habits = Habits.draw(s, labels[items], rng)
-    families = None if s.families is None else Families.of(labels[items], s.families, s.alike)
+    kinds = np.unique(labels[items]) if seen_as is None else np.arange(len(seen_as))
+    families = None if s.families is None else Families.of(labels[items], kinds, s.families, s.alike)
     i, j, answer, task = [], [], [], []
     for t, (members, m) in enumerate(zip(share_out(items, sizes, rng), annotator.tolist(), strict=True)):
         looks = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)

@@ -10,16 +10,15 @@ import numpy as np
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_table import AnswerTable, Wording
-from semicrowd.crowd.experts import experts
 from semicrowd.crowd.history import rates_of, read_history
+from semicrowd.crowd.realistic import experts
 from semicrowd.data import Dataset
-from semicrowd.data.anonymous import anonymised
-from semicrowd.data.answer_files import table_of_file, wording_of
+from semicrowd.data.answer_files import anonymised, table_of_file, wording_of
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
 from semicrowd.random import stream
-from semicrowd.settings.answers import FileSettings
+from semicrowd.settings.data import FileSettings
 from semicrowd.settings.sources import (
     CROWD_TASKS,
     CrowdSettings,

@@ -1,17 +1,78 @@
-"""Counts in the order of time: WiFi scans of a person, sensors of a home, a generated walk."""
+"""Counts in the order of time: WiFi scans of a person, sensors of two homes, a generated walk.
+
+The homes: Ordóñez, de Toledo & Sanchis 2013, UCI 271.
+"""
 
 import hashlib
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import SILENCE, read_wifi
-from semicrowd.data.homes import read_home
 from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.data import SequenceSettings
+
+#: Length of a slice of time; activities last from minutes to hours.
+MINUTES = 5
+_NOTHING = "none"
+#: Begin, end, and what is between them and the end of the line; tabs and spaces are anyhow.
+_ROW = re.compile(r"\s*(\d{4}-\d\d-\d\d \d\d?:\d\d:\d\d)\s+(\d{4}-\d\d-\d\d \d\d?:\d\d:\d\d)\s+(\S.*\S)\s*")
+
+
+def read_home(sensors: Path, activities: Path) -> tuple[np.ndarray, np.ndarray]:
+    """A row for every five minutes: for each sensor, in how many of them it was on; and the activity.
+
+    The rows are in the order of time, from the first event of a sensor to the last. The activity is the one that has
+    most of the five minutes, ``none`` where nothing is noted of most of them. A sensor is its location, type and
+    place; their order is that of these words.
+
+    Returns
+    -------
+    tuple
+        Counts [N, sensors], 0 … 5, and names of activities [N].
+    """
+    on, doing = _events(sensors), _events(activities)
+    first = on["begin"].min().floor(f"{MINUTES}min")
+    slices = int((on["end"].max() - first) / pd.Timedelta(minutes=MINUTES)) + 1
+    features = np.stack([_minutes(some, first, slices).sum(1) for _, some in on.groupby("what")], axis=1)
+    # What is done at a minute hides what began before.
+    names, noted = np.unique(doing["what"], return_inverse=True)
+    at = np.full(slices * MINUTES, len(names))
+    for number, (begin, end) in zip(noted, _span(doing, first), strict=True):
+        at[max(begin, 0) : max(end, 0)] = number
+    minutes = np.stack([(at.reshape(slices, MINUTES) == n).sum(1) for n in range(len(names) + 1)], axis=1)
+    return features.astype(np.float64), np.array([*names, _NOTHING])[minutes.argmax(1)]
+
+
+def _events(path: Path) -> pd.DataFrame:
+    """Begin, end and what, in the order of their beginnings; a row whose end is before its beginning is left out."""
+    rows = [match.groups() for line in path.read_text(encoding="utf-8").splitlines() if (match := _ROW.fullmatch(line))]
+    frame = pd.DataFrame(rows, columns=["begin", "end", "what"])
+    frame = frame.assign(
+        begin=pd.to_datetime(frame["begin"]), end=pd.to_datetime(frame["end"]),
+        what=frame["what"].str.split().str.join(" "),
+    )  # fmt: skip
+    return frame[frame["end"] >= frame["begin"]].sort_values("begin", kind="stable")
+
+
+def _span(events: pd.DataFrame, first: pd.Timestamp) -> np.ndarray:
+    """First minute of each event and the one after its last [events, 2], counted from ``first``."""
+    seconds = ((events[["begin", "end"]] - first) / pd.Timedelta(seconds=1)).to_numpy()
+    return np.stack([seconds[:, 0] // 60, seconds[:, 1] // 60 + 1], axis=1).astype(np.int64)
+
+
+def _minutes(events: pd.DataFrame, first: pd.Timestamp, slices: int) -> np.ndarray:
+    """Minutes [slices, 5] in which one of the events goes on."""
+    on = np.zeros(slices * MINUTES, bool)
+    for begin, end in _span(events, first):
+        on[begin:end] = True
+    return on.reshape(slices, MINUTES)
+
 
 #: Rooms of the generated walks.
 _ROOMS = 6

@@ -7,12 +7,11 @@ given; ``src/train.py`` gets these from here, too.
 from collections.abc import Mapping
 from typing import Any
 
-from semicrowd.defaults.facts import Facts
-from semicrowd.defaults.rule import statements
+from semicrowd.defaults.rule import Facts, statements
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import described_by_name
 from semicrowd.settings.methods import METHODS
-from semicrowd.settings.recipe import FitSettings, Recipe
+from semicrowd.settings.parameters import FitSettings, Recipe
 
 
 def fit_settings(

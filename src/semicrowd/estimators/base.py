@@ -1,13 +1,16 @@
-"""Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading."""
+"""Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
+
+Methods that can go on from an earlier fit, and those for items in the order of time, have a base class each."""
 
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,10 +19,15 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators import docstrings, persistence
-from semicrowd.estimators.frames import items_to_fit, items_to_predict
-from semicrowd.estimators.inputs import checked_answers, checked_features, labels_alone
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method
+from semicrowd.estimators.inputs import (
+    checked_answers,
+    checked_features,
+    items_to_fit,
+    items_to_predict,
+    labels_alone,
+    names_of_rows,
+)
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import LARGEST
@@ -88,7 +96,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         ----------
         X : an array or sparse matrix [N, D], or a data frame, whose categories become columns of 0 and 1 and whose
             missing values become medians, unless the method accepts them
-            (:func:`semicrowd.estimators.frames.items_to_fit`)
+            (:func:`semicrowd.estimators.inputs.items_to_fit`)
         y : answers, if ``pairs`` is None. An array of labels, one for each item, is ignored, as in scikit-learn's
             clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
@@ -219,3 +227,88 @@ def _seed(random_state: Any) -> int:
     if not whole or not 0 <= random_state <= LARGEST:
         raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
     return int(random_state)
+
+
+#: What the docstring of ``fit`` has besides that of other methods.
+_PREVIOUS = """
+previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is new, or a series that calls its items as
+    the index of X does, such as ``pd.Series(before.labels_, index=…)``. Co-training uses them as one more start, and
+    clusters keep their numbers. ``pairs`` are all answers, old and new
+"""
+
+
+class ContinuedClusterer(CrowdClusterer):
+    """With more answers or more items the clusters of an earlier fit are a start, and their numbers are kept."""
+
+    #: Clusters [N] of an earlier fit, −1 of items that are new; None without one.
+    _previous: np.ndarray | None = None
+
+    def fit(
+        self, X: Any, y: Any = None, pairs: Any = None, *, previous: Any = None, monitor: Monitor | None = None
+    ) -> Self:
+        if previous is not None:
+            self._previous = _checked(previous, X.shape[0] if hasattr(X, "shape") else len(X), names_of_rows(X))
+        try:
+            return super().fit(X, y, pairs=pairs, monitor=monitor)
+        finally:
+            self._previous = None
+
+    fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _PREVIOUS, before="monitor")
+
+
+def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.ndarray:
+    if isinstance(previous, pd.Series) and not previous.index.equals(pd.RangeIndex(len(previous))):
+        if ids is None:
+            raise UserError("previous: a series with names, but rows of X have none; expected X with the same index")
+        named = previous.set_axis(previous.index.map(str))
+        if not named.index.is_unique:
+            raise UserError("previous: the index has one name twice; expected each item once")
+        previous = named.reindex(list(ids)).fillna(-1)
+    clusters = np.asarray(previous)
+    if clusters.shape != (num_items,):
+        raise UserError(f"previous: shape {clusters.shape}; expected [{num_items}], −1 of a row of X that is new")
+    if clusters.dtype.kind not in "iuf" or (clusters != np.round(clusters)).any() or not (clusters >= -1).all():
+        raise UserError("previous: expected whole numbers from −1 on, as labels_ has them")
+    if (clusters > len(clusters)).any():
+        raise UserError(f"previous: cluster {int(clusters.max())} of {len(clusters)} items; expected labels_ of a fit")
+    return clusters.astype(np.int64)
+
+
+class OrderedClusterer(CrowdClusterer):
+    """What an item is depends on its neighbours, so that there is no prediction item by item."""
+
+    requires_answers = False
+    #: Whether ``fit`` takes ``sequence``.
+    sequential: ClassVar[bool] = True
+
+    def fit(
+        self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None
+    ) -> Self:
+        """Find states of the rows of X, which are in order of time.
+
+        Parameters
+        ----------
+        X : [N, D] numbers, an array or a data frame
+        y, pairs : ignored
+        sequence : [N] whole numbers, which sequence a row is of; None: all are of one
+        monitor : takes curves, keeps checkpoints; None: nothing is kept
+
+        Raises
+        ------
+        UserError
+            For parameters out of range, and items that cannot be used.
+        """
+        self._sequence = sequence
+        try:
+            return super().fit(X, y, pairs=pairs, monitor=monitor)
+        finally:
+            del self._sequence
+
+    def _order(self, items: int) -> np.ndarray:
+        """Sequence of each item [N]."""
+        if self._sequence is None:
+            return np.zeros(items, np.int64)
+        found = np.asarray(self._sequence)
+        if found.shape != (items,) or found.dtype.kind not in "iu":
+            raise UserError(f"sequence: {found.dtype} {list(found.shape)}; expected {items} whole numbers, one a row")
+        return found

@@ -33,10 +33,10 @@ _PLACES = {
     "semicrowd.data.columns": ("Column", "Columns"),
     "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
     "semicrowd.settings.model": ("BayesSettings", "NetSettings", "SCDCSettings"),
-    "semicrowd.settings.recipe": ("Recipe",),
+    "semicrowd.settings.parameters": ("Recipe",),
     "semicrowd.settings.training": ("StartSettings", "TrainerSettings", "TrainingSettings", "ViewSettings"),
     "semicrowd.starts.patches": ("PatchFeatures",),
-    "semicrowd.starts.portfolio": ("Verdict",),
+    "semicrowd.starts.selection": ("Verdict",),
 }
 #: Name of a class → its module.
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}

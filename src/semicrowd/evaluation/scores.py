@@ -1,6 +1,7 @@
-"""Scores of a fitted method: every number of metrics.json and every row of workers.csv and restarts.csv."""
+"""Scores of a fitted method: every number of metrics.json, each row of workers.csv, restarts.csv; likeliest images."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,11 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
+from semicrowd.data.arrays import read_npz
+from semicrowd.files import write_arrays
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.metrics import (
+    USED_SHARE,
     calibration_error,
     cluster_counts,
     clustering_scores,
@@ -180,3 +184,54 @@ def _recovery(name: str, estimated: np.ndarray, true: np.ndarray) -> dict[str, f
     if rank is not None:
         scores[f"workers/{name}_rank"] = rank
     return scores
+
+
+LIKELIEST = "likeliest.npz"
+#: Number of images of each cluster.
+_IMAGES = 10
+#: Maximal number of clusters.
+_MOST = 25
+
+
+@dataclass(frozen=True)
+class Likeliest:
+    """k clusters in use, the largest first.
+
+    Attributes
+    ----------
+    clusters : [k] numbers of the clusters
+    share : [k] share of all items in each cluster
+    probability : [k, 10] cluster probability of each image, the highest first; NaN if a cluster has fewer images
+    images : [k, 10, D] pixels; white if a cluster has fewer images
+    """
+
+    clusters: np.ndarray
+    share: np.ndarray
+    probability: np.ndarray
+    images: np.ndarray
+
+    @classmethod
+    def of(cls, assignment: Assignment, images: np.ndarray) -> "Likeliest":
+        """Select from images [N, D] with values from 0 to 1; clusters below 0.5 % of the items are left out."""
+        share = np.bincount(assignment.cluster) / len(images)
+        order = [int(k) for k in np.argsort(-share, kind="stable") if share[k] >= USED_SHARE][:_MOST]
+        probability = np.full((len(order), _IMAGES), np.nan)
+        shown = np.ones((len(order), _IMAGES, images.shape[1]), np.float32)
+        for row, k in enumerate(order):
+            items = np.flatnonzero(assignment.cluster == k)
+            items = items[np.argsort(-assignment.probability[items], kind="stable")[:_IMAGES]]
+            probability[row, : len(items)] = assignment.probability[items]
+            shown[row, : len(items)] = images[items]
+        return cls(np.array(order), share[order], probability, shown)
+
+    def write(self, directory: Path) -> None:
+        """Write ``likeliest.npz`` into a run directory, whole or not at all."""
+        write_arrays(directory / LIKELIEST, {**vars(self), "images": self.images.astype(np.float16)})
+
+    @classmethod
+    def read(cls, directory: Path) -> "Likeliest | None":
+        """Read ``likeliest.npz`` of a run directory; None if there is none."""
+        path = directory / LIKELIEST
+        if not path.is_file():
+            return None
+        return cls(**read_npz(path))

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from semicrowd.evaluation.likeliest import Likeliest
+from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.style import new_figure, percent
 from semicrowd.fitting.snapshots import Snapshots
 from semicrowd.metrics import USED_SHARE

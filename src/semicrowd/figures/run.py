@@ -7,8 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from semicrowd.data import Dataset
-from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.evaluation.scores import Evaluation
+from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.figures.images import image_samples, likeliest_images, training_samples
 from semicrowd.figures.plane import sampled_points, scatter
 from semicrowd.figures.style import save

@@ -5,8 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.fitting.acceptance import MovableModel
-from semicrowd.inference.cuts import Cut, Items
+from semicrowd.fitting.moves import MovableModel
+from semicrowd.inference.mixture import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
 from semicrowd.models.training_data import TrainingData
 

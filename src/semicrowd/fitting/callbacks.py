@@ -5,10 +5,9 @@ from abc import abstractmethod
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 
-from semicrowd.fitting.acceptance import MovableModel
 from semicrowd.fitting.bayes_moves import MovableBayes
 from semicrowd.fitting.module import ClusteringModule
-from semicrowd.fitting.moves import merge_moves, split_moves
+from semicrowd.fitting.moves import MovableModel, merge_moves, split_moves
 from semicrowd.fitting.ranks import is_first, share
 from semicrowd.fitting.scdc_moves import MovableSCDC
 from semicrowd.models.bayes import BayesSCDC

@@ -1,15 +1,53 @@
-"""The driver of EM, of Gibbs sampling and of one-shot methods: all iterations run in this process."""
+"""The driver of EM, of Gibbs sampling and of one-shot methods, and the interface of the methods that it fits."""
 
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.fitting.method import Method
 from semicrowd.fitting.monitor import Monitor, interrupted_by_sigterm
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.result import Result
-from semicrowd.fitting.threads import threads_of_a_fit
+
+#: Is called with a line about the current step.
+ProgressCallback = Callable[[str], None]
+
+
+class Method(ABC):
+    """A method with its settings, data and answers, fitted by iterations.
+
+    An iteration is an epoch of gradient steps, or a sweep of EM or of a Gibbs sampler; methods that are not iterative
+    have one. :meth:`state` has everything that later iterations depend on, so that a resumed fit equals an
+    uninterrupted one.
+
+    Attributes
+    ----------
+    iterations : number of iterations
+    """
+
+    iterations: int = 1
+
+    def start(self, progress: ProgressCallback) -> None:  # noqa: B027 - most methods have nothing to do
+        """Initialise the method once, before the first iteration."""
+
+    @abstractmethod
+    def step(self, iteration: int) -> Mapping[str, float]:
+        """Run an iteration, counted from 0; returns its metrics, empty if it does not add a point to the curves."""
+
+    def state(self) -> dict[str, Any]:
+        """Tensors and plain values that later iterations depend on."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - a one-shot method has no state
+        """Restore what :meth:`state` returned; ``UserError`` for the state of another method."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """The result, after the last iteration."""
+
 
 #: Minimal number of seconds between two checkpoints, as iterations of some methods take a millisecond.
 EVERY = 5.0

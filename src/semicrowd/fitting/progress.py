@@ -1,7 +1,14 @@
-"""A progress bar for the start and the iterations of a fit. If the output is not a terminal: nothing, or lines."""
+"""Number of threads of a fit, and its progress bar: if the output is not a terminal, nothing or lines.
 
+One thread by default, for single runs and for sweeps: operations of these models take microseconds, so that several
+threads would mostly wait for each other in busy loops. `python benchmarks/run.py threads` measures the time of a fit
+beside another busy process (docs/BENCHMARKS.md).
+"""
+
+import contextlib
 import multiprocessing
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as RichProgress
+from threadpoolctl import threadpool_limits
 
 #: Seconds between two lines.
 _LINE_SECONDS = 5.0
@@ -69,3 +77,20 @@ class Progress:
         if self._lines and now - self._told >= _LINE_SECONDS:
             self._told = now
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+DEFAULT = 1
+
+
+@contextlib.contextmanager
+def threads_of_a_fit(threads: int = DEFAULT) -> Iterator[None]:
+    """Within the block, torch and the libraries of linear algebra use ``threads`` threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads):
+            yield
+    finally:
+        torch.set_num_threads(before)

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import pair_evidence
-from semicrowd.fitting.acceptance import MIN_COUNT, MovableModel
-from semicrowd.inference.cuts import Cut, Items
+from semicrowd.fitting.moves import MIN_COUNT, MovableModel
+from semicrowd.inference.mixture import Cut, Items
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData
 from semicrowd.random import torch_stream

@@ -3,7 +3,8 @@
 A block c has proportions θ_c ~ Dir(α). Each feature g of each sample d of the block has its own cluster, Z_dg ~ θ_c,
 and its value is N(μ_gk, σ²_gk) for Z_dg = k. The posterior is approximated by q(θ) = Π Dir(γ_c) and q(Z) = Π Q_dg. Q
 has K entries for each value of the data and is never stored; a sweep only returns the sums that the updates need.
-Missing values and blocks without any value are left out.
+Missing values and blocks without any value are left out. The likelihood of further samples is computed by Monte Carlo
+over θ.
 
 Axes: T tables, F fits (restarts of one table or of many), D samples, G features, C blocks, K clusters.
 """
@@ -167,3 +168,46 @@ def first_gamma(
     of_block = torch.zeros_like(samples.present)[..., None].repeat(1, 1, num_clusters)
     of_block.scatter_add_(1, samples.block[..., None].expand(-1, -1, num_clusters), num_values[..., None] * share)
     return clusters.concentration[:, None] + of_block
+
+
+#: Maximal number of values times draws in memory at once, so that they fit into a core's cache.
+_PIECE = 2**16
+
+
+def log_likelihood(
+    samples: Samples, clusters: Clusters, num_draws: int, generator: torch.Generator
+) -> tuple[Float[Tensor, "F C"], Float[Tensor, "F C"]]:
+    """ln p of every block from N draws θ_n ~ Dir(α), and its standard error due to the draws; 0 for an empty block.
+
+    A block's likelihood is the mean over n of Π_{d, g} Σ_k θ_nk N(E_dg | μ_gk, σ²_gk). The standard error of ln p is
+    that of this mean, divided by the mean. All blocks of a fit use the same draws.
+    """
+    fits, num_blocks = samples.present.shape
+    value, error = samples.values.new_empty(2, fits, num_blocks)
+    for fit in range(fits):
+        eta = dirichlet.to_natural(clusters.concentration[fit]).expand(num_draws, -1)
+        theta = dirichlet.sample(eta, generator)
+        logs = theta.new_zeros(num_draws, num_blocks)
+        logs.index_add_(1, samples.block[fit], _sample_logs(samples, clusters, fit, theta))
+        top = logs.amax(0)
+        weight = (logs - top).exp()
+        value[fit] = top + weight.mean(0).log()
+        error[fit] = weight.std(0) / weight.mean(0) / num_draws**0.5
+    return value, error
+
+
+def _sample_logs(samples: Samples, clusters: Clusters, fit: int, theta: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
+    """Σ_g ln Σ_k θ_nk N(E_dg | k) of every draw and sample, computed for a few samples at a time."""
+    quadratic, linear, constant = (part[fit] for part in densities(clusters))
+    values = samples.values[fit]
+    pieces = []
+    size = max(_PIECE // (values.shape[-1] * len(theta)), 1)
+    for start, piece in zip(range(0, len(values), size), values.split(size), strict=True):
+        x = piece[:, None]
+        density = (quadratic * x + linear) * x + constant  # [d, K, G]
+        top = density.amax(1)
+        mixed = torch.einsum("nk,dkg->ndg", theta, (density - top[:, None]).exp()).log() + top
+        if samples.observed is not None:
+            mixed = mixed * samples.observed[fit, start : start + len(piece)]
+        pieces.append(mixed.sum(-1))
+    return torch.cat(pieces, 1)

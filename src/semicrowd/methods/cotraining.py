@@ -11,10 +11,9 @@ from sklearn.neighbors import NearestNeighbors
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.continued import ContinuedClusterer
+from semicrowd.estimators.base import ContinuedClusterer
 from semicrowd.expfam import beta
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, ProgressCallback
+from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.metrics.clustering import with_kept_numbers
@@ -51,7 +50,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
     Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
     passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
     (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
-    (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result can be used to initialise SCDC and
+    (:mod:`semicrowd.starts.of_features`). There is no generative model; the result can be used to initialise SCDC and
     BayesSCDC.
 
     Attributes

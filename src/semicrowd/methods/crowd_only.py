@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.signed_graph import signed_embedding
+from semicrowd.crowd.orientation import signed_embedding
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError

@@ -16,8 +16,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import decode, encode
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.methods.gibbs import PartitionParameters, first_partition

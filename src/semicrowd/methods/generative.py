@@ -10,24 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import fit_preparation, prepared
-from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import recipe
-from semicrowd.defaults.rule import PAPER_DATA
+from semicrowd.defaults.rule import PAPER_DATA, Facts
 from semicrowd.errors import UserError
-from semicrowd.estimators.continued import ContinuedClusterer
-from semicrowd.estimators.frames import ids_of_rows, names_of_rows
-from semicrowd.estimators.inputs import checked_answers
+from semicrowd.estimators.base import ContinuedClusterer
+from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.fitting.monitor import Monitor
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.result import Assignment, Result
-from semicrowd.fitting.threads import threads_of_a_fit
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.views import build_views
 from semicrowd.random import torch_stream
 from semicrowd.settings.fields import choice, each, setting, whole
 from semicrowd.settings.methods import METHODS
-from semicrowd.settings.parameters import Parameters
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.training import TrainerSettings
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"

@@ -20,8 +20,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.inputs import checked_counts
 from semicrowd.estimators.persistence import decode, encode
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result, Samples
 from semicrowd.inference.partitions import point_estimate

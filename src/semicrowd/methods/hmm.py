@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import OneShotClusterer, OrderedClusterer
 from semicrowd.estimators.inputs import checked_counts
-from semicrowd.estimators.ordered import OrderedClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.random import stream
 from semicrowd.settings.fields import choice, setting, whole

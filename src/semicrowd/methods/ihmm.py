@@ -5,7 +5,7 @@ Teh, Jordan, Beal & Blei 2006; Nguyen, Phung, Le & Bui 2017. The number of state
 
 from dataclasses import dataclass
 
-from semicrowd.estimators.ordered import OrderedClusterer
+from semicrowd.estimators.base import OrderedClusterer
 from semicrowd.methods.gibbs import GAMMA, DiscriminativeParameters, SampledClusterer, SampledParameters
 from semicrowd.settings.fields import setting
 

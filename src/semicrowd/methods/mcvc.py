@@ -17,8 +17,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, ProgressCallback
+from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
@@ -26,7 +25,7 @@ from semicrowd.nets.mlp import MLP, choose_restarts
 from semicrowd.random import torch_stream
 from semicrowd.settings.fields import each, flag, number, setting, whole
 from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, WIDTHS, CountedParameters
-from semicrowd.starts.answer_networks import AnswerNetworks, cosine
+from semicrowd.starts.answer_classifier import AnswerNetworks, cosine
 
 #: Views without annotators are removed after each such number of steps.
 _PRUNE_EVERY = 50

@@ -17,12 +17,20 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.fitting.iterate import iterate
-from semicrowd.fitting.method import Method, ProgressCallback
+from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
-from semicrowd.inference.held_out import log_likelihood
-from semicrowd.inference.slpd import Clusters, Prior, Samples, bound, first_gamma, samples_of, sweep, update
+from semicrowd.inference.slpd import (
+    Clusters,
+    Prior,
+    Samples,
+    bound,
+    first_gamma,
+    log_likelihood,
+    samples_of,
+    sweep,
+    update,
+)
 from semicrowd.methods.ckm import block_means
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.fields import flag, number, setting, whole

@@ -3,9 +3,8 @@
 from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
 from semicrowd.nets.conv import ConvNet
-from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, LogisticDecoder
+from semicrowd.nets.decoder import BernoulliDecoder, Decoder, GaussianDecoder, LogisticDecoder, Recognition
 from semicrowd.nets.mlp import MLP
-from semicrowd.nets.recognition import Recognition
 
 __all__ = [
     "MLP",

@@ -10,9 +10,8 @@ from torch import nn
 from semicrowd.errors import UserError
 from semicrowd.nets.classifier import Classifier, ClusterEncoder
 from semicrowd.nets.conv import Body, ConvBody, ConvNet
-from semicrowd.nets.decoder import DECODERS, Decoder
+from semicrowd.nets.decoder import DECODERS, Decoder, Recognition
 from semicrowd.nets.mlp import MLP
-from semicrowd.nets.recognition import Recognition
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 from semicrowd.settings.model import GenerativeSettings, NetSettings
 

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from semicrowd.nets.conv import Body, ConvNet
+from semicrowd.nets.decoder import INITIAL_VARIANCE, positive
 from semicrowd.nets.mlp import MLP, RestartLinear
-from semicrowd.nets.recognition import INITIAL_VARIANCE, positive
 
 
 class Classifier(nn.Module):

@@ -12,8 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
-from semicrowd.estimators.frames import ids_of_rows, names_of_rows
-from semicrowd.estimators.inputs import checked_answers
+from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import score
 from semicrowd.evaluation.trust import reliability_warnings

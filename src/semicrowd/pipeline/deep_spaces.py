@@ -20,7 +20,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import load
 from semicrowd.files import MODEL, read_status, write_arrays, write_csv
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.deep_dpm import DeepDPM
 from semicrowd.methods.gmeans import GMeans
 from semicrowd.methods.unsupervised import KMeansOnly, VariationalMixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from semicrowd.data import load_dataset
-from semicrowd.figures.panels import Panel, draw
+from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.run_files import read_clusters
 from semicrowd.run.commandline.arguments import folder_name
@@ -55,7 +55,7 @@ def main() -> int:
         return done.returncode
     figure = FOLDER / "comparison.png"
     panels = [panel(model, answers) for model, answers in product(MODELS, ANSWERS)]
-    draw("pinwheel: clusters found", panels, figure)
+    draw_panels("pinwheel: clusters found", panels, figure)
     best = FOLDER / folder_name(["model=bayes", "annotations=two_coin"])
     print(f"""
 open these:

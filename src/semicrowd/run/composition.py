@@ -16,7 +16,6 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from semicrowd.errors import UserError
-from semicrowd.settings.cluster import SlurmSettings
 from semicrowd.settings.fields import described_by_name, dotted
 from semicrowd.settings.groups import (
     CHOSEN,
@@ -29,6 +28,7 @@ from semicrowd.settings.groups import (
     names_of,
     stands_for,
 )
+from semicrowd.settings.training import SlurmSettings
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 #: Folder of the configuration files: that of the installed package, else that of the source tree.

@@ -9,12 +9,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.estimators.continued import ContinuedClusterer
-from semicrowd.estimators.ordered import OrderedClusterer
+from semicrowd.estimators.base import ContinuedClusterer, CrowdClusterer, OrderedClusterer
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
-from semicrowd.settings.recipe import Recipe
+from semicrowd.settings.parameters import Recipe
 from semicrowd.settings.training import TrainerSettings
 
 

@@ -1,18 +1,59 @@
-"""Data and answers of a run, and the settings that follow from them."""
+"""Data, answers and an earlier run's clusters as inputs of a run, and the settings that follow from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
+from semicrowd.errors import UserError
 from semicrowd.run.composition import Given
-from semicrowd.run.previous import read_clusters
 from semicrowd.run.settings import Resolved, resolved, sources
+
+_ASSIGNMENTS = "assignments.csv"
+
+
+def clusters_of(run: Path) -> Path:
+    """The file with the clusters of an earlier run."""
+    return run.expanduser() / _ASSIGNMENTS
+
+
+def read_clusters(run: Path, data: Dataset) -> np.ndarray:
+    """[N] clusters of the items of ``data`` in an earlier run; −1 for items that the earlier run did not have.
+
+    Items are matched by their names, or by their rows if they have no names.
+
+    Parameters
+    ----------
+    run : folder of the earlier run, which has finished
+
+    Raises
+    ------
+    UserError
+        For a folder without a finished run, and for a run that has none of the items of ``data``.
+    """
+    path = clusters_of(run)
+    if not path.is_file():
+        raise UserError(f"previous={run}: no {_ASSIGNMENTS}; expected the folder of a finished run")
+    try:
+        table = pd.read_csv(path, dtype={"item": str}, keep_default_na=False)
+        earlier = pd.Series(table["cluster"].to_numpy(np.int64), index=table["item"])
+    except (ValueError, KeyError, OSError) as error:
+        raise UserError(f"previous={run}: {_ASSIGNMENTS} has no columns item and cluster of whole numbers") from error
+    if not earlier.index.is_unique or (earlier < 0).any() or (earlier > len(earlier)).any():
+        raise UserError(f"previous={run}: {_ASSIGNMENTS} is not that of a run; expected each item once")
+    names = data.names if data.names is not None else tuple(map(str, range(len(data.features))))
+    clusters: np.ndarray = earlier.reindex(list(names), fill_value=-1).to_numpy(np.int64)
+    if (clusters < 0).all():
+        raise UserError(f"previous={run}: has none of these items; expected a run about some of them")
+    return clusters
 
 
 def load_inputs(content: Mapping[str, Any]) -> tuple[Dataset, PairAnnotations | None]:

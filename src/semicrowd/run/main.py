@@ -70,7 +70,7 @@ def _run(command: Command) -> None:
     # Imported here: importing torch takes seconds, and most wrong arguments have been found by now.
     if command.explain:
         from semicrowd.run.check import tell
-        from semicrowd.run.commandline.explain import show_explanation
+        from semicrowd.run.commandline.show import show_explanation
         from semicrowd.run.inputs import resolve_on_data
 
         settings, data, answers = resolve_on_data(given)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 examples:
-  python src/predict.py runs/default new_items.csv
-  python src/predict.py runs/default new_items.npy --annotations answers.csv --output clusters.csv
+  python src/predict.py runs/FOLDER new_items.csv
+  python src/predict.py runs/FOLDER new_items.npy --annotations answers.csv --output clusters.csv
 
 A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
 row from 0), cluster (numbered as in assignments.csv of the run), probability, annotated (1 if the item's answers were
@@ -75,7 +75,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.run.files.config import CONFIG, read_config
     from semicrowd.run.files.results import assignment_csv, read_components
     from semicrowd.run.interrupts import raise_again
-    from semicrowd.settings.answers import FileSettings
+    from semicrowd.settings.data import FileSettings
 
     columns, estimator = Columns.read(run), load(run / MODEL)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}

@@ -12,8 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
-from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.evaluation.scores import Evaluation, numbered_like, score
+from semicrowd.evaluation.scores import Evaluation, Likeliest, numbered_like, score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor

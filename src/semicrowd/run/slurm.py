@@ -22,7 +22,7 @@ import semicrowd
 from semicrowd.errors import UserError
 from semicrowd.run.composition import Given
 from semicrowd.run.job import JobCall, Launch
-from semicrowd.settings.cluster import SlurmSettings
+from semicrowd.settings.training import SlurmSettings
 
 if TYPE_CHECKING:
     from submitit import Job

@@ -1,6 +1,7 @@
 """A sweep: every combination of the given values, one job each. If a job fails, the others still run."""
 
 import itertools
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,39 @@ from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
 from semicrowd.run.interrupts import raise_again
 from semicrowd.run.job import REPORTS, JobCall, Launch, read_report, report_path
-from semicrowd.run.launchers import launcher
 from semicrowd.run.processes import place
 from semicrowd.run.settings import check_given, sources
+
+
+def launcher(given: Given) -> Launch | None:
+    """A function that runs several jobs at once, as ``hydra/launcher`` says; None if they run one after the other.
+
+    Raises
+    ------
+    UserError
+        For a launcher other than basic, joblib and slurm, and if SLURM cannot be used.
+    """
+    settings = dict(given.launcher)
+    name = settings.pop("name", "basic")
+    settings.pop("_target_", None)
+    if name == "basic":
+        return None
+    if name not in ("joblib", "slurm"):
+        raise UserError(f"hydra/launcher={name}: not supported; expected basic, joblib or slurm")
+    # Several processes with several torch threads each would slow each other down.
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    if name == "slurm":
+        from semicrowd.run.slurm import slurm_launch
+
+        return slurm_launch(settings, Path(given.sweep_dir))
+
+    def launch(calls: Sequence[JobCall]) -> object:
+        from joblib import Parallel, delayed
+
+        return Parallel(**{**settings, "backend": "loky"})(delayed(call)() for call in calls)
+
+    return launch
 
 
 @dataclass(frozen=True)

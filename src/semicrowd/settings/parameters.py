@@ -1,22 +1,17 @@
-"""Base classes of the parameters of all methods. As in scikit-learn, they are mutable and checked by ``fit``.
+"""Parameters of all methods, mutable and checked by ``fit`` as in scikit-learn; and the settings of a fit.
 
-An estimator inherits from its class of parameters (both in :mod:`semicrowd.methods`), which defines signature,
-defaults, help texts and checks in one place. On the command line parameters are ``model.NAME``; ``n_clusters`` is
+Each estimator inherits from a class of parameters (both in :mod:`semicrowd.methods`), which defines its signature,
+defaults, help texts and checks. On the command line parameters are ``model.NAME``; ``n_clusters`` is
 ``model.K`` and ``random_state`` is ``seed``. There is no ``verbose``: ``trainer.progress`` shows a bar.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from semicrowd.settings.fields import (
-    check,
-    described,
-    each,
-    names,
-    setting,
-    whole,
-)
+from semicrowd.settings.fields import check, described, described_by_name, each, names, setting, whole
+from semicrowd.settings.model import BayesSettings, GenerativeSettings, NetSettings, SCDCSettings
+from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
 #: Beta prior of sensitivity and specificity with mean 10/11, which assumes good annotators; from MCVC (Chang et al.
 #: 2017).
@@ -82,3 +77,36 @@ class CountedParameters(Parameters):
     """Parameters of all methods that need the number of clusters."""
 
     n_clusters: int = setting(4, "number of clusters", whole(2, 100_000))
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """All settings of a fit, of any method; data, answers and seed are not among them.
+
+    Attributes
+    ----------
+    model : the method's own settings; for methods other than SCDC and BayesSCDC the estimator before ``fit``
+    reasons : dotted setting → the rule that set it; settings given by the user or left at their default are absent
+    """
+
+    model: Parameters | GenerativeSettings
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every setting by its dotted name, as ``model.K`` or ``epochs``."""
+        others = self.model.others if isinstance(self.model, GenerativeSettings) else {}
+        groups = {"model": self.model, **{group: getattr(self, group or "training") for group in others}}
+        known = described_by_name({group: type(settings) for group, settings in groups.items()})
+        return {name: getattr(groups[name.rpartition(".")[0]], one.name) for name, one in known.items()}
+
+
+@dataclass(frozen=True)
+class Recipe(FitSettings):
+    """The :class:`FitSettings` of SCDC or BayesSCDC."""
+
+    model: BayesSettings | SCDCSettings
+    nets: NetSettings = field(default_factory=NetSettings)
+    start: StartSettings = field(default_factory=StartSettings)
+    views: ViewSettings = field(default_factory=ViewSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)

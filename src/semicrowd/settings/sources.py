@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.settings.answers import ANONYMISE, AnswerSettings, FileSettings
 from semicrowd.settings.data import (
+    ANONYMISE,
+    AnswerSettings,
     CIFAR10Settings,
     DataSettings,
+    FileSettings,
     ImagesSettings,
     OwnDataSettings,
     SequenceSettings,

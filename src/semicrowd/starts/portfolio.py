@@ -1,11 +1,11 @@
 """A portfolio of candidate clusterings, and the selection of one of them by the likelihood of held-out answers.
 
 No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features and
-spectral clusters of the answers, both joined by the answers, and the clusters of an earlier fit. Each is co-trained
-with the two quick classifiers of its preparation (of all preparations, if it has none of its own). The best are
-co-trained again with all classifiers of all preparations but networks, stacked (:mod:`semicrowd.starts.cotraining`,
-:mod:`semicrowd.starts.stacking`). Three kinds of candidates are not co-trained: the clusters of networks that learn the
-answers, if they are clearly better than all co-trained ones (:mod:`semicrowd.starts.networks`); the clusters of the
+spectral clusters of the answers (in both, clusters are merged where the answers support it), and the clusters of an
+earlier fit. Each is co-trained with the two quick classifiers of its preparation; if it belongs to none, with those of
+all. The best are co-trained again with a stack of all classifiers except networks (:mod:`semicrowd.starts.cotraining`,
+:mod:`semicrowd.starts.calibration`). Three kinds of candidates are not co-trained: the clusters of networks that learn
+the answers, if they are clearly better than all co-trained ones (:mod:`semicrowd.starts.networks`); the clusters of the
 features alone; and k-means with the number of clusters of the best candidate so far. Held-out answers select the winner
 (:mod:`semicrowd.starts.selection`).
 """
@@ -26,16 +26,16 @@ from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
 from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
+from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
-from semicrowd.starts.epochs import ProgressCallback
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.preparing import Prepared, preparations, prepared
 from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
-from semicrowd.starts.stacking import StackedClassifier
 from semicrowd.starts.two_way import TwoWayClassifier
+from semicrowd.starts.vae import ProgressCallback
 
 #: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
 _NUM_CELLS = {"few": 0.5, "many": 1.5}
@@ -45,8 +45,8 @@ _DIMS_FULL_COVARIANCE = 8
 _DIMS_SHARED_COVARIANCE = 50
 #: Candidates that are co-trained again with all classifiers.
 _FINALISTS = 3
-#: Unannotated items that candidates are fitted to, at most: time does not grow with the number of items beyond it.
-_MAX_UNANNOTATED = 20_000
+#: A random sample of at most so many items is added to the annotated ones: time does not grow with the number of items.
+_MAX_SAMPLE = 20_000
 #: In standard errors: a candidate with at least this lead over the features alone needs no confirmation; the networks
 #: become a candidate only with a larger lead over the best co-trained candidate.
 _CLEAR_LEAD = 5.0
@@ -110,7 +110,7 @@ class Portfolio:
         self.all_features, self.all_answers = features, answers
         self.seed, self.progress, self.restart, self.image_shape = seed, progress, restart, image_shape
         self.max_clusters = max_clusters or default_max_clusters(len(answers.annotated))
-        others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_UNANNOTATED]
+        others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         #: Items that candidates are fitted to: the annotated ones and a sample of the others.
         self.rows = np.union1d(others, answers.annotated)
         self.answers = replace(
@@ -197,8 +197,11 @@ class Portfolio:
         order = sorted(quick, key=lambda name: -quick[name].scores.mean())
         last: dict[str, Candidate] = {}
         for name in order:
-            if len(last) < _FINALISTS and not any(_same_clusters(quick[name], quick[other]) for other in last):
-                self.progress(f"start: {name}, all classifiers")
+            # The earlier fit may be dropped below: it takes no place, and stands in for no candidate with its clusters.
+            others = [other for other in last if other != EARLIER]
+            known = any(_same_clusters(quick[name], quick[other]) for other in others)
+            if len(others) < _FINALISTS and (name == EARLIER or not known):
+                self.progress(f"start: {name}, again with all classifiers")
                 last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
         networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
         ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
@@ -210,18 +213,21 @@ class Portfolio:
             self.progress(f"start: {name}")
             last[name] = self._cotrained(clusters, self._all_classifiers(), 0)
         best, verdict = select(last, self.answers)
-        ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
-        the_same = agreement(last[best], last[FEATURES_ALONE]) == 1.0
-        if not the_same and ahead < _CLEAR_LEAD * error:
-            if best == EARLIER:  # the earlier fit had all answers, so that none is held out from it
-                del last[EARLIER]
-                best, verdict = select(last, self.answers)
+        if best == EARLIER and self._in_doubt(last, best):
+            del last[EARLIER]  # it had all answers, so that none can be held out from it
+            best, verdict = select(last, self.answers)
+        if self._in_doubt(last, best):
             self.progress(f"start: {best}, fitted again without each of {_REFIT_FOLDS} folds of the answers")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
         gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
-        self.progress(f"start: selected {best}; gain of clusters: {gained} nats per held-out answer")
+        self.progress(f"start: selected {best}; gain over no clusters: {gained} nats per held-out answer")
         return last[best], verdict
+
+    def _in_doubt(self, last: Mapping[str, Candidate], best: str) -> bool:
+        """Whether a candidate differs from the clusters of the features alone, without a clear lead over them."""
+        ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
+        return agreement(last[best], last[FEATURES_ALONE]) < 1.0 and ahead < _CLEAR_LEAD * error
 
     def _refitted_scores(self, name: str, without_answers: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer, given a candidate that is fitted again without the fold of this answer.
@@ -351,9 +357,9 @@ def _classifiers(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
-    """Whether each cluster of one candidate is one of the other, for more than 99 % of the expected number of items.
+    """Whether two candidates have the same clusters, except for less than 1 % of the expected number of items.
 
-    Counts are expected under independent draws from the candidates' probabilities; uncertain items lower the share.
+    Expected under independent draws from both candidates' probabilities, so that uncertain items count as differences.
     """
     together = one.known.T @ other.known
     return bool(together.max(1).sum() > 0.99 * together.sum() and together.max(0).sum() > 0.99 * together.sum())

@@ -38,8 +38,8 @@ class Verdict:
         ``answer_power``, ``agreement`` (adjusted Rand index to the winner on the annotated items), ``unseen`` (score
         of the candidate fitted again without each fold of the answers; NaN where it was not)
     gain, gain_error : mean over the answers of the held-out log-likelihood with clusters minus that without clusters,
-        and its standard error, in nats. It is that of the winner, after a successful :func:`confirm` of the winner's
-        refit; if :func:`select` has replaced an uninformative winner, it is that of the replaced candidate
+        and its standard error, in nats: of the winner, or of its refit after a successful :func:`confirm`; if
+        :func:`select` has replaced an uninformative winner, of the replaced candidate
     num_answers : number of answers behind the scores
     """
 
@@ -64,8 +64,8 @@ def select(candidates: Mapping[str, Candidate], answers: PairAnnotations) -> tup
 
     Candidates within one standard error of the highest score are ranked by fewest clusters, then co-trained before
     others, then by score. The standard error is that of the mean difference to the best, paired by answer, over items.
-    If its gain over no clusters is at most one standard error, or there are fewer than :data:`MIN_ANSWERS` answers, the
-    clusters of the features alone win instead.
+    If the winner's gain over no clusters is at most one standard error, or there are fewer than :data:`MIN_ANSWERS`
+    answers, the clusters of the features alone win instead.
     """
     best = max(candidates, key=lambda name: candidates[name].scores.mean())
     leads = {name: mean_difference(candidates[best].scores, one.scores, answers) for name, one in candidates.items()}
@@ -128,9 +128,9 @@ def mean_difference(
 ) -> tuple[float, float]:
     """Mean difference of two scores of the answers, and its standard error, clustered by item.
 
-    Answers that share an item are dependent (dyadic-robust variance, Fafchamps & Gubert 2007). Σ over items of the
-    squared sum of their answers contains every such product once, and twice if the two answers are about one pair, so
-    these are subtracted. The variance is at least the one clustered by pair.
+    Answers that share an item are dependent (dyadic-robust variance, Fafchamps & Gubert 2007). Σ over items of
+    (sum of their answers)² contains the product of two answers once for each item that they share, thus twice if they
+    are about one pair; one of the two is subtracted. The variance is at least the one clustered by pair.
     """
     difference = first - second
     centred = difference - difference.mean()

@@ -18,10 +18,8 @@ from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.agreement import learn_agreement
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import AnswerStart, answer_start
-from semicrowd.starts.epochs import ProgressCallback
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
@@ -30,8 +28,8 @@ from semicrowd.starts.portfolio import Portfolio, default_max_clusters
 from semicrowd.starts.preparing import preparations
 from semicrowd.starts.recent import RECENT
 from semicrowd.starts.selection import Verdict
-from semicrowd.starts.teaching import teach_bayes, teach_classifier
-from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
+from semicrowd.starts.teaching import learn_agreement, teach_bayes, teach_classifier
+from semicrowd.starts.vae import ProgressCallback, latent_means, latent_statistics, train_vae
 
 #: Is called with the verdict of a portfolio.
 VerdictCallback = Callable[[Verdict], None]

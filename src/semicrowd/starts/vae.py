@@ -1,5 +1,7 @@
 """The first epochs train a plain VAE, whose latent means are then clustered."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -9,10 +11,20 @@ from torch.distributions import MultivariateNormal, kl_divergence
 from semicrowd.expfam import gaussian
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData, pieces
-from semicrowd.random import torch_stream
+from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.epochs import ProgressCallback, shuffled
 from semicrowd.starts.recent import RECENT
+
+#: Is called with a line about the current step.
+ProgressCallback = Callable[[str], None]
+
+
+def shuffled(data: TrainingData, purpose: str, epoch: int, whole: bool = True) -> tuple[Tensor, ...]:
+    """Batches of item ids, shuffled by the random stream ``purpose``; ``whole``: a smaller last batch is dropped."""
+    order = torch.from_numpy(stream(data.seed, purpose, epoch).permutation(data.num_items)).to(data.device)
+    size = min(data.batch_size, data.num_items)
+    return order[: data.num_items // size * size if whole else None].split(size)
+
 
 #: Standard deviation s of the VAE's prior N(0, s² I): as wide as the initial locations (App. B: m ~ N(0, 3)).
 PRIOR_SD = 3.0

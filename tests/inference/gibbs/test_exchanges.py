@@ -8,8 +8,7 @@ import pytest
 from semicrowd.data.chains import draw_chains
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.gaussian import gaussian
-from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, rotated
-from semicrowd.inference.gibbs.nearest import nearest
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, nearest_gaussian, rotated
 
 from .small import ITEMS, SEEN, Partition, blocks, distance, families, log_separation, named
 from .test_splits import ALPHA
@@ -54,7 +53,7 @@ def test_the_gaussian_has_nearly_the_posteriors_moments(loss: str) -> None:
         eta = planes.redraw(eta, y[:, None].repeat(100, 1), rng)
         draws.append(eta)
     found = np.concatenate(draws[20:])
-    mean, root = nearest(planes, y)
+    mean, root = nearest_gaussian(planes, y)
     covariance = np.linalg.inv(root @ root.T)
     assert (np.abs(mean - found.mean(0)) / found.std(0)).max() < 0.4  # the logistic's mode is not its mean
     assert np.sqrt(np.diag(covariance)) == pytest.approx(found.std(0), rel=0.2)

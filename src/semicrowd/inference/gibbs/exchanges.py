@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
-from semicrowd.inference.gibbs.nearest import log_posterior, nearest
+from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, log_posterior, nearest_gaussian
 from semicrowd.inference.gibbs.splits import propose, settle
 
 
@@ -58,7 +57,7 @@ def price_of(planes: Hyperplanes) -> float:
         half[planes.items[:, 0] > np.median(planes.items[:, 0])] = 1
 
     def log_evidence(y: np.ndarray) -> float:
-        mean, root = nearest(planes, y)
+        mean, root = nearest_gaussian(planes, y)
         return log_posterior(planes, mean, y) - float(np.log(np.diag(root)).sum())
 
     return log_evidence(nobody) - log_evidence(half)
@@ -76,11 +75,11 @@ def _exchange(
     """
     new, gain = np.empty_like(eta), 0.0
     for row, (old, of_old, of_new) in enumerate(zip(eta, before.T, after.T, strict=True)):
-        mean, root = nearest(planes, of_new)
+        mean, root = nearest_gaussian(planes, of_new)
         noise = rng.standard_normal(len(mean))
         new[row] = mean + np.linalg.solve(root.T, noise)
         gain += log_posterior(planes, new[row], of_new) + noise @ noise / 2 - np.log(np.diag(root)).sum()
-        mean, root = nearest(planes, of_old)
+        mean, root = nearest_gaussian(planes, of_old)
         noise = root.T @ (old - mean)
         gain -= log_posterior(planes, old, of_old) + noise @ noise / 2 - np.log(np.diag(root)).sum()
     return new, float(gain)

@@ -4,16 +4,25 @@ Nguyen et al. 2017, eqs. 2–4. Hyperplane h has weights η_h ~ N(0, w I). For i
 is in the hyperplane's cluster, else −1. The likelihood of y is σ(y f) (logistic), or exp(−2 max(1 − y f, 0)) (svm). An
 auxiliary variable for each item *and hyperplane* makes the likelihood Gaussian in η: Pólya–Gamma (logistic; Polson,
 Scott & Windle 2013), or λ with 1/λ ~ InverseGaussian(1 / |1 − y f|, 1) (svm; Polson & Scott 2011).
+
+Moves propose a hyperplane from a Gaussian approximation of its posterior. For the logistic loss it is the Laplace
+approximation, by the mode and the curvature there. The svm loss has kinks, at which curvature is not informative. Its
+approximation is by variational inference (Opper & Archambeau 2009), in which the loss is averaged over the distribution
+of f.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from polyagamma import random_polyagamma
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+
+from semicrowd.inference.compiled import compiled
 
 #: Up to this number of columns, the preconditioner of conjugate gradients is a Cholesky factor in single precision,
 #: with which one or two steps suffice. With more columns it is the diagonal, which is then cheaper.
@@ -179,3 +188,66 @@ def rotated(items: Float[np.ndarray, "N D"]) -> tuple[Float[np.ndarray, "N r"], 
     left, length, right = np.linalg.svd(items, full_matrices=False)
     kept = length > length[:1] * max(items.shape) * np.finfo(float).eps
     return left[:, kept] * length[kept], right[kept].T
+
+
+#: Maximal number of Newton steps.
+_STEPS = 50
+#: Steps end when no item's f changes by as much.
+_TOLERANCE = 0.05
+
+
+def nearest_gaussian(
+    planes: Hyperplanes, y: Float[np.ndarray, "N"]
+) -> tuple[Float[np.ndarray, "r"], Float[np.ndarray, "r r"]]:
+    """Mean of the Gaussian given the items' sides ``y`` (1 or −1), and the Cholesky factor of its precision.
+
+    By Newton's method. For svm, the standard deviation of each item's f is computed again after each step.
+    """
+    x, variance, svm = planes.items, planes.variance, planes.loss == "svm"
+    mean, f = np.zeros(x.shape[1]), np.zeros(len(x))
+    spread = np.sqrt(variance * np.square(x).sum(1)) + 1e-9
+    bend = _losses(f, spread, svm)[2]
+    change = np.inf
+    for _ in range(_STEPS):
+        value, slope, now = _losses(y * f, spread, svm)
+        bend = (3 * bend + now) / 4 if svm else now  # a quarter of the step; the whole step overshoots
+        root = cholesky(planes.precision(bend), lower=True, overwrite_a=True, check_finite=False)
+        if change < _TOLERANCE:
+            break
+        step = cho_solve((root, True), x.T @ (y * slope) - mean / variance, check_finite=False)
+        move, short = x @ step, 1.0
+        value += mean @ mean / (2 * variance)
+        while short > 1e-3:
+            new = mean + short * step
+            if _losses(y * (f + short * move), spread, svm)[0] + new @ new / (2 * variance) <= value:
+                break
+            short /= 2
+        mean, f, change = mean + short * step, f + short * move, np.abs(move).max()
+        if svm:
+            before = spread
+            spread = np.sqrt(np.square(solve_triangular(root, x.T, lower=True, check_finite=False)).sum(0)) + 1e-9
+            change = max(change, np.abs(spread - before).max())
+    return mean, root
+
+
+def log_posterior(planes: Hyperplanes, eta: Float[np.ndarray, "r"], y: Float[np.ndarray, "N"]) -> float:
+    """ln p(y, η) of a hyperplane, up to a constant."""
+    return float(log_likelihood(y * (planes.items @ eta), planes.loss).sum() - eta @ eta / (2 * planes.variance))
+
+
+@compiled
+def _losses(signed: Any, spread: Any, svm: bool) -> Any:
+    """Σ −ln p(y), and each item's slope and negative curvature of ln p(y) in y f; for svm, means over Gaussian f."""
+    value, slope, bend = 0.0, np.empty_like(signed), np.empty_like(signed)
+    for item in range(len(signed)):
+        if svm:
+            short = (1 - signed[item]) / spread[item]
+            below = 0.5 * math.erfc(-short / math.sqrt(2.0))
+            density = math.exp(-short * short / 2) / math.sqrt(2 * math.pi)
+            value += 2 * spread[item] * (short * below + density)
+            slope[item], bend[item] = 2 * below, 2 * density / spread[item]
+        else:
+            below = 1 / (1 + math.exp(min(signed[item], 700.0)))
+            value += max(-signed[item], 0.0) + math.log1p(math.exp(-abs(signed[item])))
+            slope[item], bend[item] = below, below * (1 - below)
+    return value, slope, bend

@@ -18,7 +18,7 @@ from semicrowd.pipeline.experiments import parse_ranges
 from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.baselines import BASELINES, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, run_cell
-from semicrowd.pipeline.generality.picture import draw
+from semicrowd.pipeline.generality.figures import draw_differences
 from semicrowd.pipeline.generality.plan import OURS, Cell, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, FOLDER, LOOKS, record
 from semicrowd.pipeline.generality.regimes import REGIMES
@@ -161,7 +161,7 @@ def _write(rows: pd.DataFrame, options: argparse.Namespace) -> None:
     } | ({"ablation.md": variants} if variants else {})  # fmt: skip
     for name, content in pages.items():
         write_text(folder / f"{prefix}{name}", content)
-    draw(table, options.data, options.regimes, folder / f"{prefix}difference.png")
+    draw_differences(table, options.data, options.regimes, folder / f"{prefix}difference.png")
     print("\n".join([text, *filter(None, [variants])]))
     print(f"written: {folder}/{prefix}{', '.join(pages)}, difference.png")
 

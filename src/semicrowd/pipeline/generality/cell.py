@@ -44,7 +44,7 @@ _STARTS = 3
 #: Annotators with fewer answers are left out where rates are compared with the truth.
 _LEAST_ANSWERS = 30
 #: Whether a method is trained by gradients → files of settings/ with its defaults, which its imports do not contain.
-_SETTINGS = {True: ("model.py", "training.py", "recipe.py"), False: ("parameters.py",)}
+_SETTINGS = {True: ("model.py", "training.py", "parameters.py"), False: ("parameters.py",)}
 
 
 class _OverLimitError(Exception):

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import fit_settings
+from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.pipeline.generality.baselines import VARIANTS, Variant, expanded

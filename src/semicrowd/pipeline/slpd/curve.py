@@ -8,7 +8,7 @@ import numpy as np
 from semicrowd.data import load_dataset
 from semicrowd.errors import without_traceback
 from semicrowd.files import write_csv
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_csv, write_json
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.ckm import CKMParameters, block_means
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints

@@ -7,7 +7,7 @@ from typing import Any
 
 from semicrowd.errors import UserError
 from semicrowd.files import read_object, sha256_of
-from semicrowd.run.previous import clusters_of
+from semicrowd.run.inputs import clusters_of
 
 #: File of a run with the hashes of its inputs.
 PROVENANCE = "provenance.json"

@@ -8,8 +8,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.evaluation.likeliest import Likeliest
-from semicrowd.evaluation.scores import Evaluation
+from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 from semicrowd.starts.selection import Verdict

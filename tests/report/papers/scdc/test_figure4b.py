@@ -7,7 +7,7 @@ import matplotlib.image as mpimg
 import numpy as np
 import pytest
 
-from semicrowd.evaluation.likeliest import Likeliest
+from semicrowd.evaluation.scores import Likeliest
 from semicrowd.fitting.result import Assignment
 from semicrowd.pipeline.experiments import load_plan
 from semicrowd.report.experiments import not_in_profile

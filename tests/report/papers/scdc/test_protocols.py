@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from semicrowd.defaults.facts import Facts
+from semicrowd.defaults.rule import Facts
 from semicrowd.report.papers.scdc import EXHIBITS
 from semicrowd.run.composition import composed
 from semicrowd.run.settings import resolved

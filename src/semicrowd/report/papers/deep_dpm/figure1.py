@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.estimators.persistence import load
-from semicrowd.figures.panels import Panel, draw
+from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.files import MODEL
 from semicrowd.report.cells import Cell, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
@@ -65,5 +65,5 @@ def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
     panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), labels) for epoch in model.epochs_]
     circles = np.column_stack([model.means_, _DEVIATIONS / np.sqrt(model.precisions_)])
     panels.append(Panel(f"{model.n_clusters_} clusters found", model.transform(x), model.predict(x), circles))
-    draw(f"{name}: the flow's space", panels, folder / path)
+    draw_panels(f"{name}: the flow's space", panels, folder / path)
     return Image(path, f"{name}, seed {run.seed}: {'; '.join(panel.title for panel in panels)}.")

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from semicrowd.figures.panels import Panel
-from semicrowd.figures.panels import draw as draw_panels
+from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.metrics.clustering import pairwise_f1
 from semicrowd.pipeline.run_files import read_clusters, read_partitions, read_table

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from semicrowd.data.cifar10 import CIFAR10_IMAGES, CIFAR10_SHAPE
-from semicrowd.evaluation.likeliest import Likeliest
+from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.images import likeliest_images
 from semicrowd.figures.style import save
 from semicrowd.pipeline.run_files import read_num_items

@@ -6,8 +6,8 @@ have no printed numbers has none here.
 
 from typing import Any
 
-from semicrowd.defaults.facts import Facts
 from semicrowd.defaults.resolution import recipe
+from semicrowd.defaults.rule import Facts
 from semicrowd.report.cells import PaperValue
 from semicrowd.report.protocol import Protocol, Setting
 

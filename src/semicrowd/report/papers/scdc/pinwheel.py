@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.figures.panels import Panel, draw
+from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report.exhibits import Exhibit, Image, Result
@@ -58,7 +58,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     ]
     panels = _panels(collected)
     if panels:
-        draw("pinwheel: clusters found (colours after the true classes)", panels, folder / IMAGE)
+        draw_panels("pinwheel: clusters found (colours after the true classes)", panels, folder / IMAGE)
     return Result(
         cells=tuple(cells),
         text=(

@@ -10,7 +10,7 @@ import pandas as pd
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
 from semicrowd.files import read_object, write_csv, write_json
-from semicrowd.fitting.threads import threads_of_a_fit
+from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.profile import RECORDED
 from semicrowd.pipeline.slpd.plan import SETS, SHARES, num_trials_of
