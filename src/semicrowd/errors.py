@@ -79,6 +79,11 @@ def without_traceback(main: Callable[_Arguments, int]) -> Callable[_Arguments, i
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
+        except PermissionError as error:  # of a folder on the way to a file that the user has named
+            if error.filename is None:
+                raise
+            print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+            return 2
         except SystemExit as error:  # rich makes one of a pipe that nobody reads
             if isinstance(error.__context__, BrokenPipeError):
                 return _UNREAD

@@ -49,6 +49,11 @@ RUN_FILES = {
 STATUS = "status.json"
 
 
+def expanded(path: str | Path) -> Path:
+    """The path with ``~`` replaced by the home folder; of a user who does not exist, as it is."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib's raises RuntimeError for such a user
+
+
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file beside ``path`` and move it there: readers see all of it or nothing.
 
@@ -195,7 +200,7 @@ class RunDirectory:
         """Remove what an earlier run left here."""
         for name in RUN_FILES:
             target = self.path / name
-            if target.is_dir():
+            if target.is_dir() and not target.is_symlink():
                 shutil.rmtree(target)
             else:
                 target.unlink(missing_ok=True)
@@ -204,6 +209,21 @@ class RunDirectory:
         """Write status.json: running, finished, failed or interrupted."""
         seconds = round(time.time() - self._started, 3)
         write_json(self.path / STATUS, {"status": status, "error": error, "seconds": seconds})
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a process has the :class:`RunDirectory` ``path``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def check_is_file(path: Path, expected: str) -> None:

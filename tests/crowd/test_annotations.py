@@ -97,3 +97,10 @@ def test_quality_by_probabilities_is_a_ratio_of_expected_counts() -> None:
             seen[int(not same), worker] += chance
             right[int(not same), worker] += chance * (answer == same)
     np.testing.assert_allclose(answers.empirical_quality(q), right / seen, rtol=1e-12)
+
+
+def test_numbers_of_a_platform_are_refused_before_an_array_of_as_many_is_made() -> None:
+    with pytest.raises(UserError, match="annotator 0 has no answers"):
+        PairAnnotations.from_arrays([0], [1], [10**15], [1], num_items=2)
+    with pytest.raises(UserError, match="annotator bob has no answers"):
+        PairAnnotations.from_arrays([0, 0], [1, 2], [0, 2], [1, 0], num_items=3, worker_names=["ann", "bob", "cy"])

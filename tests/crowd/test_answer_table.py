@@ -242,3 +242,50 @@ def test_an_origin_that_is_nonsense(tmp_path: Path, text: str) -> None:
     (tmp_path / "answers.truth.json").write_text(text)
     with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
         read(tmp_path, HEADER + "0,1,ann,1\n")
+
+
+ONES = ("1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize("gone", ["3", "5"])
+def test_ids_that_count_from_1_are_no_row_numbers_where_one_item_is_gone(tmp_path: Path, gone: str) -> None:
+    """Taken for row numbers, every answer would be about the next item."""
+    ids = tuple("9" if name == gone else name for name in ONES)
+    text = HEADER + "1,2,ann,1\n3,4,ann,0\n4,1,ann,0\n" + ("4,5,ann,0\n" if gone == "5" else "")
+    if gone == "5":
+        assert "line 5, column j: 5; expected the id of an item" in refused(tmp_path, text, ids)
+    else:
+        assert ", line 3, column i: 3; expected the id of an item, such as 1 and 2" in refused(tmp_path, text, ids)
+        assert "3 of the 4 different cells are ids; if all are row numbers" in refused(tmp_path, text, ids)
+    kept = csv_file.read(tmp_path / "answers.csv", 5, ids, skip_unknown=True)
+    assert [(i, j) for i, j, *_ in pairs(kept)] == ([(0, 1), (3, 0)] if gone == "3" else [(0, 1), (2, 3), (3, 0)])
+
+
+@pytest.mark.parametrize("text", ["0,2,ann,1\n3,4,ann,0\n", "1,2,ann,1\n3,4,ann,0\n"])
+def test_row_numbers_beside_ids_that_count_otherwise(tmp_path: Path, text: str) -> None:
+    ids = ONES if text.startswith("0") else ("4", "70", "80", "90", "100")
+    assert [(i, j) for i, j, *_ in pairs(read(tmp_path, HEADER + text, ids))] == [
+        (0, 2) if text.startswith("0") else (1, 2), (3, 4)
+    ]
+
+
+def test_a_name_with_a_comma_needs_quotes(tmp_path: Path) -> None:
+    said = refused(tmp_path, "i,j,label,worker\n0,1,1,Smith, Ann\n0,2,1,Smith, Bob\n")
+    assert said == ", line 2: 5 columns; expected 4 as in the header (a cell that contains the separator needs quotes)"
+    assert read(tmp_path, 'i,j,label,worker\n0,1,1,"Smith, Ann",\n').worker_names == ("Smith, Ann",)
+
+
+def test_accents_may_be_a_sign_of_their_own(tmp_path: Path) -> None:
+    """As in the names of files out of an archive that a Mac has made."""
+    ids = ("Zoe\u0308", "bee", "cat", "dog", "elk")
+    assert pairs(read(tmp_path, HEADER + "Zo\u00eb,bee,ann,1\n", ids)) == [(0, 1, "ann", 1)]
+
+
+def test_tasks_that_are_too_many_pairs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_file, "_MOST_PAIRS", 6)
+    rows = "".join(f"{item},{worker},a\n" for worker in ("ann", "bob") for item in range(3))
+    read(tmp_path, "item,worker,label\n" + rows)
+    assert refused(tmp_path, "item,worker,label\n" + rows + "3,ann,b\n") == (
+        ": 9 pairs of items in 2 tasks; expected 6 at most: split the tasks by a column task, or give pairs, "
+        "i,j,worker,label"
+    )

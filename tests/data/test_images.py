@@ -1,5 +1,6 @@
 """Images as counts of visual words: two kinds of texture are told apart, and files that are none are refused."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.data import Dataset, load_dataset
+from semicrowd.data.image_files import find_images
 from semicrowd.data.images import load_images
 from semicrowd.data.visual_words import WORDS, count_words, find_words, read_words, write_words
 from semicrowd.errors import UserError
@@ -109,3 +111,36 @@ def test_what_cannot_be_read_is_named(folder: Path, tmp_path: Path) -> None:
     (folder / "noise" / "broken.jpg").write_bytes(b"")
     with pytest.raises(UserError, match=r"broken\.jpg: not an image that can be read"):
         _load(folder, words=5)
+
+
+def test_pictures_behind_links_are_read_and_links_to_nothing_are_named(folder: Path, tmp_path: Path) -> None:
+    """A link that leads nowhere is a picture that is missing: without it the rows after it would be others."""
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    for kind in ("noise", "squares"):
+        (linked / kind).symlink_to(folder / kind)
+    (folder / "squares" / "again").symlink_to(folder / "squares")  # a circle
+    assert len(find_images(linked).paths) == 13
+    (folder / "noise" / "1b.png").symlink_to(tmp_path / "gone.png")
+    with pytest.raises(UserError, match=r"noise/1b\.png: cannot be read: No such file"):
+        find_images(linked)
+
+
+def test_counts_of_known_words_are_those_of_all_pictures_at_once(folder: Path) -> None:
+    data = _load(folder, words=12)
+    again = load_images(Path("unused"), ImagesSettings(path=folder, features="words"), words=data.visual_words)
+    np.testing.assert_array_equal(again.features, data.features)
+
+
+def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_printed(folder: Path) -> None:
+    (folder / "noise").rename(os.fsdecode(os.fsencode(folder) + b"/K\xe4fer"))
+    names = _load(folder, words=5).class_names
+    assert names is not None
+    assert names[0].encode() == "K\ufffdfer".encode()
+
+
+def test_pictures_of_twelve_bits_are_named(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).integers(0, 4096, (30, 30)).astype(np.uint16)
+    Image.fromarray(values).save(tmp_path / "dark.png")
+    data = _load(tmp_path)
+    assert any("12 or fewer are used: nearly black" in note for note in data.notes)

@@ -12,6 +12,7 @@ import pytest
 from semicrowd.crowd import csv_file
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.odd_items import odd_items
+from semicrowd.data.table import load_new_items
 from semicrowd.errors import UserError
 
 
@@ -297,3 +298,52 @@ def test_spreadsheets(tmp_path: Path) -> None:
     data = _load(tmp_path / "mine.xlsx")
     assert data.ids == ("a", "b", "c")
     np.testing.assert_array_equal(data.features, [[1.5, 1, 0], [np.nan, 0, 1], [3, 1, 0]])
+
+
+def test_points_of_whole_numbers_are_thousands_beside_decimal_commas(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "id;price;share\na;2.750,75;1.5\nb;3.100;2.25\nc;950,5;n/a\n"))
+    assert data.features[:, 0].tolist() == [2750.75, 3100.0, 950.5]
+    assert data.features[:2, 1].tolist() == [1.5, 2.25], "no comma in this column: points are decimal"
+
+
+def test_a_separator_within_the_names_of_columns_is_none(tmp_path: Path) -> None:
+    data = _load(_csv(tmp_path, "Länge, cm;Breite, cm;Höhe, cm\n120;310;270\n100;320;250\n"))
+    assert data.features.tolist() == [[120, 310, 270], [100, 320, 250]]
+
+
+def test_a_quote_that_does_not_end_is_one_line_however_much_follows(tmp_path: Path) -> None:
+    rows = "".join(f"{number},2\n" for number in range(30_000))
+    with pytest.raises(UserError, match=r"mine\.csv, EOF inside string") as caught:
+        _load(_csv(tmp_path, f'x,y\n1,"5 inch\n{rows}'))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_home_folder_of_nobody_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"~nobody-of-this-name/x\.csv: cannot be read: No such file"):
+        _load(Path("~nobody-of-this-name/x.csv"))
+
+
+def test_the_index_of_every_second_row_of_a_data_frame_has_the_ids(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"x": np.arange(6.0)})[::2].to_parquet(tmp_path / "mine.parquet")
+    assert _load(tmp_path / "mine.parquet").ids == ("0", "2", "4")
+
+
+def test_ids_and_labels_of_a_spreadsheet_keep_their_zeros(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"id": ["007", "07"], "x": [1.5, 2.5], "label": ["1E3", "01"]}).to_excel(
+        tmp_path / "mine.xlsx", index=False
+    )
+    data = _load(tmp_path / "mine.xlsx")
+    assert (data.ids, data.class_names) == (("007", "07"), ("01", "1E3"))
+
+
+def test_categories_of_few_new_rows_are_those_of_the_run(tmp_path: Path) -> None:
+    """TRUE and FALSE alone would be read as truth values, 38 beside an empty cell as a fraction."""
+    rows = "TRUE,S,1\nFALSE,38,2\n?,M,3\n?,L,4\n" * 9
+    columns = _load(_csv(tmp_path, "agreed,size,x\n" + rows)).columns
+    assert columns is not None
+    assert [one.kind for one in columns.columns[:2]] == ["category", "category"]
+    new = load_new_items(_csv(tmp_path, "agreed,size,x\nTRUE,38,1\nTRUE,S,\n"), columns.with_gaps_filled())
+    assert new.features.sum(1).tolist() == [3.0, 4.5], "one of each category, and x, whose median is 2.5"
+    assert new.notes == ("column x: 1 empty cells, replaced by the median of the training items",)

@@ -1,6 +1,7 @@
 """The answers' graph on simulated answers, posterior and evidence against quadrature, and the classifier on top."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.errors import UserError
+from semicrowd.estimators.persistence import load
 from semicrowd.methods.crowd_only import CrowdLogistic, SignedSpectral, quality_given
 from semicrowd.random import stream
 
@@ -131,6 +133,19 @@ def test_cluster_of_one_item(classifier: str) -> None:
     features = np.eye(3)[labels] + 0.01 * stream(3, "test").standard_normal((9, 3))
     model = CrowdLogistic(3, classifier=classifier).fit(features, pairs)
     assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "mlp"])
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.parametrize("labels", [[0] * 6, [0] * 4 + [1] * 4], ids=["one cluster", "eight items"])
+def test_hardly_anything_to_learn(classifier: str, labels: list[int], tmp_path: Path) -> None:
+    i, j, weight = _complete(np.array(labels))
+    pairs = PairAnnotations.from_arrays(i, j, np.zeros(len(i), int), (weight > 0).astype(int), num_items=len(labels))
+    features = 5.0 * np.eye(2)[labels] + 0.01 * stream(3, "test").standard_normal((len(labels), 2))
+    model = CrowdLogistic(2, classifier=classifier).fit(features, pairs)
+    assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
+    model.save(tmp_path / "model.pt")
+    assert load(tmp_path / "model.pt").predict(features).tolist() == model.predict(features).tolist()
 
 
 def test_too_few_annotated_items() -> None:

@@ -133,3 +133,19 @@ def test_all_of_them_are_here() -> None:
     # The max-margin mixture runs on the same chains, and has tests of its own.
     sampled = {name for name in ESTIMATORS if issubclass(ESTIMATORS[name], SampledClusterer)}
     assert sampled == {*NAMES, "mmgm"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_concentration_that_is_given_is_not_sampled(name: str) -> None:
+    model = ESTIMATORS[name](**SHORT, alpha=0.37, scatter=0.1).fit(POINTS)
+    assert model.result_.samples is not None
+    assert set(model.result_.samples.chains["alpha"]) == {0.37}
+
+
+def test_more_clusters_than_places_at_the_last_item() -> None:
+    """Fifteen groups and an outlier in the last row: the sixteenth cluster begins there."""
+    groups = np.repeat(np.arange(15), 4)
+    points = np.append(200.0 * np.eye(16)[groups], [[0.0] * 15 + [200.0]], axis=0)
+    points += 0.01 * np.random.default_rng(0).normal(size=points.shape)
+    model = DPM(n_chains=4, n_sweeps=4, n_kept=1, scatter=0.001).fit(points)
+    assert model.n_clusters_ == 16

@@ -255,3 +255,31 @@ def test_rows_about_unknown_items_are_left_out_of_a_file_where_that_is_asked_for
     path.write_text("i,j,label\nx,y,1\n")
     with pytest.raises(UserError, match="no row is about items that are there; such as x, y"):
         csv_file.read(path, 3, ["a", "b", "c"], skip_unknown=True)
+
+
+def test_a_data_frame_of_answers_may_call_its_columns_otherwise() -> None:
+    frame = pd.DataFrame({"left": [0, 1], "right": [1, 2], "annotator": [7, 9], "answer": [1, 0]})
+    found = checked_answers(frame, 4)
+    assert found is not None
+    assert found.worker_names == ("7", "9")
+    twice = pd.DataFrame([[0, 1, 1, 1]], columns=["i", "j", "label", "label"])
+    with pytest.raises(UserError, match="pairs: two columns are called label"):
+        checked_answers(twice, 4)
+
+
+def test_a_person_has_one_name_however_it_is_written() -> None:
+    found = checked_answers([(0, 1, 7, 1), (0, 2, "7", 0), (1, 2, " 7", 0)], 4)
+    assert found is not None
+    assert found.worker_names == ("7",)
+    with pytest.raises(UserError, match="row 1, column worker: empty"):
+        checked_answers([(0, 1, "ann", 1), (0, 2, "", 0)], 4)
+
+
+def test_a_column_of_ids_comes_before_an_index_with_gaps() -> None:
+    """After df.drop(index=0) the index 1, 2, … has nearly all ids, of the next item each."""
+    ids, index = [str(number) for number in range(2, 11)], [str(number) for number in range(1, 10)]
+    found = checked_answers([(2, 3, 1), (4, 9, 0)], 9, ids=ids, index=index)
+    assert found is not None
+    assert (found.i.tolist(), found.j.tolist()) == ([0, 2], [1, 7])
+    with pytest.raises(UserError, match="row 0, column i: 1; expected the id of an item"):
+        checked_answers([(1, 3, 1), (4, 9, 0)], 9, ids=ids, index=index)

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
 from semicrowd.crowd.simulate import quota
+from semicrowd.methods import mpckmeans
 from semicrowd.methods.link_graph import LinkGraph
 from semicrowd.methods.mpckmeans import Metric, MPCKMeans, _metric, farthest_pair
 
@@ -179,6 +180,14 @@ def test_the_unit_of_the_features_does_not_matter() -> None:
     answers = quota(labels, np.random.default_rng(10), pairs_per_annotator=40)
     one, other = (MPCKMeans(3).fit(scale * features, answers) for scale in (1.0, 1000.0))
     assert adjusted_rand_score(one.labels_, other.labels_) == 1.0
+
+
+def test_the_farthest_of_many_points_is_nearly_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).normal(size=(2000, 40))
+    most = pdist(points).max()
+    monkeypatch.setattr(mpckmeans, "_MOST_FAR_OUT", 50)
+    first, second = farthest_pair(points)
+    assert 0.95 * most < np.linalg.norm(points[first] - points[second]) <= most * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

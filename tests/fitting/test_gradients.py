@@ -2,6 +2,9 @@
 
 import csv
 import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +139,22 @@ def test_clipping_does_not_tie_restarts_to_each_other(name: str) -> None:
     assert any(not torch.equal(one[1], other[1]) for one, other in zip(*found, strict=True))
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one[0], other[0], rtol=1e-4, atol=1e-5)
+
+
+@BOTH
+def test_a_clipped_restart_without_a_gradient_takes_no_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bad batch in restart 0: its parameters stay finite, and it goes on."""
+    made = new(name, restarts=2, epochs=1, clip=0.05)
+    monkeypatch.setattr("semicrowd.fitting.module.norm_by_restart", partial(_one_bad_norm, count()))
+    fit(made)
+    assert all(parameter.isfinite().all() for parameter in made.model.parameters())
+
+
+def _one_bad_norm(calls: Iterator[int], gradients: Sequence[torch.Tensor]) -> torch.Tensor:
+    if next(calls) == 0:
+        for gradient in gradients:
+            gradient[0] = math.nan
+    return norm_by_restart(gradients)
 
 
 def break_after(made: SmallFit[Any], epoch: int, restarts: slice, monkeypatch: pytest.MonkeyPatch) -> ClusteringModule:

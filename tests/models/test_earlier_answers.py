@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from scipy.special import betaln
 from tests.small_fits import SmallFit
 from torch.distributions import Beta, kl_divergence
 
@@ -30,6 +31,23 @@ def test_they_are_part_of_the_priors_of_bayes(bayes: Build) -> None:
     shapes = torch.tensor(1 + HISTORY[:, 1]), beta.to_standard(eta)
     prior, posterior = (Beta(shape[:, 0], shape[:, 1]) for shape in shapes)
     assert found.item() == pytest.approx(kl_divergence(posterior, prior).sum().item())
+
+
+def test_their_probability_under_a_fitted_prior_is_part_of_the_bound_of_bayes(bayes: Build) -> None:
+    """In closed form by scipy: of a Beta-binomial, without the number of orders."""
+    model: BayesSCDC = bayes(restarts=2).model
+    shapes = {"sensitivity": [[2.0, 3.0], [9.0, 1.0]], "specificity": [[1.0, 1.0], [4.0, 0.5]]}
+    for name, both in shapes.items():
+        model.globals.get_buffer(f"prior_{name}").copy_(beta.to_natural(torch.tensor(both).double())[:, None])
+    assert model.globals.log_evidence_of_history().tolist() == [0, 0]
+    model.set_history(HISTORY)
+    expected = np.zeros(2)
+    for restart in range(2):
+        for side, both in enumerate(shapes.values()):
+            a, b = both[restart]
+            right, wrong = HISTORY[:, side].T
+            expected[restart] += (betaln(a + right, b + wrong) - betaln(a, b)).sum()
+    np.testing.assert_allclose(model.globals.log_evidence_of_history(), expected)
 
 
 def test_their_probability_is_part_of_the_bound_of_scdc(scdc: Build) -> None:

@@ -10,6 +10,7 @@ from semicrowd.errors import UserError
 from semicrowd.files import (
     RunDirectory,
     existing_ancestor,
+    is_in_use,
     read_status,
     remove_empty,
     settle,
@@ -150,3 +151,20 @@ def test_a_run_that_finishes_while_it_is_being_settled_stays_finished(
     monkeypatch.setattr(RunDirectory, "__enter__", finish_first)
     settle(tmp_path)
     assert read_status(tmp_path)["status"] == "finished"
+
+
+def test_a_folder_is_in_use_as_long_as_a_run_has_it(tmp_path: Path) -> None:
+    assert not is_in_use(tmp_path / "run")
+    with RunDirectory(tmp_path / "run"):
+        assert is_in_use(tmp_path / "run")
+    assert not is_in_use(tmp_path / "run")
+
+
+def test_a_linked_folder_of_checkpoints_is_taken_out_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "other.txt").write_text("of somebody else")
+    with RunDirectory(tmp_path / "run") as directory:
+        (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "scratch")
+        directory.clear()
+    assert not (tmp_path / "run" / "checkpoints").is_symlink()
+    assert (tmp_path / "scratch" / "other.txt").exists()

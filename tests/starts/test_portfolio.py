@@ -181,7 +181,7 @@ def test_a_candidate_scored_by_unseen_answers_has_to_beat_the_features_alone() -
 @pytest.mark.parametrize(
     ("found_by", "unseen_by", "winner"),
     [(1.0, 1.5, FEATURES_ALONE), (1.0, -1.0, FEATURES_ALONE), (2.5, 0.2, FEATURES_ALONE), (2.5, 1.5, "co-trained"),
-     (1.0, 2.5, "co-trained")],
+     (1.0, 2.5, "co-trained"), (3.5, 0.5, FEATURES_ALONE)],
 )  # fmt: skip
 def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float, winner: str) -> None:
     """Ahead of features that know nothing, by so many standard errors as found and made anew."""

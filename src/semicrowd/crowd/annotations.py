@@ -209,10 +209,12 @@ class PairAnnotations:
             raise UserError(f"{source}: no answers; expected at least one row i,j,worker,label")
         num_annotators = int(arrays["worker"].max()) + 1 if worker_names is None else len(worker_names)
         _check_rows(arrays, num_items, num_annotators, name_row)
+        used = np.unique(arrays["worker"])
+        if len(used) < num_annotators:  # before an array of all numbers is made: they may be those of a platform
+            first = int(np.argmin(np.append(used, -1) == np.arange(len(used) + 1)))
+            name = first if worker_names is None else worker_names[first]
+            raise UserError(f"{source}: annotator {name} has no answers; expected at least one of each")
         names = tuple(map(str, range(num_annotators) if worker_names is None else worker_names))
-        without = np.flatnonzero(np.bincount(arrays["worker"], minlength=len(names)) == 0)
-        if len(without):
-            raise UserError(f"{source}: annotator {names[without[0]]} has no answers; expected at least one of each")
         truth = [
             _rates(rates, name, num_annotators, source)
             for name, rates in (("sensitivity", true_sensitivity), ("specificity", true_specificity))

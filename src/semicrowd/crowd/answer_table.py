@@ -2,6 +2,7 @@
 
 import csv
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,6 +88,7 @@ class AnswerTable:
     columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
     wording : column names and words of this file
+    header : the first row of a file
     """
 
     path: Path
@@ -95,6 +97,7 @@ class AnswerTable:
     columns: dict[str, list[str]]
     unit: str = "line"
     wording: Wording = _USUAL
+    header: tuple[str, ...] = ()
 
     @classmethod
     def of_frame(
@@ -118,7 +121,7 @@ class AnswerTable:
             raise UserError(f"{name}: no answers; expected at least one row {HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
-            columns["label"] = [str(label)] * len(frame)
+            columns["label"] = _links(name, columns, len(frame), label, wording)
         return cls(Path(name), kind, range(len(frame)), columns, "row", wording)
 
     def at(self, row: int) -> str:
@@ -147,7 +150,7 @@ class AnswerTable:
                 try:
                     header = wording.renamed(f"{path}, line 1", next(rows, []))
                     kind, positions = header_of(f"{path}", header, label is not None, ", line 1")
-                    cells = list(_cells(path, rows, positions.values()))
+                    cells = list(_cells(path, rows, positions.values(), len(header)))
                 except csv.Error as error:
                     raise UserError(f"{path}, line {rows.line_num}: not valid csv: {error}") from error
         except OSError as error:
@@ -159,8 +162,8 @@ class AnswerTable:
         lines, *columns = zip(*cells, strict=True)
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
-            by_name["label"] = [str(label)] * len(lines)
-        return cls(path, kind, lines, by_name, wording=wording)
+            by_name["label"] = _links(str(path), by_name, len(lines), label, wording)
+        return cls(path, kind, lines, by_name, wording=wording, header=tuple(name.strip() for name in header))
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """The error for a cell that cannot be interpreted; the caller raises it."""
@@ -198,7 +201,8 @@ class AnswerTable:
     ) -> tuple["AnswerTable", str]:
         """Keep only rows about items of the data set.
 
-        Cells are ids if all of them are; otherwise row numbers if all of them are, and else ids again.
+        Cells are ids if all of them are; otherwise row numbers if all of them are and few are ids (:meth:`_few_ids`),
+        and else ids again.
 
         Parameters
         ----------
@@ -214,7 +218,7 @@ class AnswerTable:
         names, cells = self._items()
         known = cells & self._by_id(ids).keys()
         rows = {cell for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
-        if not known or (known != cells and rows == cells and not by_index):
+        if not known or (known != cells and rows == cells and not by_index and self._few_ids(cells, known)):
             known = rows
         unknown = sorted(cells - known)
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
@@ -225,7 +229,8 @@ class AnswerTable:
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
         """Find the items to which the columns ``i`` and ``j``, or ``item``, refer.
 
-        If ``ids`` are given and every cell is one of them, the cells are ids. Otherwise they are row numbers.
+        If ``ids`` are given and every cell is one of them, the cells are ids. Otherwise they are row numbers, unless
+        many of them are ids (:meth:`_few_ids`): then the others are an error.
 
         Returns
         -------
@@ -244,6 +249,7 @@ class AnswerTable:
             unique = {name: k for name, k in by_id.items() if count[ids[k].strip()] == 1}
             note = f"{self.path.name}: items are identified by their ids"
             return self._numbered(names, unique, "an id of exactly one item; several items have this id"), (note,)
+        named = cells & by_id.keys()
         no_id = shown(self._first(names, by_id))
         examples = " and ".join(shown(name) for name in ids[:2])
         expected = f"the id of an item, such as {examples}, or row numbers for all items, from 0 to {num_items - 1}"
@@ -256,8 +262,20 @@ class AnswerTable:
         self._numbered(names, by_id | row_numbers, expected)
         if not cells <= row_numbers.keys():
             self._numbered(names, by_id, f"{expected}; other cells are ids")
+        if not self._few_ids(cells, named):
+            many = f"{len(named)} of the {len(cells)} different cells are ids"
+            ignore = "if all are row numbers, leave out the column of ids: data.ignore=…"
+            self._numbered(names, by_id, f"{expected}; {many}; {ignore}")
         note = f"{self.path.name}: items are row numbers counted from 0 (no item has the id '{no_id}')"
         return self._numbered(names, row_numbers, expected), (note,)
+
+    @staticmethod
+    def _few_ids(cells: Collection[str], named: Collection[str]) -> bool:
+        """Whether cells that are all row numbers, some of them ids, are meant as row numbers.
+
+        Either 0 is among them and no id, as when ids count from 1; or less than half are ids, as by accident.
+        """
+        return ("0" in cells and "0" not in named) or 2 * len(named) < len(cells)
 
     def number_named(self, ids: Sequence[str]) -> int:
         """Number of different items in the answers that are called by one of these ids."""
@@ -269,10 +287,10 @@ class AnswerTable:
         return names, {cell for name in names for cell in self.columns[name]}
 
     def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
-        """Id → item number, and so for cells that are an id but for zeros in front (007 and 7, if one item has it)."""
+        """Id → item number, and so for cells that are one item's id but for zeros in front or the form of accents."""
         by_id = {name.strip(): k for k, name in enumerate(ids or ())}
-        others = {cell: _without_zeros(cell) for cell in self._items()[1] - by_id.keys()}
-        plain = {_without_zeros(name): k for name, k in by_id.items()} if others else {}
+        others = {cell: canonical(cell) for cell in self._items()[1] - by_id.keys()}
+        plain = {canonical(name): k for name, k in by_id.items()} if others else {}
         if len(plain) < len(by_id):
             return by_id
         return by_id | {cell: plain[name] for cell, name in others.items() if name in plain}
@@ -291,9 +309,17 @@ class AnswerTable:
         return next(cell for row in rows for cell in row if cell not in known)
 
 
-def _without_zeros(name: str) -> str:
-    """A whole number as spreadsheets write it: 7 of 007 or +7; other names as they are."""
-    return str(int(name)) if WHOLE_NUMBER.fullmatch(name) else name
+def _links(source: str, columns: Mapping[str, list[str]], number: int, label: int, wording: Wording) -> list[str]:
+    """The column ``label`` of a list of links, all of which are ``label``; a file that says otherwise is an error."""
+    meanings = wording.meanings()
+    if any(meanings.get(_word(cell), label) != label for cell in columns.get("label", ())):
+        raise UserError(f"{source}: column label has other answers than these links; give the file as annotations.path")
+    return [str(label)] * number
+
+
+def canonical(name: str) -> str:
+    """A whole number as spreadsheets write it: 7 of 007 or +7; other names with accents as one sign each (NFC)."""
+    return str(int(name)) if WHOLE_NUMBER.fullmatch(name) else unicodedata.normalize("NFC", name)
 
 
 def _word(text: str) -> str:
@@ -309,7 +335,7 @@ def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[int | str, ...]]:
+def _cells(path: Path, rows: Any, positions: Collection[int], columns: int) -> Iterator[tuple[int | str, ...]]:
     """Line number and the requested cells of each row that is not blank (``rows``: a csv reader after the header)."""
     width, blank = max(positions) + 1, 0
     for row in rows:
@@ -320,6 +346,9 @@ def _cells(path: Path, rows: Any, positions: Collection[int]) -> Iterator[tuple[
             raise UserError(f"{path}, line {blank}: every cell is empty; expected an answer in every row")
         if len(row) < width:
             raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected at least {width}")
+        if any(cell.strip() for cell in row[columns:]):
+            raise UserError(f"{path}, line {rows.line_num}: {len(row)} columns; expected {columns} as in the header (a "
+                            "cell that contains the separator needs quotes)")
         yield (rows.line_num, *(row[position].strip() for position in positions))
 
 

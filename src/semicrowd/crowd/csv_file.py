@@ -32,6 +32,8 @@ _KNOWN_RIGHT = 1000.0
 LEFT_OUT = "are about items that are not there, and left out"
 #: Maximal number of items in a task; they form two million pairs.
 _LARGEST_TASK = 2000
+#: Maximal number of pairs of all tasks: in memory they take some 2 GB.
+_MOST_PAIRS = 20_000_000
 
 
 def truth_path(path: Path) -> Path:
@@ -89,6 +91,8 @@ def of_table(
     known : the answers are known links, unless the table has a column worker
     """
     path = table.path
+    if known and ids is not None and table.header and set(table.header) <= {name.strip() for name in ids}:
+        raise UserError(f"{path}, line 1: a pair of items; expected a header i,j")
     names, notes = [KNOWN if known else EVERYBODY], list[str]()
     if skip_unknown:
         there, unknown = table.about(num_items, ids, by_index=by_index)
@@ -132,7 +136,9 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
     if len(parts) == 1:
         return parts[0]
     names = list(dict.fromkeys(name for part in parts for name in part.worker_names))
-    worker = [np.array([names.index(name) for name in part.worker_names])[part.worker] for part in parts]
+    number_of = {name: number for number, name in enumerate(names)}
+    numbers = [np.array([number_of[name] for name in part.worker_names]) for part in parts]
+    worker = [own[part.worker] for own, part in zip(numbers, parts, strict=True)]
     i, j, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "j", "label"))
     task = None
     if any(part.task is not None for part in parts):
@@ -150,10 +156,9 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
     )  # fmt: skip
     notes = dict.fromkeys(note for part in parts for note in part.notes)
     history = np.zeros((len(names), 2, 2))
-    for part in parts:
+    for own, part in zip(numbers, parts, strict=True):
         if part.history is not None:
-            rows = [names.index(name) for name in part.worker_names]
-            history[rows] = np.maximum(history[rows], part.history)
+            history[own] = np.maximum(history[own], part.history)
     return replace(
         answers, notes=(*notes, *(note for note in answers.notes if note not in notes)),
         history=history if history.any() else None,
@@ -199,6 +204,9 @@ def _pairs_of_groups(
             f"{_LARGEST_TASK:,} at most: split it by a column task, or give pairs, i,j,worker,label"
         )
     sizes = [len(rows) * (len(rows) - 1) // 2 for rows in kept]
+    if sum(sizes) > _MOST_PAIRS:
+        raise UserError(f"{table.path}: {sum(sizes):,} pairs of items in {len(kept):,} tasks; expected {_MOST_PAIRS:,} "
+                        "at most: split the tasks by a column task, or give pairs, i,j,worker,label")
     ends = [np.triu_indices(len(rows), k=1) for rows in kept]
     first, second = (np.concatenate([rows[end[k]] for rows, end in zip(kept, ends, strict=True)]) for k in (0, 1))
     notes = []

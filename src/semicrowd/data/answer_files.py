@@ -20,6 +20,7 @@ from semicrowd.crowd.answer_header import PAIRS
 from semicrowd.crowd.answer_table import AnswerTable, Wording
 from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
 
 
@@ -41,7 +42,7 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
         Naming the file and what was expected.
     """
     if path.suffix.lower() in (".parquet", ".xlsx"):
-        return AnswerTable.of_frame(read_frame(path).table, path.name, wording, label)
+        return AnswerTable.of_frame(read_frame(path, texts=None).table, path.name, wording, label)
     return AnswerTable.read(path, label, wording)
 
 
@@ -88,7 +89,7 @@ def read_answers(
     if isinstance(answers, pd.DataFrame):
         table = AnswerTable.of_frame(answers, "answers", wording)
     else:
-        table = table_of_file(Path(answers).expanduser(), wording)
+        table = table_of_file(expanded(answers), wording)
     frame = pd.DataFrame(table.columns)
     return frame.assign(label=table.answers()) if table.kind == PAIRS else frame
 

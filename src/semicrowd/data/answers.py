@@ -9,7 +9,7 @@ import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.crowd.answer_table import AnswerTable, Wording, canonical
 from semicrowd.crowd.history import rates_of, read_history
 from semicrowd.crowd.realistic import experts
 from semicrowd.data import Dataset
@@ -17,6 +17,7 @@ from semicrowd.data.answer_files import anonymised, table_of_file, wording_of
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 from semicrowd.random import stream
 from semicrowd.settings.data import FileSettings
 from semicrowd.settings.sources import (
@@ -64,14 +65,14 @@ def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
         If no file is given, or one cannot be read or is no table of answers.
     """
     given = (settings.path, None), (settings.must_link, 1), (settings.cannot_link, 0)
-    paths = [(Path(path).expanduser(), label) for path, label in given if path is not None]
+    paths = [(expanded(path), label) for path, label in given if path is not None]
     if not paths:
         raise UserError(
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
     if settings.history is not None:
-        rates_of(Path(settings.history).expanduser())
+        rates_of(expanded(settings.history))
     wording = wording_of(settings)
     return [
         AnswerFile(
@@ -161,7 +162,7 @@ def answers_of_files(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
-    earlier = None if settings.history is None else Path(settings.history).expanduser()
+    earlier = None if settings.history is None else expanded(settings.history)
     if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
         answers, earlier = _with_history(answers, earlier), None
     if settings.anonymise:
@@ -182,14 +183,17 @@ def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
     """
     if data.ids is not None or data.files is None:
         return data.ids
-    identifiers = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
+    identifiers = {canonical(cell) for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
+    written = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
     paths = [PurePosixPath(name) for name in data.files]
-    # A name that is a number could be the number of a row.
+    # A name that is a number could be the number of a row, unless there is one with a zero in front.
+    padded = any(cell[:1] == "0" and len(cell) > 1 for cell in written)
     namings = [
         names for names in ([path.name for path in paths], [path.stem for path in paths])
-        if len(set(names)) == len(names) and not any(name.isdecimal() for name in names)
+        if len(set(names)) == len(names)
+        and (not any(name.isdecimal() for name in names) or (padded and written <= set(names)))
     ]  # fmt: skip
-    return max((data.files, *namings), key=lambda names: len(identifiers.intersection(names)))
+    return max((data.files, *namings), key=lambda names: len(identifiers.intersection(map(canonical, names))))
 
 
 def _crowd(data: Dataset, root: Path, seed: int, settings: CrowdSettings) -> PairAnnotations:

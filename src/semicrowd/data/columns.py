@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, first_bad, kind_of, numbers, text
+from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, first_bad, id_text, kind_of, numbers
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -115,7 +115,7 @@ class Columns:
                 refused[name] = more
                 continue
             if kind == CATEGORY:
-                values = tuple(sorted({text(cell) for cell in frame[name]}))
+                values = tuple(sorted({id_text(cell) for cell in frame[name]}))
                 columns.append(Column(name, kind, values))
                 continue
             columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
@@ -155,8 +155,9 @@ class Columns:
         if missing:
             raise UserError(f"{where}: no column {', '.join(missing)}; expected those that the run was trained with: "
                             f"{', '.join(column.name for column in self.columns)}")
+        own = {column.name for column in self.columns}
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
-                 if name not in {column.name for column in self.columns}]
+                 if name not in own]
         parts = []
         for column in self.columns:
             cells = frame[column.name]
@@ -165,7 +166,7 @@ class Columns:
                     raise UserError(f"{cell(bad[0], column.name)}: {bad[1][:50]}; expected a number")
                 parts.append(numbers(cells, column.kind)[:, None])
                 continue
-            texts = np.array([text(cell) for cell in cells])
+            texts = np.array([id_text(cell) for cell in cells])  # of a column with gaps a number is a float, 38.0
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
             unknown = sorted(set(texts.tolist()) - set(column.values))
             if unknown:

@@ -26,6 +26,7 @@ from filelock import FileLock
 from semicrowd.data.public import PUBLIC, PublicData, PublicFile
 from semicrowd.data.sources import Mirror, Source, SourceError
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 
 _ASIDE = "moved-aside"
 _PARTIAL = ".fetch-"
@@ -39,7 +40,7 @@ def data_root() -> Path:
     without one, the current folder.
     """
     if chosen := os.environ.get("SEMICROWD_DATA"):
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     project = Path(__file__).resolve().parents[3]
     return project / "data" if (project / "pyproject.toml").is_file() else Path("data")
 
@@ -106,7 +107,7 @@ def _sources(data: PublicData) -> list[Source]:
 
 def _mirror(data: PublicData) -> Mirror | None:
     path = os.environ.get("SEMICROWD_MIRROR")
-    return Mirror(Path(path).expanduser() / data.folder) if path else None
+    return Mirror(expanded(path) / data.folder) if path else None
 
 
 def _offline() -> bool:

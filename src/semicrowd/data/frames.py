@@ -5,7 +5,9 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,13 @@ EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy 
 #: Role of an array in an .npz file → its possible names; the first that is in the file is used.
 _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
 _SEPARATORS = (",", ";", "\t")
+_QUOTED = re.compile(r'"[^"]*"')
 #: Decimal commas, in a file whose separator is no comma.
 _DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
 #: A number with a decimal comma, perhaps with points between thousands: 2.750,75.
 _WITH_COMMA = re.compile(r"\s*([+-]?\d+(?:\.\d{3})*),(\d+)\s*")
+#: A whole number with points between thousands: 2.750. With decimal commas in its column it is no fraction.
+_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:\.\d{3})+\s*")
 #: A number with a zero in front, and the number of rows in which such are looked for.
 _CODE = re.compile(r"0[0-9]+")
 _FIRST_ROWS = 1_000
@@ -57,13 +62,14 @@ class Frame:
         return f"{self.path}, {'line' if self.line else 'row'} {row + self.line}, column {column or 'without a name'}"
 
 
-def read_frame(path: Path, ids: str | None = None) -> Frame:
+def read_frame(path: Path, ids: str | None = None, texts: Collection[str] | None = ()) -> Frame:
     """The rows of a table file.
 
     Parameters
     ----------
     ids : the column of ids, where the user names it; of a text file its cells are kept as they are (007), as are those
         of a column that is called id or similar
+    texts : further columns of a text file or .xlsx table whose cells are kept so; None: all
 
     Raises
     ------
@@ -73,7 +79,7 @@ def read_frame(path: Path, ids: str | None = None) -> Frame:
     check_is_file(path, EXPECTED)
     if path.suffix.lower() not in READERS:
         raise UserError(f"{path}: expected {EXPECTED}")
-    frame = READERS[path.suffix.lower()](path, ids)
+    frame = READERS[path.suffix.lower()](path, ids, texts)
     table = frame.table
     if not len(table):
         raise UserError(f"{path}: no rows; expected one for each item after the header")
@@ -142,7 +148,7 @@ def read_archive(path: Path) -> Archive:
     return Archive(features, labels, ids, arrays)
 
 
-def _read_npz(path: Path, _ids: str | None) -> Frame:
+def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None) -> Frame:
     """Features with the names of their columns, and labels and ids beside them."""
     archive = read_archive(path)
     width = archive.features.shape[1]
@@ -156,14 +162,13 @@ def _read_npz(path: Path, _ids: str | None) -> Frame:
     return Frame(frame, path)
 
 
-def _read_csv(path: Path, ids: str | None) -> Frame:
+def _read_csv(path: Path, ids: str | None, texts: Collection[str] | None) -> Frame:
     header, separator = _header(path)
-    texts = {name for name in header if name.lower() in (LABEL, SEQUENCE)} | {ids or called_ids(header)}
-    frame = _frame(path, header, separator, texts & set(header))
+    frame = _frame(path, header, separator, _texts_of(header, ids, texts))
     return Frame(frame, path, 2, tuple(_codes(path, header, separator, frame)))
 
 
-def _read_parquet(path: Path, _ids: str | None) -> Frame:
+def _read_parquet(path: Path, _ids: str | None, _texts: Collection[str] | None) -> Frame:
     try:
         from pyarrow.parquet import ParquetFile
 
@@ -179,11 +184,22 @@ def _read_parquet(path: Path, _ids: str | None) -> Frame:
         raise UserError(f"{path}: not a parquet file ({' '.join(str(error).split())[:100]})") from error
 
 
-def _read_xlsx(path: Path, _ids: str | None) -> Frame:
+def _texts_of(header: Sequence[str], ids: str | None, texts: Collection[str] | None) -> set[str]:
+    """Columns whose cells are read as text: ids, labels and sequences, and ``texts`` (None: all)."""
+    if texts is None:
+        return set(header)
+    named = {name for name in header if name.lower() in (LABEL, SEQUENCE)} | {ids or called_ids(list(header)), *texts}
+    return {name for name in header if name in named}
+
+
+def _read_xlsx(path: Path, ids: str | None, texts: Collection[str] | None) -> Frame:
     try:
         with zipfile.ZipFile(path) as archive:
             check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
-        return Frame(_with_index(pd.read_excel(path, keep_default_na=False, na_values=[""])), path, line=2)
+        header = [str(name) for name in pd.read_excel(path, nrows=0).columns]
+        as_text = dict.fromkeys(_texts_of(header, ids, texts), str)
+        frame = pd.read_excel(path, keep_default_na=False, na_values=[""], dtype=as_text)
+        return Frame(_with_index(frame), path, line=2)
     except ImportError:
         raise UserError(f"{path}: needs openpyxl (pip install 'semicrowd[tables]'); or save it as .csv") from None
     except UserError:
@@ -194,7 +210,7 @@ def _read_xlsx(path: Path, _ids: str | None) -> Frame:
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """Make a column of an index that is not 0, 1, 2, …; column names become text."""
-    if not isinstance(frame.index, pd.RangeIndex):
+    if not frame.index.equals(pd.RangeIndex(len(frame))):
         frame = frame.reset_index()
     frame.columns = [_name(str(name)) for name in frame.columns]
     return frame
@@ -209,8 +225,9 @@ def _header(path: Path) -> tuple[list[str], str]:
     """Names of the columns, and what separates them."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            separator = max(_SEPARATORS, key=first.count)
+            first, second = (_QUOTED.sub("", file.readline()) for _ in range(2))
+            # Names may hold a separator (Länge, cm;Breite, cm): the right one is as often in the first row of cells.
+            separator = max(_SEPARATORS, key=lambda one: (0 < first.count(one) == second.count(one), first.count(one)))
             file.seek(0)
             header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
     except (UnicodeDecodeError, csv.Error) as error:
@@ -237,6 +254,7 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
     """All rows; ``texts``, and columns with a cell that is no number, come as text, an empty cell as NaN."""
     try:
         with path.open(encoding="utf-8-sig") as file:
+            file.readline()  # a header of thousands of names would hide the numbers
             beginning = file.read(_BEGINNING)
         decimal = "," if separator != "," and _DECIMAL_COMMA.search(beginning) else "."
         with warnings.catch_warnings():
@@ -255,7 +273,8 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
     if decimal == ",":  # pandas leaves a column as text where one of its cells is a word for nothing, or 2.750,75
         for name in set(header) - set(texts):
             if not pd.api.types.is_numeric_dtype(frame[name]):
-                frame[name] = frame[name].map(_with_point, na_action="ignore")
+                commas = any(_WITH_COMMA.fullmatch(str(cell)) for cell in frame[name])
+                frame[name] = frame[name].map(partial(_with_point, thousands=commas), na_action="ignore")
     # Blank lines at the end are no items; elsewhere they are, with every cell empty.
     return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
 
@@ -273,21 +292,24 @@ def _codes(path: Path, header: Sequence[str], separator: str, frame: pd.DataFram
             yield name
 
 
-def _with_point(cell: Any) -> Any:
-    number = _WITH_COMMA.fullmatch(str(cell))
-    return cell if number is None else f"{number[1].replace('.', '')}.{number[2]}"
+def _with_point(cell: Any, thousands: bool) -> Any:
+    """A cell with a decimal point; ``thousands``: points of whole numbers are between thousands."""
+    if number := _WITH_COMMA.fullmatch(str(cell)):
+        return f"{number[1].replace('.', '')}.{number[2]}"
+    return str(cell).replace(".", "") if thousands and _THOUSANDS.fullmatch(str(cell)) else cell
 
 
 def _first_too_long(path: Path, width: int, separator: str) -> str:
-    """Position of the first row with more cells than the header; empty if there is none."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    """Position of the first row with more cells than the header; empty if there is none, or none can be read."""
+    with path.open(newline="", encoding="utf-8-sig") as file, suppress(csv.Error):
         rows = csv.reader(file, delimiter=separator)
         messages = (f"line {rows.line_num}: {len(row)} cells; expected {width} as in the header"
                  for row in rows if len(row) > width)
         return next(messages, "")
+    return ""
 
 
-READERS: dict[str, Callable[[Path, str | None], Frame]] = {
+READERS: dict[str, Callable[[Path, str | None, Collection[str] | None], Frame]] = {
     ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".parquet": _read_parquet, ".xlsx": _read_xlsx,
     ".npz": _read_npz,
 }  # fmt: skip

@@ -34,6 +34,7 @@ _UPRIGHT = 1
 _GREY = ("1", "L", "LA", "La")
 #: Largest value of a pixel of 16 bits.
 _SIXTEEN_BITS = 65_535
+_TWELVE_BITS = 4096
 #: Files that a note names.
 _NAMED = 3
 #: Broken files that a message names beside the first, so that all can be mended at once.
@@ -64,8 +65,12 @@ class ImageFiles:
     @property
     def names(self) -> tuple[str, ...]:
         """Paths within the folder, with ``/``; bytes that are no UTF-8 are replaced."""
-        relative = (path.relative_to(self.folder).as_posix() for path in self.paths)
-        return tuple(os.fsencode(name).decode(errors="replace") for name in relative)
+        return tuple(printable(path.relative_to(self.folder).as_posix()) for path in self.paths)
+
+
+def printable(name: str) -> str:
+    """The name of a file or folder; bytes that are no UTF-8 are replaced."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
         Where there are none, and for files that are no pictures inside or have more pixels than Pillow takes for
         harmless (89 million): one line that names them.
     """
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(_files_below(folder))
     runs = {path.parent.relative_to(folder) for path in files if path.name == STATUS} - {Path()}
     own = {path for path in files if not runs.isdisjoint(path.relative_to(folder).parents)}
     paths = [path for path in files if path not in own and _is_taken(path.relative_to(folder))]
@@ -128,6 +133,24 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
                 converted(image, max(image.size))
         _refuse(sorted(wrong))
     return ImageFiles(folder, tuple(paths), np.array(longest), tuple(notes))
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """All files, those behind links too; a link to nothing is one, so that the rows after it stay as they are."""
+
+    def refuse(error: OSError) -> None:
+        if error.filename != str(folder):  # a folder that is not there has no images
+            raise UserError(f"{error.filename}: cannot be read: {error.strerror}; expected {EXPECTED}")
+
+    seen = set()
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        folders.sort()
+        if (real := os.path.realpath(place)) in seen:  # links in a circle
+            folders.clear()
+            continue
+        seen.add(real)
+        paths = (Path(place) / name for name in names)
+        yield from (path for path in paths if path.is_file() or (path.is_symlink() and not path.exists()))
 
 
 def read_images(files: ImageFiles, make: Callable[[Image.Image], Made], least: int) -> Pictures[Made]:
@@ -181,7 +204,7 @@ def _listed(paths: list[Path]) -> str:
 
 
 def _names(paths: list[Path], most: int) -> str:
-    return listed([path.name for path in paths], most)
+    return listed([printable(path.name) for path in paths], most)
 
 
 @contextmanager
@@ -238,6 +261,8 @@ def converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > _SIXTEEN_BITS:
             raise ValueError("more than 16 bits a colour")
+        if values.max() < _TWELVE_BITS:
+            changes.append("16 bits a colour of which 12 or fewer are used: nearly black as 8 bits; stretch them first")
         return Image.fromarray((values // 257).astype(np.uint8)), changes
     grey = image.mode in _GREY
     if image.has_transparency_data:

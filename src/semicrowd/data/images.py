@@ -9,10 +9,11 @@ import numpy as np
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.embedded import Embeddings
 from semicrowd.data.embedding import SIDE as NETWORK_SIDE
-from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, read_images
+from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, printable, read_images
 from semicrowd.data.pixels import SMALL, read_pixels
 from semicrowd.data.visual_words import LONGEST, count_words, find_words, sift, usual_words
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 from semicrowd.settings.data import ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
@@ -71,7 +72,7 @@ def load_images(
     """
     if not settings.path:
         raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
-    folder = Path(settings.path).expanduser()
+    folder = expanded(settings.path)
     files = find_images(folder, settings.skip_unreadable)
     features, why = _chosen_features(settings, files)
     match features:
@@ -84,7 +85,7 @@ def load_images(
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes, names = None, None, None
     if all(len(part) > 1 for part in parts):
-        classes, codes = np.unique([part[0] for part in parts], return_inverse=True)
+        classes, codes = np.unique([printable(part[0]) for part in parts], return_inverse=True)
         labels, num_classes, names = codes.astype(np.int64), len(classes), tuple(classes.tolist())
     return Dataset(
         "images", seen.features, labels, image_shape=seen.image_shape, hashes={folder.name: seen.digest},
@@ -114,12 +115,17 @@ def _pixels(files: ImageFiles, settings: ImagesSettings, colour: bool | None) ->
 
 
 def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> _Seen:
-    read = read_images(files, sift, LONGEST)
     if words is None:
+        read = read_images(files, sift, LONGEST)
         number = usual_words(read.made) if settings.words is None else settings.words
         words = find_words(read.made, number, settings.data_seed)
+        counts = count_words(read.made, words)
+    else:  # one picture at a time: the descriptors of many take much memory
+        known = words
+        read = read_images(files, lambda image: count_words([sift(image)], known)[0], LONGEST)
+        counts = np.stack(read.made)
     chosen = {"words": (len(words), "a word for every ten descriptors, 500 at most")}
-    return _Seen(count_words(read.made, words), None, read.digest, read.notes, chosen, words)
+    return _Seen(counts, None, read.digest, read.notes, chosen, words)
 
 
 def _embedding(files: ImageFiles, root: Path) -> _Seen:

@@ -19,7 +19,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.dataset import Dataset, drawn_items
 from semicrowd.data.frames import read_archive
 from semicrowd.errors import UserError, listed
-from semicrowd.files import sha256_of
+from semicrowd.files import expanded, sha256_of
 from semicrowd.settings.sources import NpzSettings
 
 #: Name → where its content was published, for who has to make the file.
@@ -94,7 +94,7 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
 
 def find(path: str | Path, root: Path) -> Path | None:
     """The file at this path, or of this name in the folder of such files or one within it; None if there is none."""
-    given = Path(path).expanduser()
+    given = expanded(path)
     if given.suffix == ".npz":
         return given if given.is_file() else None
     return min(_folder(root).rglob(f"{given.name}.npz"), default=None)
@@ -102,7 +102,7 @@ def find(path: str | Path, root: Path) -> Path | None:
 
 def _folder(root: Path) -> Path:
     chosen = os.environ.get("SEMICROWD_CROWDS")
-    return Path(chosen).expanduser() if chosen else root / "crowds"
+    return expanded(chosen) if chosen else root / "crowds"
 
 
 def where_to_put(path: str, root: Path) -> str:

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.data.arrays import read_npy
-from semicrowd.data.cells import column_called, id_column, ids_of
+from semicrowd.data.cells import CATEGORY, column_called, id_column, ids_of
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
 from semicrowd.errors import UserError
-from semicrowd.files import check_is_file, sha256_of
+from semicrowd.files import check_is_file, expanded, sha256_of
 from semicrowd.settings.sources import TableSettings
 
 #: Larger numbers could overflow when they are squared and summed in single precision.
@@ -38,7 +38,7 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     """
     if not settings.path:
         raise UserError(f"data=table: data.path is missing; expected {EXPECTED}")
-    path = Path(settings.path).expanduser()
+    path = expanded(settings.path)
     if path.suffix.lower() not in (*READERS, ".npy", ".npz"):
         hint = "; pictures in a folder are data=images" if path.is_dir() else ""
         raise UserError(f"{path}: expected {EXPECTED}{hint}")
@@ -69,7 +69,9 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
             return data  # as the method has them, or an error there
         filled = np.ascontiguousarray(columns.fill(data.features), np.float32)
         return replace(data, features=filled, missing="", columns=columns)
-    frame = read_frame(path, columns.ids)
+    # Of few rows a column of categories may hold nothing but numbers, or TRUE and FALSE.
+    categories = [column.name for column in columns.columns if column.kind == CATEGORY]
+    frame = read_frame(path, columns.ids, categories)
     table = frame.table
     ids = ids_of(table, columns.ids, str(path)) if columns.ids is not None and columns.ids in table else None
     known = {columns.ids, column_called(LABEL, table), column_called(SEQUENCE, table)}
@@ -77,6 +79,10 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
     features, missing, notes = _features(replace(frame, table=table), columns)
+    if columns.filled:
+        gaps = dict(zip(columns.names, np.isnan(features).sum(0).tolist(), strict=True))
+        notes += tuple(f"column {name}: {number} empty cells, replaced by the median of the training items"
+                       for name, number in gaps.items() if number)
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
     return data.with_gaps_filled() if columns.filled else data
 

@@ -26,7 +26,7 @@ _DESCRIPTORS = 100
 
 
 def sift(image: Image.Image) -> np.ndarray:
-    """SIFT descriptors [n, 128] of an image, seen in grey; none of one without structure."""
+    """SIFT descriptors [n, 128] uint8 of an image, seen in grey; none of one without structure."""
     # Imported here: a tenth of a second, for this data set alone.
     import cv2
 
@@ -37,7 +37,8 @@ def sift(image: Image.Image) -> np.ndarray:
         height, width = (max(1, round(side * shrink)) for side in grey.shape)
         grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
     _, found = cv2.SIFT.create().detectAndCompute(grey, None)
-    return np.zeros((0, _LENGTH), np.float32) if found is None else found
+    # OpenCV has whole numbers from 0 to 255 as float32, four times the memory.
+    return np.zeros((0, _LENGTH), np.uint8) if found is None else found.astype(np.uint8)
 
 
 def usual_words(descriptors: list[np.ndarray]) -> int:
@@ -64,7 +65,7 @@ def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarr
         If there are fewer descriptors than words.
     """
     rng = stream(seed, "data/words")
-    some = np.concatenate([rng.permutation(one)[:_DESCRIPTORS] for one in descriptors])
+    some = np.concatenate([rng.permutation(one)[:_DESCRIPTORS] for one in descriptors]).astype(np.float32)
     if len(some) < words:
         raise UserError(f"data.words={words}: expected {len(some)} at most, the descriptors of these images")
     means = MiniBatchKMeans(words, n_init=3, batch_size=4096, random_state=int(rng.integers(2**31))).fit(some)
@@ -73,7 +74,10 @@ def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarr
 
 def count_words(descriptors: list[np.ndarray], words: np.ndarray) -> np.ndarray:
     """How often an image has each of the visual words [W, 128]: [images, W] float32, whole numbers."""
-    nearest = [pairwise_distances_argmin(one, words) if len(one) else np.zeros(0, np.int64) for one in descriptors]
+    nearest = [
+        pairwise_distances_argmin(one.astype(np.float32), words) if len(one) else np.zeros(0, np.int64)
+        for one in descriptors
+    ]
     return np.stack([np.bincount(one, minlength=len(words)) for one in nearest]).astype(np.float32)
 
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
+from semicrowd.data.cells import id_text
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
@@ -101,8 +102,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             clusterings; without ``pairs`` there is a warning
         pairs : answers about the rows of X, as PairAnnotations, array, data frame or path of a csv file; see
             :func:`semicrowd.estimators.inputs.checked_answers`. Answers call the items by a column of ids, or by
-            the index of the data frame if it is unique and not 0, 1, 2, …: of both, by the names that occur more often
-            in the answers. Row numbers from 0 are accepted, too
+            the index of the data frame if it is unique and not 0, 1, 2, …; of both, by the column, unless hardly any
+            answer names one of its ids. Row numbers from 0 are accepted, too
         monitor : takes curves, keeps checkpoints; None: nothing is kept
 
         Raises
@@ -260,9 +261,11 @@ def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.nda
     if isinstance(previous, pd.Series) and not previous.index.equals(pd.RangeIndex(len(previous))):
         if ids is None:
             raise UserError("previous: a series with names, but rows of X have none; expected X with the same index")
-        named = previous.set_axis(previous.index.map(str))
+        named = previous.set_axis([id_text(name) for name in previous.index])
         if not named.index.is_unique:
             raise UserError("previous: the index has one name twice; expected each item once")
+        if not named.index.isin(list(ids)).any():
+            raise UserError("previous: no name of its index is one of X; expected the same index, as labels_ has them")
         previous = named.reindex(list(ids)).fillna(-1)
     clusters = np.asarray(previous)
     if clusters.shape != (num_items,):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.answer_header import header_of
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_text, ids_of
@@ -70,7 +71,7 @@ def checked_answers(
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
         (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
-        them; of both, those count that occur more often in the answers. Without, items are called by row numbers
+        them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
         cross-validation gets some rows of a data frame, which keep their names
 
@@ -94,16 +95,20 @@ def checked_answers(
             raise UserError(f"pairs: shape {table.shape}; {_EXPECTED}")
         rows = list(pairs) if table.dtype.kind in "USO" else table  # an array would make text of numbers beside text
         pairs = pd.DataFrame(rows, columns=list(_COLUMNS[table.shape[1]]))
-    plain = all(name in pairs and pairs[name].dtype.kind in "iuf" for name in ("i", "j", "label"))
+    _, at = header_of("pairs", [str(name) for name in pairs.columns])
+    numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
+    # Names may be 7 and "7", or have spaces around them: the table makes text of them all.
+    plain = {"i", "j"} <= numeric.keys() and all(numeric.values())
     if ids is not None or index is not None or skip_unknown or not plain:
         return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index, skip_unknown)
-    return _from_frame(pairs, num_items)
+    return _from_frame(pairs.iloc[:, list(at.values())].set_axis(list(at), axis=1), num_items)
 
 
 def _of_table(
     table: AnswerTable, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None, skip_unknown: bool
 ) -> PairAnnotations:
-    by_index = index is not None and (ids is None or table.number_named(index) > table.number_named(ids))
+    # Ids in a column come first: after rows were left out, an index 0, 1, 3, … also has most of the ids 1, 2, 3, …
+    by_index = index is not None and (ids is None or 2 * table.number_named(ids) < table.number_named(index))
     truth = csv_file.truth_path(table.path) if table.unit == "line" else None
     return _told(csv_file.of_table(
         table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index,

@@ -22,6 +22,7 @@ from semicrowd.settings.methods import METHODS, NAMES
 _PLACES = {
     "sklearn.cluster": ("KMeans",),
     "sklearn.decomposition": ("PCA",),
+    "sklearn.dummy": ("DummyClassifier",),
     "sklearn.feature_selection": ("VarianceThreshold",),
     "sklearn.linear_model": ("LogisticRegression", "LogisticRegressionCV"),
     "sklearn.mixture": ("BayesianGaussianMixture", "GaussianMixture"),
@@ -57,6 +58,8 @@ def encode(value: Any) -> Any:
     """A value as nested lists of tensors and plain values, for :func:`decode`."""
     import torch
 
+    if isinstance(value, np.str_):
+        return str(value)
     if isinstance(value, np.generic):  # first: float64 is a float, too
         return ["number", torch.from_numpy(np.array(value))]
     if value is None or isinstance(value, bool | int | float | str | torch.Tensor):

@@ -97,6 +97,9 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
             targets["components"] += part.weight * (q.mT @ t)
             if part.answers is not None:
                 targets |= model.annotator_targets(part, local, graph)
-        for name, eta in targets.items():
-            model.globals.eta[name].copy_(eta)
+        # A restart that has diverged stays as it is, lest the others end with it.
+        finite = torch.stack([target.isfinite().flatten(1).all(1) for target in targets.values()]).all(0)
+        for name, target in targets.items():
+            eta = model.globals.eta[name]
+            eta[finite] = target[finite]
     return log_z

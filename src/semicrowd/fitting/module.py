@@ -181,7 +181,8 @@ class ClusteringModule(pl.LightningModule):
                 raise self._diverged()
             leave_out([*of_networks, *of_globals], ~finite)
         if self.settings.clip is not None:
-            clip_by_restart(of_networks, norm, self.settings.clip)
+            # A restart that takes no step has no norm: of NaN the factor would be NaN, and so would 0 times it.
+            clip_by_restart(of_networks, torch.where(finite, norm, 0.0), self.settings.clip)
         self._largest = torch.maximum(self._largest.to(norm), norm)
         self._take(step.elbo, {**step.diagnostics, "gradient/norm": norm})
         nets.step()

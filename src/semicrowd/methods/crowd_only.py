@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
@@ -25,6 +26,8 @@ from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedPar
 _FOLDS = 5
 #: Hidden units of the network, as in a layer of the paper's networks for MNIST.
 _HIDDEN = 500
+#: Of more items a tenth has two, one of each of two clusters.
+_FEWEST_HELD_OUT = 10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -131,18 +134,23 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         known, assignment = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = assignment.cluster[known]
         smallest = int(np.unique(clusters, return_counts=True)[1].min())
-        classifier = self._network(smallest) if self.classifier == "mlp" else self._regression(smallest)
+        if (clusters == clusters[0]).all():
+            classifier = DummyClassifier(strategy="most_frequent")  # there is nothing to tell apart
+        else:
+            make = self._network if self.classifier == "mlp" else self._regression
+            classifier = make(smallest, len(known))
         scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = Assignment.hard(self.classifier_.predict(features))
         return self._result(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
-    def _network(self, smallest: int) -> MLPClassifier:
-        """A network with early stopping, unless a cluster has a single item, of which none can be held out."""
-        return MLPClassifier(_HIDDEN, early_stopping=smallest > 1, max_iter=500, random_state=self.seed_)
+    def _network(self, smallest: int, number: int) -> MLPClassifier:
+        """A network with early stopping, unless no item of each cluster can be held out: scikit-learn takes a tenth."""
+        early = smallest > 1 and number > _FEWEST_HELD_OUT
+        return MLPClassifier(_HIDDEN, early_stopping=early, max_iter=500, random_state=self.seed_)
 
-    def _regression(self, smallest: int) -> LogisticRegression:
+    def _regression(self, smallest: int, _number: int) -> LogisticRegression:
         """A cross-validated regression, unless a cluster has a single item."""
         if smallest < 2:
             return LogisticRegression(max_iter=2000)

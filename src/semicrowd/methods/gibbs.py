@@ -175,8 +175,9 @@ class SampledClusterer(CrowdClusterer):
         else:
             more["splits"] = self.splits
         return Model(
-            self._families(features), len(features), alpha_prior=tuple(self.alpha_prior), planes=planes, **more
-        )
+            self._families(features), len(features), alpha=self.alpha, alpha_prior=tuple(self.alpha_prior),
+            planes=planes, **more,
+        )  # fmt: skip
 
     def _planes(self, items: np.ndarray) -> "Hyperplanes":
         from semicrowd.inference.gibbs.hyperplanes import Hyperplanes

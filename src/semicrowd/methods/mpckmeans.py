@@ -24,6 +24,8 @@ SMALLEST_VARIANCE = 1e-3
 
 #: Distances are looked at for so many pairs at a time.
 CHUNK = 4_000_000
+#: Items far out that are compared with each other, at most.
+_MOST_FAR_OUT = 5000
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,10 @@ def _metric(features: np.ndarray, matrices: np.ndarray) -> Metric:
 
 
 def farthest_pair(points: np.ndarray) -> tuple[int, int]:
-    """The two rows of points [N, D] that are furthest apart (no approximation).
+    """The two rows of points [N, D] that are furthest apart; of more than some 5,000 items nearly so.
 
     With r the distance to the mean, no pair is further apart than r_i + r_j, so that only the items far out are
-    compared.
+    compared: all of them, or the :data:`_MOST_FAR_OUT` that are furthest and the best pair of a first search.
     """
     points = points - points.mean(axis=0)
     radius = np.linalg.norm(points, axis=1)
@@ -191,6 +193,8 @@ def farthest_pair(points: np.ndarray) -> tuple[int, int]:
             break
         first, known = second, float(distance[second])
     outer = np.flatnonzero(radius >= (1 - 1e-9) * known - radius.max())
+    if len(outer) > _MOST_FAR_OUT:  # in many dimensions all items are about as far out
+        outer = np.union1d(outer[np.argsort(-radius[outer])[:_MOST_FAR_OUT]], [first, second])
     far, square = points[outer], radius[outer] ** 2
     best, pair = -1.0, (0, 0)
     rows = max(1, CHUNK // len(outer))

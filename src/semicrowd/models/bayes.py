@@ -228,6 +228,7 @@ class BayesSCDC(GenerativeModel):
             totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
             if graph is not None:
                 totals["relational"] += part.weight * self._relational(part, local, graph, expected).cpu()
+        totals["relational"] += self.globals.log_evidence_of_history().cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]
         return {**totals, "total": gains - sum(v for k, v in totals.items() if k.startswith("kl_"))}

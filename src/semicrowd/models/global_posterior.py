@@ -80,6 +80,19 @@ class GlobalPosterior(nn.Module):
             self.get_buffer(f"history_{name}").copy_(torch.from_numpy(counts))
 
     @torch.no_grad()
+    def log_evidence_of_history(self) -> Float[Tensor, "R"]:
+        """ln p(earlier answers | the prior that all annotators share), given which of their pairs were of one cluster.
+
+        The KL of q(α) and q(β) is to the prior with the history; without this term a restart whose fitted prior
+        contradicts the history would not pay for it.
+        """
+        gains = (
+            beta.log_partition(self.prior(name)) - beta.log_partition(self.get_buffer(f"prior_{name}"))
+            for name in ANNOTATORS
+        )
+        return sum((gain.sum(1) for gain in gains), torch.zeros((), dtype=torch.float64, device=self.eta["pi"].device))
+
+    @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """Give the items of ``gone`` to ``keep``, which gets the exact posterior of the union, ``gone`` the prior."""
         for name in ("pi", "components"):

@@ -9,6 +9,9 @@ from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
 
+#: Methods whose model.K is an expected number, and no maximum: by the names on the command line and in Python.
+_EXPECTED_NUMBER = ("dp_means", "DPMeans", "affinity_propagation", "AffinityPropagation")
+
 
 def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """Lines about the number of clusters.
@@ -27,8 +30,8 @@ def _lines(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]
     few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
     small = "" if used == occupied else few
     yield f"{_count(occupied)} with at least one item{small}."
-    most = dotted(settings).get("model.K")
-    if most is not None:
+    most, method = dotted(settings).get("model.K"), settings.get("model", {}).get("name")
+    if most is not None and method not in _EXPECTED_NUMBER:
         origin = "you gave" if "model.K" in given else "the rule or the default set"
         yield (
             f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "

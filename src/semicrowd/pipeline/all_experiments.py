@@ -120,13 +120,15 @@ class Schedule:
                 threading.Thread(target=self._run_one, args=(self._idle.pop(), task), daemon=True).start()
 
     def _run_one(self, worker: Worker, task: Task) -> None:
+        code, seconds = 1, 0.0
         try:
             code, seconds = worker.run(task)
-        except OSError as error:  # no memory for a process; the schedule waits for every task that it has started
-            code, seconds = 1, 0.0
-            _note_lost(task, f"its process could not be started: {error.strerror}")
-        self._idle.append(worker)
-        self._ended.put((task, code, seconds))
+        except OSError as error:  # no memory for a process, or a log that cannot be written
+            with contextlib.suppress(OSError):
+                _note_lost(task, f"its process could not be started: {error.strerror}")
+        finally:  # the schedule waits for every task that it has started
+            self._idle.append(worker)
+            self._ended.put((task, code, seconds))
 
     def _take(self, task: Task, code: int, seconds: float) -> None:
         del self._running[task.name]

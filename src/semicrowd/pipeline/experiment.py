@@ -4,12 +4,15 @@ import argparse
 import contextlib
 import io
 import sys
+from pathlib import Path
 
+from semicrowd.data.encoded import FOLDER
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import read_status, write_json
+from semicrowd.files import is_in_use, read_status, write_json
 from semicrowd.pipeline.experiments import (
     ANNOTATIONS,
     CONFIGURATIONS,
+    DATA,
     RESULTS,
     Experiment,
     Job,
@@ -18,6 +21,7 @@ from semicrowd.pipeline.experiments import (
 )
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
+from semicrowd.pipeline.tasks import encoded_by
 
 #: Exit code of a run that was interrupted.
 _INTERRUPTED = 130
@@ -84,7 +88,8 @@ def _are_of_these_inputs(experiment: Experiment, jobs: list[Job], seed: int | No
 def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
     """Write the status of runs that ended without writing one; failed and interrupted runs have written their own."""
     told = ("failed", "interrupted", "finished")
-    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told]
+    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told
+            and not is_in_use(experiment.run_dir(job))]
     note_all(experiment, lost, "failed", error)
 
 
@@ -120,7 +125,9 @@ def _train(arguments: list[str]) -> tuple[int, str]:
 
 
 def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
-    """Digest of the experiment's settings and code, and its answers; the data are checked when loaded.
+    """Digest of the experiment's settings and code, its answers, an autoencoder's codes, and a user's file or folder.
+
+    Fetched data never change: their sha256 are checked.
 
     Raises
     ------
@@ -128,7 +135,9 @@ def inputs_of(experiment: Experiment, jobs: list[Job]) -> str:
         Where one of the files is not there.
     """
     answers = [experiment.annotation_dir(job) / "answers.csv" for job in jobs] if experiment.answers else []
-    return digest(CONFIGURATIONS / experiment.name / "run.yaml", *answers)
+    own = [Path(path)] if (path := experiment.settings.get("data.path")) else []
+    codes = [file for which in encoded_by(experiment) for file in sorted((DATA / FOLDER / which).glob("codes-*.npz"))]
+    return digest(CONFIGURATIONS / experiment.name / "run.yaml", *answers, *own, *codes)
 
 
 @without_traceback

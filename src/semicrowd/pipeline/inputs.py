@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_text
+from semicrowd.files import is_in_use, write_text
 
 #: File beside a result with the digest of what it was made of.
 INPUTS = "inputs.sha256"
@@ -59,10 +59,13 @@ def forget_others(place: Path, note: Path, made_of: str) -> bool:
     Raises
     ------
     UserError
-        If it cannot be deleted, since it would then be taken for a result of the new inputs.
+        If it cannot be deleted, since it would then be taken for a result of the new inputs, or if it is still made.
     """
     if note.is_file() and note.read_text(encoding="utf-8").strip() == made_of:
         return True
+    if is_in_use(place):
+        raise UserError(f"{place}: another process is running here, with other inputs; wait for it or end it")
+    note.unlink(missing_ok=True)  # first: what is left after a kill is no result of its inputs
     try:
         shutil.rmtree(place)
     except FileNotFoundError:

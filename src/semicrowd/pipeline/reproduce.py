@@ -27,8 +27,9 @@ def _environment(root: Path) -> dict[str, str]:
 
 def allow_missing_git(root: Path) -> None:
     """Let DVC work in a tree without git (an unpacked archive), by its local, untracked configuration."""
-    if not (root / ".git").exists():
-        (root / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n", encoding="utf-8")
+    own = root / ".dvc" / "config.local"
+    if not (root / ".git").exists() and not own.exists():  # a user's has remotes
+        own.write_text("[core]\n    no_scm = true\n", encoding="utf-8")
 
 
 def mend_lock(root: Path) -> None:

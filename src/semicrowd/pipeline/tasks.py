@@ -53,7 +53,7 @@ def tasks_of(plan: Plan) -> list[Task]:
         if experiment.name != names[0]:  # a part of the task of the first
             continue
         parts = [plan.experiments[name] for name in names]
-        after = tuple(made[data] for part in parts for data in _encoded(part) if data in made)
+        after = tuple(made[data] for part in parts for data in encoded_by(part) if data in made)
         seeds = [()] if experiment.sweep is not None else [("--seed", str(seed)) for seed in experiment.seeds]
         own = [Task("experiment", (*names, *seed), after) for seed in seeds]
         tasks += own
@@ -64,7 +64,7 @@ def tasks_of(plan: Plan) -> list[Task]:
     return tasks + ([Task("slpd.curve", ())] if "curve" in plan.slpd else [])
 
 
-def _encoded(experiment: Experiment) -> Iterable[str]:
+def encoded_by(experiment: Experiment) -> Iterable[str]:
     """Data sets whose codes an experiment clusters."""
     if experiment.settings.get("data") != "encoded":
         return ()

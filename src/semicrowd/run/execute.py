@@ -6,7 +6,7 @@ from typing import Any
 
 from semicrowd.crowd import csv_file
 from semicrowd.errors import UserError
-from semicrowd.files import RunDirectory, read_metrics, read_status, write_json
+from semicrowd.files import RUN_FILES, RunDirectory, expanded, read_metrics, read_status, write_json
 from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
@@ -45,7 +45,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             settings, data, answers = resolve_on_data(given)
             train_along(settings, data, answers, run_dir)
         return {}
-    if finished and same_given(before, content):
+    if finished and same_given(before, content) and _has_hashes(given):
         check_files(run_dir, given.values)
         return _nothing_to_do(run_dir)
     settings, data, answers = resolve_on_data(given)
@@ -75,17 +75,21 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     check_complete(data, estimator)
     if settings.values["logger.name"] != "none":
         open_store(settings.values["logger.uri"], settings.values["logger.experiment"])
+    for path in map(Path, origin["files"]):
+        if not before and path.resolve().parent == run_dir.resolve() and path.name in RUN_FILES:
+            raise UserError(f"{path}: is in the run's own folder, which is emptied; choose another hydra.run.dir")
     raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
-        if not resume:
-            if replaced:
-                state = "cut off" if replaced == "running" else replaced
-                _note(f"{run_dir}: replaces the run that was there ({state}); another hydra.run.dir would have kept it")
-            directory.clear()
         try:
+            if not resume:
+                if replaced:
+                    was = "cut off" if replaced == "running" else replaced
+                    _note(f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
+                          "it")
+                directory.clear()
             write_config(run_dir, settings.content, content)
             write_json(run_dir / PROVENANCE, origin)
             if data.columns is not None:
@@ -99,12 +103,18 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             with start_run(settings.content, run_dir, origin) as tracker:
                 metrics = Session(settings, run_dir, data, answers, estimator, tracker).run(resume)
             write_json(run_dir / "metrics.json", metrics)
+            directory.set_status("finished")
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
             directory.set_status("interrupted" if stopped else "failed", None if stopped else _one_line(error))
             raise
-        directory.set_status("finished")
     return metrics
+
+
+def _has_hashes(given: Given) -> bool:
+    """Whether provenance.json has hashes of all data that may change: files of a name are not among them."""
+    path = given.values.get("data.path")
+    return given.choices["data"] not in ("benchmark", "encoded") and (path is None or expanded(path).exists())
 
 
 def _before(given: Given, run_dir: Path) -> tuple[dict[str, Any], bool]:

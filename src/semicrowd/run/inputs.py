@@ -14,6 +14,7 @@ from semicrowd.data.answers import AnswerFile, load_annotations, read_files_of
 from semicrowd.data.fetch import data_root
 from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 from semicrowd.run.composition import Given
 from semicrowd.run.settings import Resolved, resolved, sources
 
@@ -22,7 +23,7 @@ _ASSIGNMENTS = "assignments.csv"
 
 def clusters_of(run: Path) -> Path:
     """The file with the clusters of an earlier run."""
-    return run.expanduser() / _ASSIGNMENTS
+    return expanded(run) / _ASSIGNMENTS
 
 
 def read_clusters(run: Path, data: Dataset) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The part of a run that takes time: the fit, its evaluation, result files, figures, tracking."""
 
+import shutil
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ METRICS = (
     "clusters/used",
     "clusters/effective",
     "elbo/train",
+    "log_joint/train",
     *(
         f"workers/{rate}{name}_{error}"
         for rate, error, name in product(("", "observed_"), ("mae", "rank"), ("sensitivity", "specificity"))
@@ -97,6 +99,8 @@ class Session:
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
             self._draw(result, components, monitor, likeliest)
+        else:  # those of a shorter fit that this one has gone on from
+            shutil.rmtree(self.run_dir / "figures", ignore_errors=True)
         write_page_of_run(
             self.run_dir, self.data, self.answers, result, metrics, warnings, self.settings.content,
             self.settings.given,

@@ -200,9 +200,15 @@ class Sweep:
             except Exception as error:
                 # If a worker process dies (for example, if memory runs out), the other workers end, too. The jobs that
                 # had not begun are launched again.
-                if not self._fail_running(jobs, error):
-                    raise
+                if not self._fail_running(jobs, error):  # it could not begin at all
+                    self._fail_waiting(jobs, error)
             jobs = [job for job in jobs if self._report(job)["status"] == "not run"]
+
+    def _fail_waiting(self, jobs: Sequence[Job], error: Exception) -> None:
+        reason = f"it could not be started: {(str(error).splitlines() or [type(error).__name__])[0]}"
+        for job in jobs:
+            if (report := self._report(job))["status"] == "not run":
+                write_json(report_path(self.folder, job.folder), report | {"status": "failed", "error": reason})
 
     def _fail_running(self, jobs: Sequence[Job], error: Exception) -> int:
         running = [job for job in jobs if self._report(job)["status"] == "running"]

@@ -8,7 +8,7 @@ as evidence of its features.
 The score of a candidate is the log probability of held-out answers, given the features and the other answers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -158,10 +158,14 @@ def scores_without_clusters(answers: PairAnnotations) -> Float[np.ndarray, "P"]:
 
 
 def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.ndarray, "P"]:
-    """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold."""
-    number = int(answers.question.max()) + 1
+    """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold.
+
+    With fewer tasks than :data:`FOLDS`, as where one person has sorted all items, answers about one pair are.
+    """
+    few = 0 < answers.num_tasks < FOLDS
+    unit = replace(answers, task=None).question if few else answers.question
     # Always the same folds: random ones would add variance to paired differences.
-    return (stream(0, "cotraining/folds").permutation(number) % folds)[answers.question]
+    return (stream(0, "cotraining/folds").permutation(int(unit.max()) + 1) % folds)[unit]
 
 
 def _used(known: np.ndarray) -> np.ndarray:

@@ -101,7 +101,8 @@ def confirm(
     ``best`` has to predict the folds better than the features alone do, and significantly: an accidental fit to
     annotators who guess must not win. Two z values are combined (Stouffer): of the lead of the first fit over the
     features alone, which is optimistic, since the clusters come from all answers; and of the lead of the second fit
-    over no clusters, which is pessimistic, since it had fewer answers. They have to reach :data:`_MIN_Z_VALUE`.
+    over no clusters, which is pessimistic, since it had fewer answers. They have to reach :data:`_MIN_Z_VALUE`, and the
+    gain of the second fit has to be above its standard error, as in :func:`select`.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ def confirm(
     gain, gain_error = mean_difference(unseen[best], without, answers)
     first, first_error = mean_difference(candidates[best].scores, candidates[FEATURES_ALONE].scores, answers)
     z_first, z_refit = first / max(first_error, _MIN_STANDARD_ERROR), gain / max(gain_error, _MIN_STANDARD_ERROR)
-    winner = best if ahead > 0 and (z_first + z_refit) / np.sqrt(2) > _MIN_Z_VALUE else FEATURES_ALONE
+    sure = ahead > 0 and (z_first + z_refit) / np.sqrt(2) > _MIN_Z_VALUE
+    winner = best if sure and _informative(gain, gain_error, answers.num_pairs) else FEATURES_ALONE
     if winner == FEATURES_ALONE:
         gain, gain_error = mean_difference(candidates[FEATURES_ALONE].scores, without, answers)
     names = verdict.table.candidate

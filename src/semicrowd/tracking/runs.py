@@ -85,6 +85,9 @@ class FolderRun:
             run = self.client.get_run(path.read_bytes().decode(errors="replace").strip())
         except MlflowException:  # another store, or the run is gone
             return None
+        elsewhere = run.data.tags.get("run_dir") or run.data.tags.get("sweep_dir")
+        if elsewhere and Path(elsewhere).absolute() != self.folder.absolute() and (Path(elsewhere) / RUN_ID).exists():
+            return None  # this folder is a copy of that of the run
         return run if run.info.lifecycle_stage == "active" else None
 
     def _describe(self, parameters: Mapping[str, str], tags: Mapping[str, str]) -> None:

@@ -27,6 +27,7 @@ class Gaussian(NamedTuple):
     location : [C, D] μ_n
     factor : [C, D, D] lower Cholesky factor of Ψ_n
     log_det : [C] ln |Ψ_n|
+    log_det_base : ln |Ψ₀|; NaN in files of an earlier version, where it is not needed
     """
 
     x: np.ndarray
@@ -37,14 +38,14 @@ class Gaussian(NamedTuple):
     location: np.ndarray
     factor: np.ndarray
     log_det: np.ndarray
+    log_det_base: float = math.nan
 
     def log_evidence(self) -> float:
-        """ln p(x | partition) of all items, in nats; at least one cluster must be empty."""
-        empty = self.log_det[self.number == 0][0]
+        """ln p(x | partition) of all items, in nats."""
         log_det, n = self.log_det[self.number > 0], self.number[self.number > 0]
         # Sum of the predictive constants of a cluster's items; the other factors of Γ_D cancel.
         constant = np.append(0, np.cumsum(self.log_constant))[n.astype(int)]
-        return float((constant + self.degrees / 2 * empty - (self.degrees + n) / 2 * log_det).sum())
+        return float((constant + self.degrees / 2 * self.log_det_base - (self.degrees + n) / 2 * log_det).sum())
 
     def integrated(self) -> "Gaussian":
         """This family, which integrates its parameters out."""
@@ -78,7 +79,7 @@ def gaussian(
         locations[:], factors[:] = location, factor
         return Gaussian(
             x, float(kappa), float(degrees), constant, np.zeros(clusters), locations, factors,
-            np.full(clusters, log_det),
+            np.full(clusters, log_det), float(log_det),
         )  # fmt: skip
 
     return empty

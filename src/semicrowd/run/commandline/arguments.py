@@ -4,9 +4,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from semicrowd.errors import UserError
+from semicrowd.files import expanded
 
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _SEEDS = re.compile(r"seed=(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)")
@@ -79,7 +79,7 @@ def parse(arguments: Sequence[str]) -> Command:
     named = "hydra.sweep.dir" if sweep else "hydra.run.dir"
     if sweep:  # Hydra ignores hydra.run.dir in a sweep
         overrides = [one.replace("hydra.run.dir=", "hydra.sweep.dir=", 1) for one in overrides]
-    if not any(one.startswith(f"{named}=") for one in overrides):
+    if not any(one.lstrip("+").startswith(f"{named}=") for one in overrides):
         overrides.append(f"{named}='{'multirun' if sweep else 'runs'}/{folder_name(typed)}'")
     asks_help = not flags.isdisjoint(("-h", "--help"))
     return Command(tuple(overrides), sweep, asks_help, "--explain" in flags, tuple(showing))
@@ -92,7 +92,7 @@ def implied(arguments: Sequence[str]) -> list[str]:
         return []
     more = []
     if "data.path" in said and "data" not in said:
-        more.append(f"data={'images' if Path(said['data.path'].strip(_QUOTES)).expanduser().is_dir() else 'table'}")
+        more.append(f"data={'images' if expanded(said['data.path'].strip(_QUOTES)).is_dir() else 'table'}")
     files = ("annotations.path", "annotations.must_link", "annotations.cannot_link")
     if "annotations" not in said and any(name in said for name in files):
         more.append("annotations=file")
@@ -142,9 +142,10 @@ def folder_name(overrides: Sequence[str], *, all_of_them: bool = False) -> str:
         return "default"
     plain = "_".join(o.lstrip("+").replace("=", "-", 1) for o in named)
     name = re.sub(r"[^\w.+-]", "_", plain.replace(",", "+"))
-    if name == plain.replace(",", "+") and len(name) <= _LONGEST:
+    if name == plain.replace(",", "+") and len(name.encode()) <= _LONGEST:
         return name
-    return f"{name[: _LONGEST - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
+    short = name.encode()[: _LONGEST - 9].decode(errors="ignore")  # file systems count bytes
+    return f"{short}-{hashlib.sha256(plain.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
 def _not_in_name(override: str) -> bool:

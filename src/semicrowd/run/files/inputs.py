@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.files import read_object, sha256_of
+from semicrowd.files import expanded, read_object, sha256_of
 from semicrowd.run.inputs import clusters_of
 
 #: File of a run with the hashes of its inputs.
@@ -23,7 +23,7 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
     ----------
     hashed : name of a file or folder → sha256, for data that have been loaded and need not be read again
     """
-    paths = {name: Path(given[name]).expanduser() for name in _PATHS if given.get(name)}
+    paths = {name: expanded(given[name]) for name in _PATHS if given.get(name)}
     if given.get("previous"):
         paths["previous"] = clusters_of(Path(given["previous"]))
     known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
