@@ -151,3 +151,14 @@ def test_history_follows_its_annotator() -> None:
     assert taken.history is not None
     for number, name in enumerate(taken.worker_names):
         assert (taken.history[number] == history[answers.worker_names.index(name)]).all()
+
+
+def test_known_links_are_no_example_for_the_crowd() -> None:
+    """Three people of ten answers each, seven right: a thousand links that are never wrong do not make them better."""
+    worker, label = np.repeat([0, 1, 2], 10), np.tile([1] * 7 + [0] * 3, 3)
+    history = np.zeros((4, 2, 2))
+    history[3, :, 0] = 1000
+    alone = fit_rates(np.ones(30), worker, label, 3).means
+    beside = fit_rates(np.ones(30), worker, label, 4, history).means
+    for one, other in zip(alone, beside, strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other)[:3])

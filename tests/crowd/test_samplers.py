@@ -149,3 +149,16 @@ def test_sizes_that_nobody_has_given() -> None:
     many = PairAnnotations.from_arrays(i, j, 0 * i, 0 * i, num_items=200, task=i % 7)
     sizes = {kind: build_sampler(kind, many, None, in_proportion=41).size for kind in ("pairs", "tasks", "nodes")}
     assert sizes == {"pairs": 41, "tasks": 3, "nodes": 108}
+
+
+def test_known_links_do_not_crowd_groupings_out_of_a_minibatch() -> None:
+    """Two groupings of ten items and forty links, each a task: 63 of 42 tasks, so all; four groupings: 33 of 44."""
+    def answers(groupings: int) -> PairAnnotations:
+        first, second = np.triu_indices(10, 1)
+        task = np.append(np.repeat(np.arange(groupings), len(first)), groupings + np.arange(40))
+        i = np.append(np.tile(first, groupings), np.zeros(40, int))
+        j = np.append(np.tile(second, groupings), np.ones(40, int))
+        return PairAnnotations.from_arrays(i, j, 0 * i, 0 * i + 1, task=task, num_items=10)
+
+    assert [build_sampler("tasks", answers(n), None, 1).size for n in (2, 4)] == [42, 33]
+    assert build_sampler("tasks", answers(4), 5, 1).size == 5

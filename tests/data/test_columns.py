@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from semicrowd.data.cells import kind_of
+from semicrowd.data.cells import CATEGORY, DATE, kind_of
 from semicrowd.data.columns import Columns
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.table import load_new_items, load_table
@@ -151,3 +151,15 @@ def test_pandas_own_missing_values_are_gaps(tmp_path: Path) -> None:
     features = load(tmp_path / "mine.parquet").features
     np.testing.assert_array_equal(features[:, [0, 1, 4]], [[1, 1, 0.5], [np.nan, np.nan, 1.5], [3, 1, 2.5]])
     assert features[:, 2:4].tolist() == [[0, 1], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("cells", [("1-9", "10-49", "50+"), ("1/2", "1/4", "1/8"), ("T1", "T2", "T3"), ("A1", "B2")])
+def test_categories_that_a_lenient_reader_takes_for_dates(cells: tuple[str, ...]) -> None:
+    assert kind_of(pd.Series([*cells] * 10))[0] == CATEGORY
+
+
+@pytest.mark.parametrize(
+    "cells", [("2026-11-27", "27.11.2026"), ("Jan 5", "12 March"), ("12:30", "7:05"), ("1/2/26", "3/4/26")]
+)
+def test_dates_are_none(cells: tuple[str, ...]) -> None:
+    assert kind_of(pd.Series([*cells] * 10))[0] == DATE

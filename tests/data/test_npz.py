@@ -9,6 +9,7 @@ import pytest
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import load_dataset
 from semicrowd.data.answers import load_annotations
+from semicrowd.data.frames import read_frame
 from semicrowd.data.npz import ORIGINS
 from semicrowd.errors import UserError
 
@@ -144,3 +145,12 @@ def test_no_archive_and_no_path(tmp_path: Path) -> None:
     write(tmp_path, "people", features=FEATURES, labels=LABELS, pairs=PAIRS)
     with pytest.raises(UserError, match=r"^data\.subset=3: expected null: people\.npz has answers"):
         load_dataset("npz", tmp_path, path=str(tmp_path / "people.npz"), subset=3)
+
+
+def test_a_feature_that_is_called_as_the_ids_are(tmp_path: Path) -> None:
+    ids = np.array([b"a", b"b"])
+    np.savez(tmp_path / "mine.npz", features=np.ones((2, 1)), columns=np.array(["id"]), ids=ids)
+    with pytest.raises(UserError, match=r"mine\.npz, columns: id is a feature's name, and the file has ids, too"):
+        read_frame(tmp_path / "mine.npz")
+    np.savez(tmp_path / "mine.npz", features=np.ones((2, 1)), columns=np.array(["x"]), ids=ids)
+    assert read_frame(tmp_path / "mine.npz").table["id"].tolist() == ["a", "b"]

@@ -346,4 +346,4 @@ def test_categories_of_few_new_rows_are_those_of_the_run(tmp_path: Path) -> None
     assert [one.kind for one in columns.columns[:2]] == ["category", "category"]
     new = load_new_items(_csv(tmp_path, "agreed,size,x\nTRUE,38,1\nTRUE,S,\n"), columns.with_gaps_filled())
     assert new.features.sum(1).tolist() == [3.0, 4.5], "one of each category, and x, whose median is 2.5"
-    assert new.notes == ("column x: 1 empty cells, replaced by the median of the training items",)
+    assert new.notes == ("column x: 1 empty cells, none in the training items; replaced by their median",)

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.history import assumed_right
 from semicrowd.crowd.index import components
 from semicrowd.errors import listed
 
@@ -75,8 +76,7 @@ def _assumed(answers: PairAnnotations) -> set[str]:
     """Names of whom no wrong answer is expected: of known links, whose rates are given."""
     if answers.history is None:
         return set()
-    right = (answers.history[..., 0] > 0).all(1) & (answers.history[..., 1] == 0).all(1)
-    return {name for name, one in zip(answers.worker_names, right, strict=True) if one}
+    return {name for name, one in zip(answers.worker_names, assumed_right(answers.history), strict=True) if one}
 
 
 def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[str]:

@@ -97,7 +97,8 @@ def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_
 
     Parameters
     ----------
-    size : number of answers, tasks or annotated items in a minibatch; None: the default
+    size : number of answers, tasks or annotated items in a minibatch; None: the default. Tasks of one pair, as known
+        links are, are added to the default number of others in proportion, so that they do not crowd these out
     in_proportion : default number of answers for ``pairs``
     """
     if kind == "auto":
@@ -105,4 +106,8 @@ def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_
     samplers: dict[str, type[PairSampler | TaskSampler | NodeSampler]] = {
         "pairs": PairSampler, "tasks": TaskSampler, "nodes": NodeSampler,
     }  # fmt: skip
+    if size is None and kind == "tasks" and annotations.task is not None:
+        pairs = np.bincount(annotations.task)
+        several = int((pairs > 1).sum())
+        size = round(SIZES[kind] * int((pairs > 0).sum()) / several) if several else SIZES[kind]
     return samplers[kind](annotations, size or SIZES.get(kind, in_proportion))

@@ -35,6 +35,10 @@ DATE = "date"
 TEXT = "text"
 
 
+#: A digit beside a year, three numbers, a time or letters of a month: pandas takes 1-9, 1/4 and T1 for dates, too.
+_LIKE_A_DATE = re.compile(r"^(?=.*\d)(?:.*\d{4}|.*\d\D+\d+\D+\d|.*\d:\d\d|.*[^\W\d_]{3})")
+
+
 def kind_of(cells: pd.Series) -> tuple[str, str]:
     """The type of a column; for dates and text also the reason, for messages."""
     if cells.dtype.kind in "fiub":
@@ -51,7 +55,7 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample = pd.Series(lower[:_SAMPLE])
-        dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(r"\d")
+        dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(_LIKE_A_DATE)
     if dates.mean() >= _DATES:
         return DATE, "a date"
     different = len(set(texts))

@@ -4,6 +4,7 @@ import csv
 import re
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -158,7 +159,10 @@ def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None) -> F
     frame = pd.DataFrame(archive.features, columns=names)
     for column, values in ((LABEL, archive.labels), ("id", archive.ids)):
         if values is not None:
-            frame[column] = [str(one) for one in values.tolist()]
+            if column in frame:
+                raise UserError(f"{path}, columns: {column} is a feature's name, and the file has {column}s, too")
+            texts = (one.decode(errors="replace") if isinstance(one, bytes) else one for one in values.tolist())
+            frame[column] = [str(one) for one in texts]
     return Frame(frame, path)
 
 
@@ -234,8 +238,9 @@ def _header(path: Path) -> tuple[list[str], str]:
         raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
     if not any(header):
         raise UserError(f"{path}: empty; expected a header and a row for each item")
+    number = Counter(header)
     for position, name in enumerate(header):
-        if (not name and position) or header.count(name) > 1:
+        if (not name and position) or number[name] > 1:
             raise UserError(f"{path}, line 1, column {name or 'without a name'}: expected a name of its own")
     if all(_is_number(name) for name in header):
         raise UserError(f"{path}, line 1: only numbers; expected a header with the columns' names")

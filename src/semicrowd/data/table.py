@@ -80,9 +80,11 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     table = table.drop(columns=[name for name in known if name in table])
     features, missing, notes = _features(replace(frame, table=table), columns)
     if columns.filled:
-        gaps = dict(zip(columns.names, np.isnan(features).sum(0).tolist(), strict=True))
-        notes += tuple(f"column {name}: {number} empty cells, replaced by the median of the training items"
-                       for name, number in gaps.items() if number)
+        # No feature of the fit says that cells of these columns are empty.
+        complete = {column.name for column in columns.columns if not column.gaps}
+        gaps = zip(columns.names, np.isnan(features).sum(0).tolist(), strict=True)
+        notes += tuple(f"column {name}: {number} empty cells, none in the training items; replaced by their median"
+                       for name, number in gaps if number and name in complete)
     data = Dataset("table", features, missing=missing, ids=ids, columns=columns, notes=notes)
     return data.with_gaps_filled() if columns.filled else data
 

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.history import assumed_right
 from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answer_weights, hits_and_misses
 from semicrowd.expfam import beta
 from semicrowd.expfam.shared_prior import common_beta
@@ -79,9 +80,12 @@ def fit_rates(
     history : right and wrong answers to earlier questions (:class:`PairAnnotations`), which are added to the counts
     """
     both = hits_and_misses(same, worker, label, num_annotators)
+    crowd = np.ones(num_annotators, bool)
     if history is not None:
         both = both + history.swapaxes(0, 1)
-    return Rates(*(counts + common_beta(counts, FLAT_PRIOR) for counts in both))
+        # Known links are no person whom the others may resemble.
+        crowd = ~assumed_right(history) if not assumed_right(history).all() else crowd
+    return Rates(*(counts + common_beta(counts[crowd], FLAT_PRIOR) for counts in both))
 
 
 def fit_prevalence(
