@@ -340,7 +340,7 @@ def test_ids_and_labels_of_a_spreadsheet_keep_their_zeros(tmp_path: Path) -> Non
 
 def test_categories_of_few_new_rows_are_those_of_the_run(tmp_path: Path) -> None:
     """TRUE and FALSE alone would be read as truth values, 38 beside an empty cell as a fraction."""
-    rows = "TRUE,S,1\nFALSE,38,2\n?,M,3\n?,L,4\n" * 9
+    rows = "TRUE,S,1\nFALSE,38,2\nmaybe,M,3\nmaybe,L,4\n" * 9
     columns = _load(_csv(tmp_path, "agreed,size,x\n" + rows)).columns
     assert columns is not None
     assert [one.kind for one in columns.columns[:2]] == ["category", "category"]
