@@ -161,5 +161,5 @@ def test_categories_that_a_lenient_reader_takes_for_dates(cells: tuple[str, ...]
 @pytest.mark.parametrize(
     "cells", [("2026-11-27", "27.11.2026"), ("Jan 5", "12 March"), ("12:30", "7:05"), ("1/2/26", "3/4/26")]
 )
-def test_dates_are_none(cells: tuple[str, ...]) -> None:
+def test_dates_are_no_categories(cells: tuple[str, ...]) -> None:
     assert kind_of(pd.Series([*cells] * 10))[0] == DATE

@@ -227,7 +227,7 @@ def test_facts_are_those_of_data_and_answers() -> None:
 
 
 def test_rules_do_without_torch() -> None:
-    code = "import sys, semicrowd.defaults.rule, semicrowd.defaults.rule; print('torch' in sys.modules)"
+    code = "import sys, semicrowd.defaults.rule; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -11,9 +11,11 @@ import pytest
 from semicrowd.crowd import csv_file
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
+from semicrowd.files import RunDirectory
 from semicrowd.pipeline import answers, experiment, features, fetch
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Answers, Experiment, Job, load_plan
+from semicrowd.pipeline.inputs import forget_others
 
 SETTINGS = {"data": "pinwheel", "model": "bayes", "restarts": 1, "epochs": 1, "logger": "none"}
 
@@ -293,3 +295,29 @@ def test_where_a_task_died_old_runs_of_those_not_begun_are_no_results(project: P
     assert experiment.main(["a", "b", "c", "--died", "its process died"]) == 0
     states = {name: read_json(one.run_dir(one.jobs[0]) / "status.json") for name, one in plan.experiments.items()}
     assert {name: state["status"] for name, state in states.items()} == {"a": "finished", "b": "failed", "c": "failed"}
+
+
+def test_a_run_depends_on_the_users_own_file_and_on_codes(project: Path) -> None:
+    own = Experiment("own", SETTINGS | {"data": "table", "data.path": "data/mine.csv"}, (0,))
+    coded = Experiment("coded", SETTINGS | {"data": "encoded", "data.which": "har"}, (0,))
+    paths = (project / "data/mine.csv", project / "data/encoded/har/codes-100.npz")
+    for one, path in zip((own, coded), paths, strict=True):
+        (project / "configurations" / one.name).mkdir(parents=True)
+        (project / "configurations" / one.name / "run.yaml").write_text("settings: 1\n")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+        before = experiment.inputs_of(one, one.jobs)
+        assert experiment.inputs_of(one, one.jobs) == before
+        path.write_text("2")
+        assert experiment.inputs_of(one, one.jobs) != before
+
+
+def test_a_result_that_is_still_made_is_not_deleted(project: Path) -> None:
+    place, note = project / "results/some", project / "results/some.sha256"
+    assert not forget_others(place, note, "a")
+    with RunDirectory(place), pytest.raises(UserError, match="another process is running here, with other inputs"):
+        forget_others(place, note, "b")
+    assert place.is_dir()
+    assert forget_others(place, note, "a")
+    assert not forget_others(place, note, "b")
+    assert not place.exists()

@@ -82,3 +82,14 @@ def test_flags_stand_anywhere() -> None:
     assert parse(["model=mcvc", "--help"]).help
     with pytest.raises(UserError, match="--seed: unknown option; settings are written seed=<value>"):
         parse(["--seed", "3"])
+
+
+def test_folders_of_long_names_are_short_enough_in_bytes() -> None:
+    name = folder_name(["data.path=" + "\u732b" * 100])
+    assert len(name.encode()) <= 255
+    assert name != folder_name(["data.path=" + "\u732b" * 99])
+    assert folder_name(["data.path=K\udce4fer.csv"]).startswith("data.path-K"), "a byte that is no UTF-8"
+
+
+def test_a_folder_that_is_added_is_the_one() -> None:
+    assert [one for one in parse(["++hydra.run.dir=mine"]).overrides if "run.dir" in one] == ["++hydra.run.dir=mine"]

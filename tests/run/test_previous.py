@@ -87,3 +87,14 @@ def test_a_run_is_not_resumed_from_other_clusters(train: Command, tmp_path: Path
     done = train(*again)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "after" / "assignments.csv").read_bytes() == last
+
+
+def test_a_run_is_not_made_of_its_own_files(train: Command, tmp_path: Path) -> None:
+    """They would be removed before they are read again after a stop."""
+    arguments = ["data=pinwheel", "data.points_per_class=20", "model=kmeans", "model.K=5", "logger=none"]
+    folder = f"hydra.run.dir={tmp_path / 'run'}"
+    assert train(*arguments, folder).returncode == 0
+    again = train(*arguments, folder, f"previous={tmp_path / 'run'}")
+    assert again.returncode == 2
+    assert "assignments.csv: is in the run's own folder, which is emptied; choose another hydra.run.dir" in again.stderr
+    assert (tmp_path / "run" / "assignments.csv").exists()

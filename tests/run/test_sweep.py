@@ -38,6 +38,24 @@ def test_every_combination_once_the_last_argument_fastest() -> None:
         combine("seed=interval(0,3)")
 
 
+def test_jobs_that_could_not_be_started_are_failed_ones_of_the_table(tmp_path: Path) -> None:
+    """As where one job of a cluster's array is cancelled before it begins."""
+    given = composed(["logger=none"])
+    jobs = combinations(OverridesParser.create().parse_overrides(["seed=0,1"]))
+
+    def launch(_: Sequence[JobCall]) -> None:
+        report = tmp_path / ".jobs" / "seed-0.json"
+        report.write_text(json.dumps(json.loads(report.read_text()) | {"status": "finished", "metrics": {}}))
+        raise RuntimeError("job 17_1 was cancelled\nmore lines")
+
+    with pytest.raises(SystemExit, match="1"):
+        Sweep(jobs, dict.fromkeys(jobs, given), {}, tmp_path, launch).run()
+    with (tmp_path / "jobs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in rows] == ["finished", "failed"]
+    assert rows[1]["error"] == "it could not be started: job 17_1 was cancelled"
+
+
 def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> None:
     given = composed(["logger=none"])
     jobs = combinations(OverridesParser.create().parse_overrides(["seed=0,1,2,3"]))

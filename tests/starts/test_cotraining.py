@@ -186,3 +186,21 @@ def test_tasks_may_have_any_numbers() -> None:
     assert answers.task is not None
     large = replace(answers, task=10**9 * (1 + answers.task))
     np.testing.assert_array_equal(folds_of_answers(large), folds_of_answers(answers))
+
+
+def test_folds_where_one_person_has_sorted_all_items() -> None:
+    """One task could not be divided; known links, a task of one pair each, change nothing; of two tasks each is one."""
+    first, second = np.triu_indices(12, 1)
+    pairs, links = len(first), 6
+
+    def folds(*tasks: np.ndarray) -> np.ndarray:
+        task = np.concatenate(tasks)
+        i, j = np.resize(first, len(task)), np.resize(second, len(task))
+        answers = PairAnnotations.from_arrays(i, j, 0 * i, 0 * i + 1, task=task, num_items=12)
+        return folds_of_answers(answers)
+
+    sorting = np.zeros(pairs, int)
+    assert np.ptp(np.bincount(folds(sorting), minlength=FOLDS)) <= 1
+    assert set(folds(sorting, 1 + np.arange(links))[:pairs]) == set(range(FOLDS))
+    both = folds(sorting, sorting + 1)
+    assert len(set(both[:pairs])) == len(set(both[pairs:])) == 1

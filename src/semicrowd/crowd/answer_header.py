@@ -44,7 +44,7 @@ def shown(text: str, most: int = 50) -> str:
 
 def separator_of(header: str, named: Collection[str] = ()) -> str:
     """The separator with which most cells of the header are known column names."""
-    return max(_SEPARATORS, key=lambda one: len({*_KNOWN, *named}.intersection(_proper(
+    return max(_SEPARATORS, key=lambda one: len({*_KNOWN, *named}.intersection(proper_names(
         [cell.strip(' "\r\n') for cell in header.split(one)]
     ))))
 
@@ -60,7 +60,7 @@ def header_of(
     links : whether the file only lists pairs i,j
     line : where the header is in it; follows ``source`` in error messages
     """
-    header = _proper(row)
+    header = proper_names(row)
     if not any(header):
         raise UserError(f"{source}: empty; expected a header {HEADERS[PAIRS]} and a row for each answer")
     if links and len(header) == 2 and "" not in header and not any(WHOLE_NUMBER.fullmatch(name) for name in header):
@@ -86,7 +86,7 @@ def header_of(
     return kind, {name: header.index(name) for name in wanted}
 
 
-def _proper(row: Sequence[str]) -> list[str]:
+def proper_names(row: Sequence[str]) -> list[str]:
     """The column names of a header, with alternative names (``_ALIASES``) replaced by the standard ones."""
     names = [name.strip() for name in row]
     lower = [name.lower() for name in names]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, separator_of, shown
+from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, proper_names, separator_of, shown
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
@@ -88,7 +88,7 @@ class AnswerTable:
     columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
     wording : column names and words of this file
-    header : the first row of a file
+    header : the first row of a list of links whose names are not those of columns: it may be a link
     """
 
     path: Path
@@ -122,7 +122,7 @@ class AnswerTable:
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
             columns["label"] = _links(name, columns, len(frame), label, wording)
-        return cls(Path(name), kind, range(len(frame)), columns, "row", wording)
+        return cls(Path(name), kind, range(len(frame)), columns, "row", wording, _odd_header(header))
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
@@ -163,7 +163,7 @@ class AnswerTable:
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
             by_name["label"] = _links(str(path), by_name, len(lines), label, wording)
-        return cls(path, kind, lines, by_name, wording=wording, header=tuple(name.strip() for name in header))
+        return cls(path, kind, lines, by_name, wording=wording, header=_odd_header(header))
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """The error for a cell that cannot be interpreted; the caller raises it."""
@@ -264,7 +264,7 @@ class AnswerTable:
             self._numbered(names, by_id, f"{expected}; other cells are ids")
         if not self._few_ids(cells, named):
             many = f"{len(named)} of the {len(cells)} different cells are ids"
-            ignore = "if all are row numbers, leave out the column of ids: data.ignore=…"
+            ignore = "if all are row numbers, leave out the ids: data.ignore=…, in Python drop the column or the index"
             self._numbered(names, by_id, f"{expected}; {many}; {ignore}")
         note = f"{self.path.name}: items are row numbers counted from 0 (no item has the id '{no_id}')"
         return self._numbered(names, row_numbers, expected), (note,)
@@ -307,6 +307,10 @@ class AnswerTable:
         """The first cell, in the order of the rows, that is not in ``known``."""
         rows = zip(*(self.columns[name] for name in names), strict=True)
         return next(cell for row in rows for cell in row if cell not in known)
+
+
+def _odd_header(header: Sequence[str]) -> tuple[str, ...]:
+    return () if {"i", "j"} <= set(proper_names(header)) else tuple(name.strip() for name in header)
 
 
 def _links(source: str, columns: Mapping[str, list[str]], number: int, label: int, wording: Wording) -> list[str]:

@@ -92,7 +92,7 @@ def of_table(
     """
     path = table.path
     if known and ids is not None and table.header and set(table.header) <= {name.strip() for name in ids}:
-        raise UserError(f"{path}, line 1: a pair of items; expected a header i,j")
+        raise UserError(f"{path}, line 1: two ids of items; expected a header i,j before the first pair")
     names, notes = [KNOWN if known else EVERYBODY], list[str]()
     if skip_unknown:
         there, unknown = table.about(num_items, ids, by_index=by_index)

@@ -29,6 +29,12 @@ def assumed_right(history: Float[np.ndarray, "M 2 2"]) -> Bool[np.ndarray, "M"]:
     return right
 
 
+def crowd_of(history: Float[np.ndarray, "M 2 2"]) -> Bool[np.ndarray, "M"]:
+    """Annotators who are examples for each other: known links are no person whom the others may resemble."""
+    crowd = ~assumed_right(history)
+    return crowd if crowd.any() else ~crowd
+
+
 def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
     """Right and wrong answers that stand for the rates in workers.csv of an earlier run; 0 for annotators not in it.
 

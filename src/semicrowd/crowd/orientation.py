@@ -1,4 +1,4 @@
-"""Annotators with inverted answers: found without labels, by a spectral embedding of the answers as a signed graph."""
+"""Annotators with inverted answers, found without labels; and a spectral embedding of the answers as a signed graph."""
 
 import numpy as np
 from jaxtyping import Bool, Int

@@ -90,6 +90,8 @@ class NodeSampler(RelationalSampler):
 
 #: Default size of a minibatch for each sampler; for ``pairs`` it is proportional to the number of items.
 SIZES = {"tasks": 3, "nodes": 108}
+#: Tasks in a minibatch by default, at most.
+_MOST_TASKS = 60
 
 
 def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_proportion: int) -> RelationalSampler:
@@ -107,7 +109,8 @@ def build_sampler(kind: str, annotations: PairAnnotations, size: int | None, in_
         "pairs": PairSampler, "tasks": TaskSampler, "nodes": NodeSampler,
     }  # fmt: skip
     if size is None and kind == "tasks" and annotations.task is not None:
-        pairs = np.bincount(annotations.task)
+        pairs = np.bincount(annotations.question)
         several = int((pairs > 1).sum())
-        size = round(SIZES[kind] * int((pairs > 0).sum()) / several) if several else SIZES[kind]
+        size = round(SIZES[kind] * len(pairs) / several) if several else SIZES[kind]
+        size = min(size, _MOST_TASKS)
     return samplers[kind](annotations, size or SIZES.get(kind, in_proportion))

@@ -231,7 +231,9 @@ def _header(path: Path) -> tuple[list[str], str]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             first, second = (_QUOTED.sub("", file.readline()) for _ in range(2))
             # Names may hold a separator (Länge, cm;Breite, cm): the right one is as often in the first row of cells.
-            separator = max(_SEPARATORS, key=lambda one: (0 < first.count(one) == second.count(one), first.count(one)))
+            # So may numbers, with decimal commas.
+            alike = [one for one in _SEPARATORS if 0 < first.count(one) == second.count(one)]
+            separator = max(alike or _SEPARATORS, key=lambda one: (bool(alike) and one != ",", first.count(one)))
             file.seek(0)
             header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
     except (UnicodeDecodeError, csv.Error) as error:

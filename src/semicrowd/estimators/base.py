@@ -265,7 +265,7 @@ def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.nda
         if not named.index.is_unique:
             raise UserError("previous: the index has one name twice; expected each item once")
         if not named.index.isin(list(ids)).any():
-            raise UserError("previous: no name of its index is one of X; expected the same index, as labels_ has them")
+            raise UserError("previous: no name of its index is a row of X; expected pd.Series(labels_, index=X.index)")
         previous = named.reindex(list(ids)).fillna(-1)
     clusters = np.asarray(previous)
     if clusters.shape != (num_items,):

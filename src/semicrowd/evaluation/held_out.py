@@ -6,6 +6,7 @@ two-coin model (SCDC paper, eq. 1). Its probability is compared with that in the
 annotator answers "same" at a constant rate that does not depend on the items.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +83,8 @@ def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) ->
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)
     differences = np.log(mixed) - np.log(without)
-    fold = folds_of_answers(asked)
+    # With too few tasks for folds by task, folds are by pair.
+    fold = folds_of_answers(asked if asked.num_tasks >= FOLDS else replace(asked, task=None))
     scores = np.empty(asked.num_pairs)
     for one in range(FOLDS):
         new = fold == one

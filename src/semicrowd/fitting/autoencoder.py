@@ -66,14 +66,14 @@ def _pretrain(net: Autoencoder, items: Tensor, steps: int, generator: torch.Gene
     for number, (inward, outward) in enumerate(layers):
         parameters = [*inward.parameters(), *outward.parameters()]
         for optimizer, batch in _steps(parameters, items, steps, generator):
-            hidden = inward(_dropped(batch, generator))[0]
+            hidden = inward(_dropped(batch, generator))[0].float()  # layers by themselves may give bfloat16
             hidden = hidden if number == len(layers) - 1 else hidden.relu()
-            back = outward(_dropped(hidden, generator))[0]
+            back = outward(_dropped(hidden, generator))[0].float()
             back = back if number == 0 else back.relu()
             _step(optimizer, (back - batch).square().mean())
         if number < len(layers) - 1:
             with torch.no_grad():
-                items = torch.cat([inward(part)[0].relu() for part in items.split(4096)])
+                items = torch.cat([inward(part)[0].float().relu() for part in items.split(4096)])
 
 
 def _finetune(

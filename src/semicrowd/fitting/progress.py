@@ -79,6 +79,7 @@ class Progress:
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
 
 
+#: Threads of a fit, where trainer.threads does not say otherwise.
 DEFAULT = 1
 
 

@@ -50,7 +50,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
     Several initial clusterings are co-trained (Blum & Mitchell 1998) by stacked classifiers (Wolpert 1992) and message
     passing among the answers (SCDC paper, eq. 14); the result that predicts held-out answers best is selected
     (:mod:`semicrowd.starts.portfolio`). Without answers the features alone are clustered
-    (:mod:`semicrowd.starts.of_features`). There is no generative model; the result can be used to initialise SCDC and
+    (:mod:`semicrowd.starts.unsupervised`). There is no generative model; the result can be used to initialise SCDC and
     BayesSCDC.
 
     Attributes

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR
 from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
@@ -113,9 +114,11 @@ class GlobalPosterior(nn.Module):
 
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
+        history = np.stack([self.get_buffer(f"history_{name}").cpu().numpy() for name in ANNOTATORS], 1)
+        crowd = crowd_of(history)
         for name in ANNOTATORS:
             eta, prior = self.eta[name].detach(), self.get_buffer(f"prior_{name}")
-            shapes = [common_beta(counts, FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
+            shapes = [common_beta(counts[crowd], FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
             fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)

@@ -9,10 +9,11 @@ are divided by it, so that the Beta posterior of the effective counts is as wide
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
+from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
@@ -40,13 +41,14 @@ def reported_quality(
         return posterior
     shapes, rates, num_annotators = [], [], posterior.sensitivity.shape[1]
     earlier = np.zeros((2, num_annotators, 2)) if history is None else history.swapaxes(0, 1)
+    crowd = crowd_of(earlier.swapaxes(0, 1))
     for z in probabilities.double():
         same = (z[answers.i] * z[answers.j]).sum(-1)
         effect = design_effect(same, answers, num_annotators).numpy()[:, None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
         both = [*zip(found, earlier, strict=True)]
         shapes.append([effective_shapes(counts, effect) + before for counts, before in both])
-        rates.append([shrunk_rate(counts / effect + before) for counts, before in both])
+        rates.append([shrunk_rate(counts / effect + before, crowd) for counts, before in both])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if confusions else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -77,11 +79,11 @@ def effective_shapes(counts: Float[np.ndarray, "M 2"], effect: Float[np.ndarray,
     return counts / effect + JEFFREYS
 
 
-def shrunk_rate(counts: Float[np.ndarray, "M 2"]) -> Float[np.ndarray, "M"]:
-    """Posterior mean of a rate from effective counts of right and wrong answers; the prior is fitted to all annotators.
+def shrunk_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:
+    """Posterior mean of a rate from effective counts of right and wrong answers; the prior is fitted to ``crowd``.
 
     With counts that were not divided by the design effect, annotators with equal rates would seem to differ, and the
     fitted prior would be too wide.
     """
-    shape = counts + common_beta(counts, FLAT_PRIOR)
+    shape = counts + common_beta(counts[crowd], FLAT_PRIOR)
     return shape[:, 0] / shape.sum(-1)

@@ -3,8 +3,8 @@
 This is an assumption about images in general, and uses no labels. A link between an image and its view has a weight w
 in eq. 14, as an answer "same" has.
 
-torchvision's transforms and their functions move all images of a batch by one amount; these do to each image what its
-``functional.crop``, ``horizontal_flip`` and ``adjust_*`` do to one.
+torchvision's transforms move all images of a batch by one amount; :func:`cropped` and :func:`recoloured` do to each
+image what its ``functional.crop``, ``horizontal_flip`` and ``adjust_*`` do to one.
 """
 
 import math

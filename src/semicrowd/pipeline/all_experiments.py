@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -149,6 +150,8 @@ class Schedule:
     def _give_up(self) -> None:
         for task in self._waiting:
             self._console.print(f"{task.name}: not run, since {', '.join(task.after)} failed", markup=False)
+            if task.module == "deep_spaces":  # what is there is of models that are gone
+                shutil.rmtree(RESULTS / task.module / task.arguments[0], ignore_errors=True)
         self.failed += [task.name for task in self._waiting]
         self._waiting = []
 

@@ -29,6 +29,9 @@ from semicrowd.settings.groups import TOP, groups_of
 #: Settings that never change a result, and the seed, which differs between the runs of one experiment.
 _LEFT_OUT = ("resume", "figures", "logger", "trainer", "seed")
 
+#: Settings of the trainer that say how many processes there are.
+_PROCESSES = ("strategy", "num_nodes")
+
 
 def settings_of(overrides: list[str]) -> dict[str, Any]:
     """What decides a run of ``src/train.py`` with these arguments: the settings resolved from them, and all defaults.
@@ -41,7 +44,10 @@ def settings_of(overrides: list[str]) -> dict[str, Any]:
     defaults = {group: _defaults(kind) for group, kind in groups_of(chosen).items() if group not in _LEFT_OUT}
     for kind in TOP:
         defaults |= {name: value for name, value in _defaults(kind).items() if name not in _LEFT_OUT}
-    return {name: value for name, value in settings.items() if name not in _LEFT_OUT} | {"defaults": defaults}
+    kept = {name: value for name, value in settings.items() if name not in _LEFT_OUT} | {"defaults": defaults}
+    # With several processes an epoch has fewer steps; devices and threads change nothing else.
+    processes = {name: value for name, value in settings.get("trainer", {}).items() if name in _PROCESSES}
+    return kept | ({"trainer": processes} if processes else {})
 
 
 def run_settings(experiment: Experiment) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from semicrowd.data import load_dataset
@@ -39,11 +40,12 @@ def panel(model: str, answers: str) -> Panel:
     metrics = json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
     config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
     options = {key: value for key, value in config["data"].items() if key != "name"}
+    clusters = read_clusters(directory)  # of annotated items by their answers, too
     title = (
-        f"{NAMES[model]}, {NAMES[answers]}: {metrics['clusters/used']} clusters, "
-        f"accuracy {metrics['train/acc']:.3f}, NMI {metrics['train/nmi']:.3f}"
+        f"{NAMES[model]}, {NAMES[answers]}: {len(np.unique(clusters))} clusters, "
+        f"accuracy {metrics['final/acc']:.3f}, NMI {metrics['final/nmi']:.3f}"
     )
-    return Panel(title, load_dataset("pinwheel", DATA, **options).features, read_clusters(directory))
+    return Panel(title, load_dataset("pinwheel", DATA, **options).features, clusters)
 
 
 def main() -> int:

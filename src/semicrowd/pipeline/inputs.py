@@ -45,7 +45,7 @@ def _digests(part: object) -> Iterator[bytes]:
         with part.open("rb") as file:  # piece by piece: a user's images may be larger than the memory
             yield file_digest(file, "sha256").digest()
     else:
-        raise UserError(f"{part}: not there; an earlier stage of the pipeline writes it")
+        raise UserError(f"{part}: not there; an earlier stage of the pipeline writes it, or it is yours to bring")
 
 
 def forget_others(place: Path, note: Path, made_of: str) -> bool:

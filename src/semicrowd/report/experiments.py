@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semicrowd.data import load_dataset
-from semicrowd.pipeline.experiments import DATA
+from semicrowd.pipeline.experiments import DATA, format_ranges
 from semicrowd.report.cells import PAIRED, Cell, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
@@ -46,6 +46,10 @@ def paired(
     """Differences of two experiments, first minus second, over runs of the same seed and point; empty without such."""
     of_first, of_second = (_by_place(collected, name) for name in (first, second))
     both = [(of_first[place], of_second[place]) for place in of_first if place in of_second]
+    both = [pair for pair in both if _same_inputs(pair[0][0], pair[1][0])]
+    failed = {run.seed for name in (first, second) for run in collected.recorded.get(name, [])
+              if run.status != "finished"} - {one.seed for (one, _), _ in both}
+    lost = [f"seed {seed} failed, not in the mean" for seed in sorted(failed)]
     cells = []
     for quantity, measure in measures.items():
         found = [(a - b, one.seed) for (one, _), (other, _) in both
@@ -54,8 +58,20 @@ def paired(
         if ours is not None:
             error = "one seed" if ours.sd is None else f"standard error {ours.sd / len(found) ** 0.5:.3f}"
             kept = ["with recorded runs"] if any(kept for pair in both for _, kept in pair) else []
-            cells.append(Cell(label, f"{quantity}{PAIRED}", ours=ours, remark="; ".join([error, *kept])))
+            cells.append(Cell(label, f"{quantity}{PAIRED}", ours=ours, remark="; ".join([error, *kept, *lost])))
     return tuple(cells)
+
+
+def _same_inputs(one: Run, other: Run) -> bool:
+    """Whether two runs of one seed had the same items, and the same answers if both had some.
+
+    A profile may give an experiment more images than the other has, or simulate answers where a crowd's are missing.
+    """
+    data, of_other = (run.config.get("data", {}) for run in (one, other))
+    asked = not (one.answers and other.answers) or all(
+        one.answers.get(key) == other.answers.get(key) for key in ("because", "num_pairs", "num_annotated")
+    )
+    return asked and (data.get("name") != of_other.get("name") or data == of_other)
 
 
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +193,8 @@ def cells_of_experiment(
     if not recorded:
         return found
     failed = [f"seed {run.seed} failed: {run.message}" for run in recorded if run.status != "finished"]
-    kept = [f"recorded: make record EXPERIMENT={experiment}", *failed]
+    seeds = format_ranges(sorted({run.seed for run in recorded}))
+    kept = [f"recorded: make record EXPERIMENT={experiment} SEEDS={seeds}", *failed]
     return found + _cells(
         [run for run in recorded if run.status == "finished"], kept, exhibit, cell, measures,
         with_answers=with_answers, label=f"{label or cell} (recorded)",

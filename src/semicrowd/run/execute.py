@@ -45,10 +45,17 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             settings, data, answers = resolve_on_data(given)
             train_along(settings, data, answers, run_dir)
         return {}
-    if finished and same_given(before, content) and _has_hashes(given):
+    if done := finished and same_given(before, content):
         check_files(run_dir, given.values)
+        if _has_hashes(given):
+            return _nothing_to_do(run_dir)
+    try:
+        settings, data, answers = resolve_on_data(given)
+    except UserError as error:
+        if not done:
+            raise
+        _note(f"{run_dir}: its data cannot be compared with those of today: {error}")
         return _nothing_to_do(run_dir)
-    settings, data, answers = resolve_on_data(given)
     if before:
         check_same(before, settings.content, run_dir)
     # Imported here: importing torch and Lightning takes seconds, and most wrong settings have been found by now.

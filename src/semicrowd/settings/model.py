@@ -87,8 +87,8 @@ class GenerativeSettings(Settings):
         "if there are any, else nodes", choice("auto", "pairs", "tasks", "nodes"),
     )
     sample_size: int | None = setting(
-        None, "number of pairs, tasks or nodes in a step; null: 3 tasks, 108 nodes (items), or pairs in proportion to "
-        "the items (App. B)", whole(1), optional=True,
+        None, "number of pairs, tasks or nodes in a step; null: 3 tasks (up to 60 if some are single pairs), 108 nodes "
+        "(items), or pairs in proportion to the items (App. B)", whole(1), optional=True,
     )
     merge_every: int = setting(
         0, "epochs between rounds of merges, which are accepted if the ELBO increases; 0: no merges", whole(0)

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.history import assumed_right
+from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answer_weights, hits_and_misses
 from semicrowd.expfam import beta
 from semicrowd.expfam.shared_prior import common_beta
@@ -83,8 +83,7 @@ def fit_rates(
     crowd = np.ones(num_annotators, bool)
     if history is not None:
         both = both + history.swapaxes(0, 1)
-        # Known links are no person whom the others may resemble.
-        crowd = ~assumed_right(history) if not assumed_right(history).all() else crowd
+        crowd = crowd_of(history)
     return Rates(*(counts + common_beta(counts[crowd], FLAT_PRIOR) for counts in both))
 
 

@@ -160,10 +160,12 @@ def scores_without_clusters(answers: PairAnnotations) -> Float[np.ndarray, "P"]:
 def folds_of_answers(answers: PairAnnotations, folds: int = FOLDS) -> Int[np.ndarray, "P"]:
     """The fold of each answer; answers of one task, or without tasks about one pair, are in one fold.
 
-    With fewer tasks than :data:`FOLDS`, as where one person has sorted all items, answers about one pair are.
+    Where one person has sorted all items, and other tasks are but links of single pairs, answers about one pair are.
+    They follow from that person's others, so that nothing then guards against a single person who sorts at random.
     """
-    few = 0 < answers.num_tasks < FOLDS
-    unit = replace(answers, task=None).question if few else answers.question
+    pairs = np.bincount(answers.question)
+    one = answers.task is not None and (pairs > 1).sum() == 1
+    unit = replace(answers, task=None).question if one else answers.question
     # Always the same folds: random ones would add variance to paired differences.
     return (stream(0, "cotraining/folds").permutation(int(unit.max()) + 1) % folds)[unit]
 

@@ -86,7 +86,7 @@ class FolderRun:
         except MlflowException:  # another store, or the run is gone
             return None
         elsewhere = run.data.tags.get("run_dir") or run.data.tags.get("sweep_dir")
-        if elsewhere and Path(elsewhere).absolute() != self.folder.absolute() and (Path(elsewhere) / RUN_ID).exists():
+        if elsewhere and Path(elsewhere).resolve() != self.folder.resolve() and (Path(elsewhere) / RUN_ID).exists():
             return None  # this folder is a copy of that of the run
         return run if run.info.lifecycle_stage == "active" else None
 

@@ -177,7 +177,7 @@ def test_what_is_recorded_of_the_papers_schedule_is_its_profile_with_both_readin
     label = tables.RECORDED_ROWS[printed.name]
     cell = value(result, f"{label} (recorded)", "ari")
     assert cell.difference == pytest.approx(0.4 - 0.44)
-    assert cell.remark == f"recorded: make record EXPERIMENT={printed.name}"
+    assert cell.remark == f"recorded: make record EXPERIMENT={printed.name} SEEDS=0"
     empty = value(result, tables.RECORDED_ROWS[corrected.name], "ari")
     assert (empty.ours, empty.remark) == (None, not_in_profile(corrected.name))
 

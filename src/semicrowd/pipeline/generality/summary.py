@@ -47,7 +47,10 @@ def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The table of cells that :func:`summary` describes."""
     summarised = []
     for (data, regime), fits_of_all in rows.groupby(["data", "regime"], sort=False):
-        cell = _best_variants(fits_of_all)
+        # A suite that was stopped has not tried every method on its last seed, which is no failure.
+        tried = [set(fits["seed"]) for _, fits in fits_of_all.groupby("method")]
+        common = set.intersection(*tried) or set.union(*tried)
+        cell = _best_variants(fits_of_all[fits_of_all["seed"].isin(common)])
         scores = cell.pivot(index="seed", columns="method", values="nmi") if "nmi" in cell else pd.DataFrame()
         # A fit without a score (it failed or took too long) leaves its method without a mean in this cell.
         means = scores.mean(skipna=False)

@@ -7,9 +7,9 @@ import numpy as np
 from semicrowd.estimators.persistence import load
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.files import MODEL
-from semicrowd.report.cells import Cell, summarise
+from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, data_of, metric, paired, protocol_of
+from semicrowd.report.experiments import Measure, cells_of_experiment, data_of, metric, paired, protocol_of, remarks_on
 from semicrowd.report.runs import Collected, Run
 
 SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
@@ -45,8 +45,9 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
                 found = sum(run.metrics["train/acc"] >= FOUND for run in runs)
                 seeds = [run.seed for run in runs]
                 rows.append(
-                    Cell(f"{name}, {method}, number of seeds of {len(runs)} with ACC >= {FOUND}", "runs",
-                         ours=summarise([float(found)], seeds[:1]),
+                    Cell(f"{name}, {method}, number of seeds of {len(runs)} with ACC >= {FOUND}", "count",
+                         ours=Summary(float(found), None, tuple(seeds)),
+                         remark="; ".join(remarks_on(collected, experiment)),
                          deviations=protocol_of(runs, exhibit, with_answers=False))
                 )  # fmt: skip
         first, second = (pattern.format(kind) for pattern in EXPERIMENTS)

@@ -59,7 +59,11 @@ def _of_points(cell: Cell, runs: Sequence[Run]) -> Cell:
         return cell
     ours = replace(cell.ours, seeds=tuple(sorted(set(cell.ours.seeds))), drawn=cell.ours.num_runs)
     remark = f"K = {', '.join(map(str, told))}"
-    return replace(cell, ours=ours, remark="; ".join(filter(None, [cell.remark, remark])))
+    # Its runs are one for each K, as the paper has them.
+    notes = tuple(note for note in cell.deviations if not note.endswith("runs (paper: 1)"))
+    if told != list(range(10, 26)):
+        notes = ("some K (paper: 10 to 25)", *notes)
+    return replace(cell, ours=ours, remark="; ".join(filter(None, [cell.remark, remark])), deviations=notes)
 
 
 def _of_chains(cell: Cell, runs: Sequence[Run]) -> Cell:

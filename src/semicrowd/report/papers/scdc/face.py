@@ -89,7 +89,8 @@ def cells(
     alone = found[0].ours
     found += [_explained(cell, model, alone) for model in models for at in rows[model].values() for cell in at]
     absent = [Row(f"{answers}_{one}", MODELS[one]) for one in OPTIONAL if one in models and not rows[one]]
-    found += cells_of_rows(collected, exhibit, absent, MEASURES)
+    # Without recorded runs, whose numbers of answers are not those of this profile.
+    found += cells_of_rows(replace(collected, recorded={}), exhibit, absent, MEASURES)
     for first, second in differences:
         for number in numbers(collected, answers):
             found += paired(

@@ -11,7 +11,7 @@ from semicrowd.data import load_dataset
 from semicrowd.figures.style import COLOURS, new_figure, save, tidy
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.slpd.curve import LABELLED, PATH
-from semicrowd.report.cells import Cell, PaperValue, summarise
+from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.runs import Collected
 
@@ -40,7 +40,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         table = rows[rows["labels"] == labelled].pivot(index="run", columns="clusters", values="log_likelihood")
         runs = [int(run) for run in table.index]
         peak = float(table.mean().idxmax())
-        cells.append(Cell(value.cell, "clusters", value, summarise([peak] * len(runs), runs)))
+        cells.append(Cell(value.cell, "clusters", value, Summary(peak, None, tuple(runs))))
         cells += [
             Cell(f"labels of {labelled}, K = {k}", "log-likelihood, nats", ours=summarise(column.to_list(), runs))
             for k, column in table.items()
