@@ -7,10 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Independent, Normal
 
+from semicrowd.errors import UserError
 from semicrowd.expfam import gaussian
 from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, ConvNet, GaussianDecoder, Recognition
 from semicrowd.nets.mlp import RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
+from semicrowd.settings.model import NetSettings
 
 from .conftest import generators
 
@@ -152,3 +154,9 @@ def test_log_likelihoods_are_those_of_torch_distributions() -> None:
     pixels = (observed > 0).float()
     expected = Independent(Bernoulli(logits=bernoulli.net(x)[0]), 1).log_prob(pixels)
     torch.testing.assert_close(bernoulli.log_likelihood(x, pixels), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_residual_network_has_a_block_at_each_resolution() -> None:
+    with pytest.raises(UserError, match=r"nets\.blocks=0: expected 1 at least with nets=resnet"):
+        NetSettings(kind="resnet", blocks=0)
+    assert NetSettings(kind="conv", blocks=0).blocks == 0

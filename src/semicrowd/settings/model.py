@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from semicrowd.errors import UserError
 from semicrowd.settings.fields import Settings, choice, each, either, flag, number, setting, whole
 from semicrowd.settings.training import StartSettings, TrainingSettings, ViewSettings
 
@@ -41,6 +42,11 @@ class NetSettings(Settings):
     classifier: int = setting(
         32, "channels of the first of the nine layers of q(z | o); resnet, scdc", whole(1, 10_000)
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind == "resnet" and not self.blocks:
+            raise UserError("nets.blocks=0: expected 1 at least with nets=resnet (one at each resolution)")
 
 
 @dataclass(frozen=True)

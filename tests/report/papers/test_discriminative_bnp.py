@@ -148,7 +148,8 @@ def test_the_recorded_row_is_to_the_letter_and_its_numbers_are_of_its_own_chains
         assert (ours.mean, ours.sd, ours.num_runs) == (mean, sd, drawn)
     cell = found[f"{label} (recorded)"]
     assert cell.paper == exhibit("table-1", PAPER).value(paper, "nmi")
-    assert cell.remark.startswith(f"recorded: make record EXPERIMENT={name} SEEDS=0; 10 chains, their last 3 partitions; NOT")
+    recorded = f"recorded: make record EXPERIMENT={name} SEEDS=0; 10 chains, their last 3 partitions; NOT"
+    assert cell.remark.startswith(recorded)
     _, before, ranking = result.text.partition("in the order of their mean NMI")
     assert before
     assert label.partition(", ")[2] not in ranking
