@@ -5,6 +5,7 @@ import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,3 +233,21 @@ def test_a_file_that_is_none_of_these_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(UserError, match=r"x\.json: not a file of make record"):
         read_recorded(tmp_path)
+
+
+def test_differences_are_of_runs_with_the_same_inputs() -> None:
+    def run(value: float, subset: int, **answers: Any) -> Run:
+        config = {"data": {"name": "cifar10", "subset": subset}}
+        return Run(0, "somewhere", "finished", metrics={"test/nmi": value}, config=config, answers=answers)
+
+    def difference(first: Run, second: Run) -> float | None:
+        collected = Collected("some", {}, {"one": [first], "other": [second]})
+        cells = paired(collected, "", "one", "other", {"nmi": metric("test/nmi")})
+        return cells[0].ours.mean if cells and cells[0].ours is not None else None
+
+    assert difference(run(0.75, 5000, num_pairs=9), run(0.5, 5000, num_pairs=9)) == 0.25
+    assert difference(run(0.75, 5000), run(0.5, 50_000)) is None, "other images"
+    assert difference(run(0.75, 5000, num_pairs=9), run(0.5, 5000, num_pairs=8)) is None, "other answers"
+    assert difference(run(0.75, 5000, num_pairs=9), run(0.5, 5000)) == 0.25, "without answers"
+    simulated = run(0.5, 5000, num_pairs=9, because="not there")
+    assert difference(run(0.75, 5000, num_pairs=9), simulated) is None

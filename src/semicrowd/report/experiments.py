@@ -68,10 +68,13 @@ def _same_inputs(one: Run, other: Run) -> bool:
     A profile may give an experiment more images than the other has, or simulate answers where a crowd's are missing.
     """
     data, of_other = (run.config.get("data", {}) for run in (one, other))
-    asked = not (one.answers and other.answers) or all(
-        one.answers.get(key) == other.answers.get(key) for key in ("because", "num_pairs", "num_annotated")
-    )
-    return asked and (data.get("name") != of_other.get("name") or data == of_other)
+    if one.answers and other.answers and bool(one.answers.get("because")) != bool(other.answers.get("because")):
+        return False
+    # A recorded run may be of a version without one of the settings.
+    known = [(data, of_other, data.keys() & of_other.keys()), (one.answers, other.answers, {"num_pairs"})]
+    if data.get("name") != of_other.get("name"):
+        known = known[1:]
+    return all(a[key] == b[key] for a, b, keys in known for key in keys if key in a and key in b)
 
 
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
