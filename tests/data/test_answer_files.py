@@ -105,11 +105,14 @@ def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
 
 
 def test_links_in_a_table_file_are_what_the_file_is_for(tmp_path: Path) -> None:
-    """A column with another answer does not count, and none is needed, as in a csv file."""
-    for name, columns in (("bare", {}), ("labelled", {"label": [0, 0]})):
+    """No column of answers is needed, as in a csv file; one that says otherwise would be turned into its opposite."""
+    for name, columns in (("bare", {}), ("labelled", {"label": [1, 1]}), ("named", {"class": ["x", "y"]})):
         pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], **columns}).to_parquet(tmp_path / f"{name}.parquet")
         answers = answers_of_files(DATA, FileSettings(must_link=tmp_path / f"{name}.parquet"))
         assert rows(answers) == [("known", 0, 1, 1), ("known", 1, 2, 1)]
+    pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], "label": [1, 0]}).to_csv(tmp_path / "gold.csv", index=False)
+    with pytest.raises(UserError, match=r"gold\.csv: column label has other answers than these links; give the file as"):
+        answers_of_files(DATA, FileSettings(must_link=tmp_path / "gold.csv"))
 
 
 def test_words_of_ones_own_replace_the_usual_ones(tmp_path: Path) -> None:
