@@ -111,7 +111,7 @@ def test_links_in_a_table_file_are_what_the_file_is_for(tmp_path: Path) -> None:
         answers = answers_of_files(DATA, FileSettings(must_link=tmp_path / f"{name}.parquet"))
         assert rows(answers) == [("known", 0, 1, 1), ("known", 1, 2, 1)]
     pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], "label": [1, 0]}).to_csv(tmp_path / "gold.csv", index=False)
-    with pytest.raises(UserError, match=r"gold\.csv: column label has other answers than these links; give the file as"):
+    with pytest.raises(UserError, match=r"gold\.csv: column label has other answers than these links"):
         answers_of_files(DATA, FileSettings(must_link=tmp_path / "gold.csv"))
 
 
