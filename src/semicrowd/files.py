@@ -172,14 +172,11 @@ class RunDirectory:
     def __enter__(self) -> "RunDirectory":
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = _locked(self.path)
         except BlockingIOError as error:
-            self._close()
             raise UserError(f"{self.path}: another process is running here; wait for it or choose hydra.run.dir=…"
                             ) from error
         except OSError as error:
-            self._close()
             raise UserError(f"{self.path}: cannot be used as run directory: {error.strerror}") from error
         if not read_status(self.path):
             foreign = [name for name in RUN_FILES if (self.path / name).exists()]
@@ -214,16 +211,23 @@ class RunDirectory:
 def is_in_use(path: Path) -> bool:
     """Whether a process has the :class:`RunDirectory` ``path``."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(_locked(path))
     except BlockingIOError:
         return True
-    finally:
-        os.close(descriptor)
+    except OSError:  # there is no such folder
+        return False
     return False
+
+
+def _locked(path: Path) -> int:
+    """The descriptor of a folder that this process then has alone; ``BlockingIOError`` where another has it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def check_is_file(path: Path, expected: str) -> None:

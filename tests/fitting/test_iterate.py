@@ -13,10 +13,11 @@ from threadpoolctl import threadpool_info
 
 from semicrowd.errors import UserError
 from semicrowd.fitting import iterate as driver
-from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import CHECKPOINT, CURVES, Monitor, interrupted_by_sigterm
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.starts.recent import ProgressCallback
 
 
 class Counting(Method):

@@ -77,9 +77,7 @@ def header_of(
             missing, expected = "i and j, or item", _ANY_HEADER
         names = shown(",".join(name.strip() for name in row), most=100)
         raise UserError(f"{source}{line}: no column {missing}; expected {expected}, found {names}; {_NAMED}")
-    wanted = [name for name in (*PAIRS, *_OPTIONAL) if name in header] if links else [
-        name for name in (*kind, *_OPTIONAL) if name in header
-    ]
+    wanted = [name for name in (*kind, *_OPTIONAL) if name in header]
     repeated = [name for name in wanted if header.count(name) > 1]
     if repeated:
         raise UserError(f"{source}{line}: two columns are called {repeated[0]}; expected one")

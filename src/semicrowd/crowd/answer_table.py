@@ -215,7 +215,7 @@ class AnswerTable:
         table : the rows whose items are all in the data set
         unknown : the first few items of the other rows, as text for a message; empty if there are none
         """
-        names, cells = self._items()
+        names, cells = self.item_cells()
         known = cells & self._by_id(ids).keys()
         rows = {cell for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items}
         if not known or (known != cells and rows == cells and not by_index and self._few_ids(cells, known)):
@@ -237,7 +237,7 @@ class AnswerTable:
         items : for each of these columns, [rows] item numbers from 0 to N − 1
         notes : how the cells were interpreted, a line each; empty without ids
         """
-        names, cells = self._items()
+        names, cells = self.item_cells()
         row_numbers = {
             cell: int(cell) for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items
         }
@@ -279,9 +279,9 @@ class AnswerTable:
 
     def number_named(self, ids: Sequence[str]) -> int:
         """Number of different items in the answers that are called by one of these ids."""
-        return len(self._items()[1] & self._by_id(ids).keys())
+        return len(self.item_cells()[1] & self._by_id(ids).keys())
 
-    def _items(self) -> tuple[list[str], set[str]]:
+    def item_cells(self) -> tuple[list[str], set[str]]:
         """The columns that name items, and their different cells."""
         names = [name for name in self.kind if name in ("i", "j", "item")]
         return names, {cell for name in names for cell in self.columns[name]}
@@ -289,7 +289,7 @@ class AnswerTable:
     def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
         """Id → item number, and so for cells that are one item's id but for zeros in front or the form of accents."""
         by_id = {name.strip(): k for k, name in enumerate(ids or ())}
-        others = {cell: canonical(cell) for cell in self._items()[1] - by_id.keys()}
+        others = {cell: canonical(cell) for cell in self.item_cells()[1] - by_id.keys()}
         plain = {canonical(name): k for name, k in by_id.items()} if others else {}
         if len(plain) < len(by_id):
             return by_id

@@ -183,8 +183,8 @@ def _names(data: Dataset, table: AnswerTable) -> Sequence[str] | None:
     """
     if data.ids is not None or data.files is None:
         return data.ids
-    identifiers = {canonical(cell) for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
-    written = {cell for column in ("i", "j", "item") for cell in table.columns.get(column, ())}
+    written = table.item_cells()[1]
+    identifiers = set(map(canonical, written))
     paths = [PurePosixPath(name) for name in data.files]
     # A name that is a number could be the number of a row, unless there is one with a zero in front.
     padded = any(cell[:1] == "0" and len(cell) > 1 for cell in written)

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,7 @@ from semicrowd.errors import UserError
 from semicrowd.fitting.monitor import Monitor, interrupted_by_sigterm
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.fitting.result import Result
-
-#: Is called with a line about the current step.
-ProgressCallback = Callable[[str], None]
+from semicrowd.starts.recent import ProgressCallback
 
 
 class Method(ABC):

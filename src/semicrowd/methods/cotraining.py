@@ -13,7 +13,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import ContinuedClusterer
 from semicrowd.expfam import beta
-from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.metrics.clustering import with_kept_numbers
@@ -22,6 +22,7 @@ from semicrowd.settings.fields import each, setting, whole
 from semicrowd.settings.parameters import Parameters
 from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import Prepared, prepared
+from semicrowd.starts.recent import ProgressCallback
 from semicrowd.starts.unsupervised import clusters_of_preparations
 
 #: Number of nearest training items whose probabilities are averaged for a new item.

@@ -136,9 +136,10 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         smallest = int(np.unique(clusters, return_counts=True)[1].min())
         if (clusters == clusters[0]).all():
             classifier = DummyClassifier(strategy="most_frequent")  # there is nothing to tell apart
+        elif self.classifier == "mlp":
+            classifier = self._network(smallest, len(known))
         else:
-            make = self._network if self.classifier == "mlp" else self._regression
-            classifier = make(smallest, len(known))
+            classifier = self._regression(smallest)
         scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
@@ -150,7 +151,7 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         early = smallest > 1 and number > _FEWEST_HELD_OUT
         return MLPClassifier(_HIDDEN, early_stopping=early, max_iter=500, random_state=self.seed_)
 
-    def _regression(self, smallest: int, _number: int) -> LogisticRegression:
+    def _regression(self, smallest: int) -> LogisticRegression:
         """A cross-validated regression, unless a cluster has a single item."""
         if smallest < 2:
             return LogisticRegression(max_iter=2000)

@@ -17,7 +17,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import beta
-from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.inference.mcvc import Experts, Prior, initial_experts, used_views
@@ -26,6 +26,7 @@ from semicrowd.random import torch_stream
 from semicrowd.settings.fields import each, flag, number, setting, whole
 from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, WIDTHS, CountedParameters
 from semicrowd.starts.answer_classifier import AnswerNetworks, cosine
+from semicrowd.starts.recent import ProgressCallback
 
 #: Views without annotators are removed after each such number of steps.
 _PRUNE_EVERY = 50

@@ -17,7 +17,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.fitting.iterate import Method, ProgressCallback, iterate
+from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Restarts, Result
 from semicrowd.inference.slpd import (
@@ -35,6 +35,7 @@ from semicrowd.methods.ckm import block_means
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.fields import flag, number, setting, whole
 from semicrowd.settings.parameters import CountedParameters
+from semicrowd.starts.recent import ProgressCallback
 
 #: A fit has converged if an iteration raises its bound by no more than this, relative to the bound.
 _TOLERANCE = 1e-6

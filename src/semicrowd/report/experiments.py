@@ -68,13 +68,13 @@ def _same_inputs(one: Run, other: Run) -> bool:
     A profile may give an experiment more images than the other has, or simulate answers where a crowd's are missing.
     """
     data, of_other = (run.config.get("data", {}) for run in (one, other))
-    if one.answers and other.answers and bool(one.answers.get("because")) != bool(other.answers.get("because")):
+    asked, of_others = one.answers, other.answers
+    if asked and of_others and bool(asked.get("because")) != bool(of_others.get("because")):
         return False
-    # A recorded run may be of a version without one of the settings.
-    known = [(data, of_other, data.keys() & of_other.keys()), (one.answers, other.answers, {"num_pairs"})]
-    if data.get("name") != of_other.get("name"):
-        known = known[1:]
-    return all(a[key] == b[key] for a, b, keys in known for key in keys if key in a and key in b)
+    # A recorded run may be of a version without one of the entries.
+    same_pairs = all(asked[key] == of_others[key] for key in {"num_pairs"} & asked.keys() & of_others.keys())
+    same_items = all(data[key] == of_other[key] for key in data.keys() & of_other.keys())
+    return same_pairs and (same_items or data.get("name") != of_other.get("name"))
 
 
 def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:

@@ -200,22 +200,18 @@ class Sweep:
             except Exception as error:
                 # If a worker process dies (for example, if memory runs out), the other workers end, too. The jobs that
                 # had not begun are launched again.
-                if not self._fail_running(jobs, error):  # it could not begin at all
-                    self._fail_waiting(jobs, error)
+                died = f"its process died ({type(error).__name__}); resume=true continues the job"
+                if not self._fail(jobs, "running", died):
+                    first = (str(error).splitlines() or [type(error).__name__])[0]
+                    self._fail(jobs, "not run", f"it could not be started: {first}")
             jobs = [job for job in jobs if self._report(job)["status"] == "not run"]
 
-    def _fail_waiting(self, jobs: Sequence[Job], error: Exception) -> None:
-        reason = f"it could not be started: {(str(error).splitlines() or [type(error).__name__])[0]}"
-        for job in jobs:
-            if (report := self._report(job))["status"] == "not run":
-                write_json(report_path(self.folder, job.folder), report | {"status": "failed", "error": reason})
-
-    def _fail_running(self, jobs: Sequence[Job], error: Exception) -> int:
-        running = [job for job in jobs if self._report(job)["status"] == "running"]
-        for job in running:
-            reason = f"its process died ({type(error).__name__}); resume=true continues the job"
+    def _fail(self, jobs: Sequence[Job], status: str, reason: str) -> int:
+        """Write into the reports of jobs of this status that they have failed; returns how many they are."""
+        failed = [job for job in jobs if self._report(job)["status"] == status]
+        for job in failed:
             write_json(report_path(self.folder, job.folder), self._report(job) | {"status": "failed", "error": reason})
-        return len(running)
+        return len(failed)
 
     def _report(self, job: Job) -> dict[str, Any]:
         return read_report(report_path(self.folder, job.folder))

@@ -23,7 +23,7 @@ from semicrowd.starts.answer_classifier import (
     average_of_learners,
     train_on_answers,
 )
-from semicrowd.starts.vae import ProgressCallback
+from semicrowd.starts.recent import ProgressCallback
 
 
 class AnswerStart(NamedTuple):

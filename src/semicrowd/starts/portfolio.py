@@ -32,10 +32,9 @@ from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.preparing import Prepared, preparations, prepared
-from semicrowd.starts.recent import RECENT
+from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
 from semicrowd.starts.two_way import TwoWayClassifier
-from semicrowd.starts.vae import ProgressCallback
 
 #: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
 _NUM_CELLS = {"few": 0.5, "many": 1.5}

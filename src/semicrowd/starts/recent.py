@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import joblib
 
 T = TypeVar("T")
+#: Is called with a line about the current step.
+ProgressCallback = Callable[[str], None]
 
 #: Bytes of the kept results, at most: 256 MiB.
 _MOST_BYTES = 2**28
@@ -39,7 +41,7 @@ class RecentResults:
         with self._lock:
             self._kept.clear()
 
-    def of(self, compute: Callable[[], T], inputs: Any, progress: Callable[[str], None], name: str) -> T:
+    def of(self, compute: Callable[[], T], inputs: Any, progress: ProgressCallback, name: str) -> T:
         """The kept result for these inputs; without one, what ``compute`` returns, which is then kept.
 
         Parameters

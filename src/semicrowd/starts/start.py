@@ -26,10 +26,10 @@ from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
 from semicrowd.starts.portfolio import Portfolio, default_max_clusters
 from semicrowd.starts.preparing import preparations
-from semicrowd.starts.recent import RECENT
+from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import Verdict
 from semicrowd.starts.teaching import learn_agreement, teach_bayes, teach_classifier
-from semicrowd.starts.vae import ProgressCallback, latent_means, latent_statistics, train_vae
+from semicrowd.starts.vae import latent_means, latent_statistics, train_vae
 
 #: Is called with the verdict of a portfolio.
 VerdictCallback = Callable[[Verdict], None]

@@ -25,7 +25,8 @@ from semicrowd.models.training_data import CHUNK, TrainingData, pieces
 from semicrowd.models.views import Views
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.vae import ProgressCallback, shuffled
+from semicrowd.starts.recent import ProgressCallback
+from semicrowd.starts.vae import shuffled
 
 #: Standard deviation of fresh Gaussian noise on the features while networks learn from few items.
 NOISE = 0.2

@@ -1,7 +1,5 @@
 """The first epochs train a plain VAE, whose latent means are then clustered."""
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -13,10 +11,7 @@ from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData, pieces
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
-from semicrowd.starts.recent import RECENT
-
-#: Is called with a line about the current step.
-ProgressCallback = Callable[[str], None]
+from semicrowd.starts.recent import RECENT, ProgressCallback
 
 
 def shuffled(data: TrainingData, purpose: str, epoch: int, whole: bool = True) -> tuple[Tensor, ...]:

@@ -109,17 +109,17 @@ def expand_seeds(overrides: Sequence[str], sweep: bool) -> list[str]:
     UserError
         For a range that runs backwards, or several seeds without ``-m``.
     """
-    expanded = []
+    found = []
     for override in overrides:
         match = _SEEDS.fullmatch(override)
         if match is None or "-" not in match[1]:
-            expanded.append(override)
+            found.append(override)
             continue
         if not sweep:
             raise UserError(f"{override}: several seeds need -m (python src/train.py -m {override} …)")
         seeds = [seed for part in match[1].split(",") for seed in _seeds_of(part, override)]
-        expanded.append("seed=" + ",".join(str(seed) for seed in dict.fromkeys(seeds)))
-    return expanded
+        found.append("seed=" + ",".join(str(seed) for seed in dict.fromkeys(seeds)))
+    return found
 
 
 def _seeds_of(part: str, argument: str) -> range:
