@@ -64,6 +64,25 @@ def test_with_answers_on_every_item_there_are_still_steps() -> None:
     assert all(batch.relational is not None and len(batch.items) == batch.relational.num_nodes for batch in batches)
 
 
+@pytest.mark.parametrize("num_annotated", [2, 12, 20, 23, 24])
+def test_an_epoch_passes_over_the_larger_part_of_the_items(num_annotated: int) -> None:
+    n, size = 24, 4
+    chain = np.arange(num_annotated)
+    zeros, ones = np.zeros(len(chain) - 1, int), np.ones(len(chain) - 1, int)
+    answers = PairAnnotations.from_arrays(chain[:-1], chain[1:], zeros, ones, num_items=n)
+    data = TrainingData(torch.zeros(n, 2), answers, batch_size=size)
+    batches = list(TrainingBatches(data, PAIRS, lambda: 0))
+    assert len(batches) == max(num_annotated, n - num_annotated) // size
+    items, remaining = drawn(batches), n - num_annotated
+    assert len(items) == len(batches) * min(size, remaining)
+    # None is shown twice more often than another, and together they weigh as many as they are.
+    counts = np.bincount(items, minlength=n)[num_annotated:]
+    assert remaining == 0 or np.ptp(counts) <= 1
+    for batch in batches:
+        assert batch.relational is not None
+        assert float(batch.weight[batch.relational.num_nodes :].sum()) == pytest.approx(remaining)
+
+
 @pytest.mark.parametrize(("sampler", "size", "answers"), [("pairs", None, 1), ("pairs", 3, 3), ("nodes", 4, 4)])
 def test_a_step_draws_as_many_answers_as_its_settings_say(sampler: str, size: int | None, answers: int) -> None:
     """By default in proportion: four answers for 23 items are .7 for a batch of four. All four nodes: all answers."""

@@ -41,14 +41,14 @@ def test_images_are_fitted_with_their_answers(
     answers = tasks(LABELS, np.random.default_rng(0), num_annotators=3, num_tasks=8, task_size=8, num_annotated=30)
     more: dict[str, Any] = {"merge_every": 0} if name == "bayes" else {"drop_mass": 0.01, "answers": "confusions"}
     fit = small_fit(
-        name, images_of(shape), answers, image_shape=shape, batch_size=10, epochs=2, K=3, latent_dim=2,
+        name, images_of(shape), answers, image_shape=shape, batch_size=10, epochs=4, K=3, latent_dim=2,
         likelihood=likelihood,
         start={"kind": "answers", "networks": 1, "epochs": 4, "teach_epochs": 25, "learning_rate": 0.01},
         views={"kind": views, "shift": 0.5, "crop": 1},
         nets={"kind": nets, "channels": (3, 4), "width": 8, "classifier": 8}, **more,
     )  # fmt: skip
     fit.begin()
-    fit.train(2)
+    fit.train(4)
     assert all(value.isfinite().all() for value in fit.elbo().values())
     assert fit.model.posterior(fit.features).probabilities.shape == (1, N, 3)
     assert all(value.isfinite().all() for value in fit.model.state_dict().values())

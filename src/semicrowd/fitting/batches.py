@@ -42,8 +42,9 @@ class TrainingBatches:
 
     Unannotated items have the weight N_u / |B|, and estimate the sum over all N_u of them. The items of the sampled
     answers, with the sampler's weights, estimate the sum over the annotated items (docs/DEVIATIONS.md, row 7). The
-    total estimate is unbiased. Each of several
-    processes has its own part of the unannotated items, and samples its own answers.
+    total estimate is unbiased. An epoch has as many batches as pass once over the unannotated items, or over the
+    annotated ones if these are more; the others are passed over again. Each of several processes has its own part of
+    the unannotated items, and samples its own answers.
 
     Parameters
     ----------
@@ -63,27 +64,27 @@ class TrainingBatches:
     ) -> None:
         annotated = np.zeros(data.num_items, bool)
         self.sampler: RelationalSampler | None = None
-        self.steps_without_items = 1
         if data.annotations is not None:
             annotated[data.annotations.annotated] = True
             # Default of sampler=pairs: P |B| / N of the P answers, the same share of answers as of items (App. B).
             in_proportion = round(data.annotations.num_pairs * data.batch_size / data.num_items)
             self.sampler = build_sampler(settings.sampler, data.annotations, settings.sample_size, in_proportion)
-            self.steps_without_items = max(data.num_items // (data.batch_size * world_size), 1)
         self.unannotated = np.flatnonzero(~annotated)
-        self.batch_size = min(data.batch_size, max(len(self.unannotated), 1))
+        self.batch_size = data.batch_size
+        self.steps = max(int(annotated.sum()), len(self.unannotated)) // (data.batch_size * world_size)
         self.seed, self.epoch, self.rank, self.world_size = data.seed, epoch, rank, world_size
 
     def __len__(self) -> int:
-        steps = len(self.unannotated) // (self.batch_size * self.world_size)
-        return max(steps, 1) if len(self.unannotated) else self.steps_without_items
+        return max(self.steps, 1)
 
     def __iter__(self) -> Iterator[Batch]:
         epoch = self.epoch()
         order = stream(self.seed, "training/order", epoch).permutation(self.unannotated)[self.rank :: self.world_size]
+        size = min(self.batch_size, len(order))
+        order = np.resize(order, len(self) * size)  # passes over them again where there are few
         rng = stream(self.seed, "training/answers", epoch, 1 + self.rank)
         for step in range(len(self)):
-            items = torch.from_numpy(order[step * self.batch_size : (step + 1) * self.batch_size])
+            items = torch.from_numpy(order[step * size : (step + 1) * size])
             weight = torch.full((len(items),), len(self.unannotated) / max(len(items), 1))
             relational = None
             if self.sampler is not None:
