@@ -2,10 +2,7 @@
 
 import sys
 
-from semicrowd.run.interrupts import end_at_once
+from semicrowd.__main__ import main
 
 if __name__ == "__main__":
-    end_at_once()
-    from semicrowd.run.check import main
-
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(["check", *sys.argv[1:]]))

@@ -78,6 +78,12 @@ def few_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which it does not matter how long networks learn from the answers."""
+    monkeypatch.setattr("semicrowd.starts.answer_classifier.STEPS", 30)
+
+
+@pytest.fixture
 def answers(pinwheel: Dataset) -> PairAnnotations:
     """Six annotators, right nine times of ten, 40 pairs each on 50 of the points."""
     assert pinwheel.labels is not None

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.callbacks import moves
+from semicrowd.fitting.callbacks import Moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.state import model_class
@@ -70,7 +70,7 @@ class SmallFit(Generic[M]):
         """Lightning's loop and the moves between epochs, nothing else."""
         module = module or self.module()
         trainer = pl.Trainer(
-            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=moves(),
+            max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, callbacks=[Moves()],
             enable_progress_bar=False, enable_model_summary=False,
         )  # fmt: skip
         with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """Writes docs/reference/settings.md, the page of all settings, from :mod:`semicrowd.settings`: ``make docs``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from semicrowd.settings.fields import Description, described, shown
@@ -51,7 +51,8 @@ def _fixed() -> Iterator[str]:
         first, *others = described(kind)
         yield f"\n## {group}=\n\n{_cell(first.help)}.\n\nChoices: {_words(choice_of(group)[1])}.\n"
         for name, settings in SEVERAL.get(group, {}).items():
-            yield f"- `{group}={name}` stands for {_given(group, settings)}"
+            given = ", ".join(f"`{group}.{key}={shown(value)}`" for key, value in settings.items())
+            yield f"- `{group}={name}` stands for {given}"
         yield ""
         yield from _table(others, f"{group}.")
 
@@ -77,10 +78,6 @@ def _cell(text: str) -> str:
 
 def _words(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{one}`" for one in words)
-
-
-def _given(group: str, settings: Mapping[str, object]) -> str:
-    return ", ".join(f"`{group}.{name}={shown(value)}`" for name, value in settings.items())
 
 
 if __name__ == "__main__":

@@ -108,13 +108,9 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
         with temporary.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
-            writer.writerows([_cell(value) for value in row] for row in rows)
+            writer.writerows(["" if isinstance(one, float) and math.isnan(one) else one for one in row] for row in rows)
 
     write_atomic(path, write)
-
-
-def _cell(value: Any) -> Any:
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -145,12 +141,9 @@ def read_metrics(path: Path) -> dict[str, float | int]:
     UserError
         Where there is none.
     """
-    file = path / "metrics.json"
-    try:
-        metrics = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read; is {path} a finished run?") from error
-    assert isinstance(metrics, dict)
+    metrics = read_object(path / "metrics.json")
+    if not metrics:
+        raise UserError(f"{path / 'metrics.json'}: cannot be read; is {path} a finished run?")
     return metrics
 
 
@@ -166,7 +159,6 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / "checkpoints" / "last.ckpt"
-        self._descriptor: int | None = None
         self._started = time.time()
 
     def __enter__(self) -> "RunDirectory":
@@ -181,17 +173,12 @@ class RunDirectory:
         if not read_status(self.path):
             foreign = [name for name in RUN_FILES if (self.path / name).exists()]
             if foreign:
-                self._close()
+                os.close(self._descriptor)
                 raise UserError(f"{self.path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        os.close(self._descriptor)
 
     def clear(self) -> None:
         """Remove what an earlier run left here."""
@@ -212,10 +199,8 @@ def is_in_use(path: Path) -> bool:
     """Whether a process has the :class:`RunDirectory` ``path``."""
     try:
         os.close(_locked(path))
-    except BlockingIOError:
-        return True
-    except OSError:  # there is no such folder
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)  # else there is no such folder
     return False
 
 
@@ -257,9 +242,7 @@ def settle(path: Path) -> None:
 def existing_ancestor(path: Path) -> Path:
     """The deepest folder on the way to ``path`` (itself included) that is there."""
     path = path.absolute()
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return path
+    return next(one for one in (path, *path.parents) if one.exists())
 
 
 def remove_empty(path: Path, keep: Path) -> None:

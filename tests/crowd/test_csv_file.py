@@ -117,6 +117,9 @@ def test_joined_answers_keep_what_is_known_of_each_part() -> None:
     assert np.array_equal(both.true_sensitivity, [np.nan, 0.7, 0.8], equal_nan=True)  # type: ignore[arg-type]
     assert np.array_equal(both.true_specificity, [np.nan, 0.9, 0.6], equal_nan=True)  # type: ignore[arg-type]
     assert csv_file.joined([links, links]).true_sensitivity is None
+    repeated = PairAnnotations.from_arrays([0, 0], [2, 2], [0, 0], [1, 1], num_items=3, worker_names=["a"])
+    (note,) = csv_file.joined([repeated, links]).notes
+    assert "1 duplicate answer (" in note
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"source": "x", "simulated": true, "annotators": {"0": 3}}'])

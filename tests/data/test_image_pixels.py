@@ -68,6 +68,8 @@ def test_what_is_not_alike_is_made_so_and_said(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was turned: the rows of the file are the columns of the picture, from the right
     turned = _save(tmp_path, "f_turned.png", _noise(10, 10, 3), exif=exif)
+    exif[0x0112] = 0  # no value of the standard
+    _save(tmp_path, "h_as_it_is.png", _noise(10, 10, 3), exif=exif)
     frames = [Image.fromarray(np.full((10, 10), value, np.uint8)) for value in (40, 200)]
     frames[0].save(tmp_path / "g_moves.gif", save_all=True, append_images=frames[1:])
     (tmp_path / "notes.txt").write_text("no image")
@@ -87,13 +89,13 @@ def test_what_is_not_alike_is_made_so_and_said(tmp_path: Path) -> None:
     assert np.allclose(rows["g_moves.gif"], 40 / 255)
     assert [note.removeprefix(f"{tmp_path}: ") for note in data.notes] == [
         "2 other files are left out: a.png, notes.txt",
-        "1 of 7 images: 16 bits a colour, taken as 8 (d_deep.png)",
-        "1 of 7 images: transparent parts, taken as white (e_alpha.png)",
-        "1 of 7 images: turned upright, as their EXIF data say (f_turned.png)",
-        "1 of 7 images: several frames, the first is taken (g_moves.gif)",
-        "1 of 7 images: of another shape than 10 × 10, the middle is kept",
-        "1 of 7 images: brought to 10 × 10 pixels (data.size)",
-        "4 of 7 images: grey, taken as colour",
+        "1 of 8 images: 16 bits a colour, taken as 8 (d_deep.png)",
+        "1 of 8 images: transparent parts, taken as white (e_alpha.png)",
+        "1 of 8 images: turned upright, as their EXIF data say (f_turned.png)",
+        "1 of 8 images: several frames, the first is taken (g_moves.gif)",
+        "1 of 8 images: of another shape than 10 × 10, the middle is kept",
+        "1 of 8 images: brought to 10 × 10 pixels (data.size)",
+        "4 of 8 images: grey, taken as colour",
     ]
 
 

@@ -104,6 +104,15 @@ def test_answers_of_a_file_can_be_flipped_but_not_drawn(tmp_path: Path) -> None:
         crowd(tmp_path, num_tasks=3)
 
 
+def test_a_name_is_no_pattern(tmp_path: Path) -> None:
+    write(tmp_path / "crowds", features=FEATURES, labels=LABELS, pairs=PAIRS)
+    for name in ("*", "**", "peop?e"):
+        with pytest.raises(UserError, match="or a folder within it"):
+            load_dataset("npz", tmp_path, path=name)
+    (tmp_path / "crowds" / "people.npz").rename(tmp_path / "crowds" / "people[1].npz")
+    assert len(load_dataset("npz", tmp_path, path="people[1]").features) == len(FEATURES)
+
+
 @pytest.mark.parametrize("name", ["birds5_pairs", "seeds", "mine"])
 def test_a_missing_file_is_one_line_that_says_where_it_comes_from(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError) as caught:

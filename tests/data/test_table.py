@@ -219,6 +219,9 @@ def test_arrays_with_names_labels_and_ids(tmp_path: Path) -> None:
     assert data.columns is not None
     assert data.columns.names == ["left", "right"]
     assert data.with_gaps_filled().features.tolist() == [[1, 2, 0], [3, 4, 1], [5, 6, 0]]
+    np.savez(tmp_path / "bytes.npz", X=X, columns=np.array([b"left", b"right"]))
+    assert (of_bytes := _load(tmp_path / "bytes.npz").columns) is not None
+    assert of_bytes.names == ["left", "right"]
     np.savez(tmp_path / "alone.npz", codes=np.eye(3, dtype=np.float32))
     assert _load(tmp_path / "alone.npz").features.tolist() == np.eye(3).tolist()
     np.savez(tmp_path / "mine.npz", features=X, columns=["left"])
@@ -232,8 +235,13 @@ def test_columns_of_ones_own_for_ids_and_classes(tmp_path: Path) -> None:
     assert (data.ids, data.features.tolist()) == (("zoe", "ann"), [[1], [2]])
     assert data.labels is not None
     assert data.labels.tolist() == [0, 1]
+    for twice in ({"id": "nick", "ignore": ["nick"]}, {"id": "nick", "label": "nick"}):
+        with pytest.raises(UserError, match=r"column nick: expected in one of data\.ignore, data\.id and data\.label"):
+            load_dataset("table", Path("unused"), path=path, **twice)
     with pytest.raises(UserError, match=r"data.label=\[kind\]: .* has no such column; it has nick, species, x"):
         load_dataset("table", Path("unused"), path=path, label="kind")
+    labelled = load_dataset("table", Path("unused"), path=_csv(tmp_path, "label,x\na,1\nb,2\n"), id="label")
+    assert (labelled.ids, labelled.labels) == (("a", "b"), None)
     customers = _load(_csv(tmp_path, "customer_id,x\n7,1\n3,2\n"))
     assert (customers.ids, customers.features.tolist()) == (("7", "3"), [[1], [2]])
 
@@ -244,6 +252,10 @@ def test_ids_keep_their_zeros_and_answers_may_have_them_or_not(tmp_path: Path) -
         assert data.ids == ("001", "002", "003")
     own = load_dataset("table", Path("unused"), path=_csv(tmp_path, "nick,x\n007,1\n003,2\n"), id="nick")
     assert own.ids == ("007", "003")
+    after_others = _csv(tmp_path, "label,colour,customer_id,x\na,u,007,1\nb,v,010,2\n")
+    for ignored in (["colour"], ("colour",)):
+        found = load_dataset("table", Path("unused"), path=after_others, ignore=ignored)
+        assert found.ids == ("007", "010")
     for text in ("i,j,worker,label\n001,002,ann,1\n", "i,j,worker,label\n1,2,ann,1\n"):
         (tmp_path / "answers.csv").write_text(text)
         answers = csv_file.read(tmp_path / "answers.csv", 3, data.ids)
@@ -298,6 +310,12 @@ def test_spreadsheets(tmp_path: Path) -> None:
     data = _load(tmp_path / "mine.xlsx")
     assert data.ids == ("a", "b", "c")
     np.testing.assert_array_equal(data.features, [[1.5, 1, 0], [np.nan, 0, 1], [3, 1, 0]])
+    pd.DataFrame([[0, 1], [1, 2]], columns=["label", "label"]).to_excel(tmp_path / "twice.xlsx", index=False)
+    with pytest.raises(UserError, match="column label: expected a name of its own"):
+        _load(tmp_path / "twice.xlsx")
+    pd.DataFrame().to_excel(tmp_path / "empty.xlsx", index=False)
+    with pytest.raises(UserError, match="empty; expected a header"):
+        _load(tmp_path / "empty.xlsx")
 
 
 def test_points_of_whole_numbers_are_thousands_beside_decimal_commas(tmp_path: Path) -> None:

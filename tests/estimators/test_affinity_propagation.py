@@ -42,6 +42,13 @@ def test_exemplars_are_those_of_the_best_net_similarity(seed: int, preference: f
     assert net(found) == pytest.approx(max(net(some) for k in range(1, 10) for some in combinations(range(9), k)))
 
 
+def test_the_first_number_that_has_settled_is_kept_however_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that are sought, messages settle at four only, or at none."""
+    found = iter([(np.arange(4), True), *[(np.arange(1), False)] * 100])
+    monkeypatch.setattr(AffinityPropagation, "_exemplars", lambda *_: next(found))
+    assert len(AffinityPropagation(2).fit(blobs(4)[0]).cluster_centers_) == 4
+
+
 def test_messages_that_do_not_settle_are_said() -> None:
     with pytest.raises(UserError, match=r"messages have not settled; expected max_iter above 3 or damping above 0\.5"):
         AffinityPropagation(preference=-1.0, max_iter=3, damping=0.5).fit(blobs(3)[0])

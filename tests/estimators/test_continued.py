@@ -43,6 +43,7 @@ def test_an_earlier_fit_of_a_sparse_matrix_is_continued() -> None:
     assert (model.labels_ == NUMBERS[KIND]).mean() > 0.9
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_co_training_begins_with_the_earlier_clusters_too() -> None:
     previous = np.where(np.arange(120) < 100, NUMBERS[KIND], -1)
     made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=previous)
@@ -51,6 +52,7 @@ def test_co_training_begins_with_the_earlier_clusters_too() -> None:
     assert preparations == list(made.prepared)
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_the_numbers_of_few_clusters_are_kept_in_order_where_there_is_no_room_for_all() -> None:
     model = SCDC(n_clusters=4, epochs=1, random_state=0, settings={"start.teach_epochs": 40})
     model.fit(X, pairs=ANSWERS, previous=NUMBERS[KIND])
@@ -90,6 +92,7 @@ def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation() -> None:
     assert verdict.winner != EARLIER
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_clusters_that_are_found_without_the_earlier_fit_too_remain_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=KIND)
     start = made.first_clusters()[EARLIER]
@@ -105,6 +108,7 @@ def test_clusters_that_are_found_without_the_earlier_fit_too_remain_candidates(m
         (np.full(120, 0.5), "expected whole numbers"),
         (np.full(120, -2), "expected whole numbers"),
         (np.full(120, 7000), "cluster 7000 of 120 items"),
+        (np.full(120, np.inf), "cluster inf of 120 items"),
         (["a"] * 120, "expected whole numbers"),
         (pd.Series(0, index=[f"item {row}" for row in range(120)]), "rows of X have none"),
     ],

@@ -28,7 +28,10 @@ def _crowd(labels: np.ndarray, quality: float, each: int, seed: int = 0, annotat
 @pytest.fixture(scope="module")
 def fitted() -> dict[str, CoTraining]:
     """With answers and without."""
-    return {"both": CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30)), "alone": CoTraining().fit(TABLE)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("semicrowd.starts.answer_classifier.STEPS", 30)
+        both = CoTraining().fit(TABLE, _crowd(KINDS, 0.9, 40, annotated=30))
+    return {"both": both, "alone": CoTraining().fit(TABLE)}
 
 
 @pytest.mark.parametrize("name", ["both", "alone"])
@@ -61,12 +64,13 @@ def test_what_is_known_of_the_fit(fitted: dict[str, CoTraining]) -> None:
     assert np.isnan(alone.held_out_gain_)
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
     answers, settings = _crowd(KINDS, 0.9, 40, annotated=30), {"max_clusters": 5, "random_state": 3}
     alone = CoTraining(**settings).fit(TABLE, answers)
     RECENT.clear()
-    SCDC(n_clusters=5, epochs=1, random_state=3).fit(TABLE, answers)
+    quick = {"start.epochs": 1, "start.teach_epochs": 1}
+    SCDC(n_clusters=5, epochs=1, random_state=3, settings=quick).fit(TABLE, answers)
     monkeypatch.setattr(portfolio.Portfolio, "winner", None)
     for _ in range(2):
         after = CoTraining(**settings).fit(TABLE, answers)
@@ -86,6 +90,7 @@ def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, 
     assert np.array_equal(model.predict(NEW), fitted["alone"].predict(NEW))
 
 
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_new_items_are_like_their_neighbours_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million items: candidates are made of the annotated ones and of some others."""
     monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 50)

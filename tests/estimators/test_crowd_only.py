@@ -137,12 +137,14 @@ def test_cluster_of_one_item(classifier: str) -> None:
 
 @pytest.mark.parametrize("classifier", ["logistic", "mlp"])
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-@pytest.mark.parametrize("labels", [[0] * 6, [0] * 4 + [1] * 4], ids=["one cluster", "eight items"])
+@pytest.mark.parametrize(
+    "labels", [[0] * 6, [0] * 4 + [1] * 4, [0, 1, 2, 3] * 7], ids=["one cluster", "eight items", "four of seven"]
+)
 def test_hardly_anything_to_learn(classifier: str, labels: list[int], tmp_path: Path) -> None:
     i, j, weight = _complete(np.array(labels))
     pairs = PairAnnotations.from_arrays(i, j, np.zeros(len(i), int), (weight > 0).astype(int), num_items=len(labels))
-    features = 5.0 * np.eye(2)[labels] + 0.01 * stream(3, "test").standard_normal((len(labels), 2))
-    model = CrowdLogistic(2, classifier=classifier).fit(features, pairs)
+    features = 5.0 * np.eye(4)[labels] + 0.01 * stream(3, "test").standard_normal((len(labels), 4))
+    model = CrowdLogistic(max(2, len(set(labels))), classifier=classifier).fit(features, pairs)
     assert normalized_mutual_info_score(labels, model.labels_) == pytest.approx(1)
     model.save(tmp_path / "model.pt")
     assert load(tmp_path / "model.pt").predict(features).tolist() == model.predict(features).tolist()

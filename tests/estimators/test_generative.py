@@ -1,6 +1,7 @@
 """SCDC and BayesSCDC as estimators, beside what all methods have in common."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from semicrowd.crowd.simulate import tasks, two_coin
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.methods.generative import SCDC
 from semicrowd.run.composition import composed
 from semicrowd.run.estimator import make_estimator
 from semicrowd.run.inputs import resolve_on_data
@@ -114,10 +116,19 @@ def test_the_paper_s_protocol_from_python_is_that_of_the_command_line(name: str)
     assert recipe.training.batch_size == 50
     # The estimator of the run takes what the command line has resolved as it is, and finds the same.
     of_the_run = make_estimator(resolved, data).fit(data.features)
-    assert Resolved.read(content).fit == resolved.fit
+    again = Resolved.read(content)
+    assert (again.fit, again.values.keys()) == (resolved.fit, resolved.values.keys())
     assert of_the_run.recipe_ is of_the_run.settings
     assert of_the_run.recipe_ == recipe
     assert np.array_equal(of_the_run.labels_, model.labels_)
+
+
+def test_a_model_is_fitted_in_a_thread_too(problem: Problem) -> None:
+    """Only the main thread may set signals."""
+    features, *_ = problem
+    with ThreadPoolExecutor(1) as pool:
+        fitted = pool.submit(SCDC(n_clusters=3, epochs=1, settings={"start.kind": "cold"}).fit, features).result()
+    assert len(fitted.labels_) == len(features)
 
 
 def test_a_recipe_is_all_settings_of_one_model(problem: Problem) -> None:

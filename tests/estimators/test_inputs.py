@@ -197,6 +197,11 @@ def test_a_model_in_a_file_finds_columns_by_name(tmp_path: Path) -> None:
     assert loaded.columns_ == model.columns_
 
 
+def test_answers_as_y_that_are_no_table_are_refused_as_answers() -> None:
+    with pytest.raises(UserError, match=r"expected \[answers, 3 to 5\]"):
+        KMeansOnly(2).fit(np.eye(4), [(0, 1, 1), (1, 2)])
+
+
 def test_labels_as_y_are_said_not_to_be_used() -> None:
     with pytest.warns(UserWarning, match="y: labels of items are not used"):
         KMeansOnly(2).fit(np.eye(4), [0, 1, 0, 1])

@@ -149,8 +149,8 @@ def test_it_finds_the_partition_of_the_published_implementation(published: Modul
 @pytest.mark.parametrize(("metric", "shared"), [("diagonal", True), ("full", True), ("full", False)])
 @pytest.mark.parametrize("unit", ["item", "paper"])
 def test_the_objective_never_rises(metric: str, shared: bool, unit: str) -> None:
-    features, labels = _stretched(np.random.default_rng(4))
-    answers = quota(labels, np.random.default_rng(5), pairs_per_annotator=150)
+    features, labels = _stretched(np.random.default_rng(4), size=15)
+    answers = quota(labels, np.random.default_rng(5), pairs_per_annotator=50)
     found = MPCKMeans(3, metric=metric, shared=shared, unit=unit).fit(features, answers)
     assert len(found.objective_history_) > 1
     assert np.all(np.diff(found.objective_history_) <= 1e-9)

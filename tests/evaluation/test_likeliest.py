@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semicrowd.evaluation.scores import Likeliest
-from semicrowd.figures.images import likeliest_images
+from semicrowd.figures.images import cluster_images
 from semicrowd.fitting.result import Assignment
 
 
@@ -50,7 +50,7 @@ def test_they_come_back_from_a_run_and_are_drawn(tmp_path: Path) -> None:
     assert again is not None
     np.testing.assert_array_equal(again.clusters, found.clusters)
     np.testing.assert_allclose(again.images, found.images, atol=1e-3)
-    figure = likeliest_images(again, (3, 2, 2), "a title")
+    figure = cluster_images(again.images, again.clusters, again.share, (3, 2, 2), "a title")
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert [name.split(":")[0] for name in names] == ["cluster 3", "cluster 0"]
     picture = figure.axes[0].images[0].get_array()

@@ -18,7 +18,7 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.models.scdc import SCDC
-from semicrowd.nets import MLP
+from semicrowd.nets.mlp import MLP
 from semicrowd.settings.model import BayesSettings
 from semicrowd.settings.training import TrainingSettings
 from semicrowd.starts.selection import Verdict

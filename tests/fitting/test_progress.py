@@ -28,7 +28,7 @@ def test_lines_come_at_most_once_in_their_time(
     assert np.diff(told).min() >= progress._LINE_SECONDS
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 @pytest.mark.parametrize("verbose", [False, True])
 def test_a_verbose_fit_says_what_it_does_and_another_one_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verbose: bool

@@ -16,7 +16,7 @@ from torch import Tensor, distributed
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.expfam import gaussian
 from semicrowd.fitting.batches import Batch
-from semicrowd.fitting.callbacks import moves
+from semicrowd.fitting.callbacks import Moves
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.models import bayes
 from semicrowd.models.state import model_class
@@ -260,7 +260,7 @@ def test_ranks_stay_the_same_through_merges(tmp_path: Path, natural_gradient: st
         TrainingSettings(epochs=10),
     )
     fitted = module("bayes", recipe, torch.float32, views=True)
-    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, moves())
+    first, second = run(fitted, None, tmp_path / "ranks", 2, 10, [Moves()])
     # Three steps an epoch of each process: 24 annotated items, 36 others in batches of 6 over two processes.
     for key, value in first.items():
         torch.testing.assert_close(value, second[key], rtol=0, atol=0)

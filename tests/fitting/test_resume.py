@@ -26,7 +26,7 @@ ANSWERS = PairAnnotations.from_arrays([0, 1, 2, 5, 7], [1, 2, 7, 9, 0], [0, 1, 0
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bayes": ("bayes", {"merge_every": 2}),
     "scdc": ("scdc", {}),
-    "moves of scdc": ("scdc", {"merge_every": 1, "splits": True}),
+    "moves of scdc": ("scdc", {"merge_every": 2, "splits": True}),
     "momentum": ("bayes", {"optimizer": "momentum", "learning_rate": 1e-5}),
     "full": ("bayes", {"natural_gradient": "full"}),
     "convolutions": ("bayes", {"nets": {"kind": "conv", "channels": (2, 3), "width": 5}}),

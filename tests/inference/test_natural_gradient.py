@@ -4,7 +4,8 @@ import pytest
 import torch
 from sklearn.mixture import GaussianMixture
 
-from semicrowd.expfam import beta, dirichlet, gaussian, in_domain, normal_inverse_wishart
+from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.expfam.divergence import in_domain
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import natural_kl, natural_statistics
 

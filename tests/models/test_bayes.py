@@ -21,7 +21,7 @@ from semicrowd.models import bayes as bayes_module
 from semicrowd.models.bayes import STEP_TOLERANCE, BayesSCDC
 from semicrowd.models.generative import StepBound
 from semicrowd.models.training_data import Part
-from semicrowd.nets import MLP
+from semicrowd.nets.mlp import MLP
 
 Fit = SmallFit[BayesSCDC]
 Build = Callable[..., Fit]

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal
 
-from semicrowd.models.deep_dpm import Base, DeepMixture, energy, pushed
+from semicrowd.inference.gibbs.isotropic import isotropic
+from semicrowd.models.deep_dpm import DeepMixture, energy, pushed
 from semicrowd.nets.flow import NICE
 from semicrowd.random import stream, torch_stream
 
@@ -15,7 +16,7 @@ POINTS = np.concatenate([RNG.normal(size=(60, 2)) * [2.0, 0.3] - 3, RNG.normal(s
 
 def mixture() -> DeepMixture:
     flow = NICE(2, 4, 32, [torch_stream(0, "test")])
-    found = DeepMixture(POINTS, flow, Base(np.zeros(2), 0.01, 5.0, 5.0), 1e-2)
+    found = DeepMixture(POINTS, flow, lambda z: isotropic(z, np.zeros(2), 0.01, 5.0, 5.0), 1e-2)
     found.chain.begin(np.arange(120) // 60)
     return found
 

@@ -12,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import misplaced
 from semicrowd.crowd.two_coin import hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.models.pair_quality import design_effect, effective_shapes, reported_quality
+from semicrowd.models.pair_quality import JEFFREYS, design_effect, reported_quality
 
 KINDS, SIZE, CROWD = 8, 24, 30
 
@@ -64,7 +64,7 @@ def test_intervals_hold_what_the_answers_are_drawn_from(
         unit = design_effect(torch.from_numpy(same), answers.index.whole, CROWD).numpy()[:, None]
         for side, counts in enumerate(hits_and_misses(same, answers.worker, answers.label, CROWD)):
             for total, each in ((held, unit), (of_pairs, np.ones_like(unit))):
-                shape = effective_shapes(counts, each)
+                shape = counts / each + JEFFREYS
                 low, high = stats.beta.ppf([[0.05], [0.95]], shape[:, 0], shape[:, 1])
                 total[side] += ((low <= truth[side]) & (truth[side] <= high)).mean() / len(crowds)
     assert ((held >= 0.8) & (held <= 0.97)).all()

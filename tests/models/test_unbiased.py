@@ -32,7 +32,7 @@ def epoch_means(fit: SmallFit[Any], epochs: int) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def many_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound of the whole data set has no error that counts."""
-    monkeypatch.setattr(generative, "ELBO_SAMPLES", 1000)
+    monkeypatch.setattr(generative, "ELBO_SAMPLES", 250)
 
 
 @pytest.mark.parametrize("sampler", ["pairs", "nodes", None])

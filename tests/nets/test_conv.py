@@ -6,8 +6,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, linear
 
-from semicrowd.nets import ConvNet
-from semicrowd.nets.conv import ConvBody, ResidualBlock, RestartConv
+from semicrowd.nets.conv import ConvBody, ConvNet, ResidualBlock, RestartConv
 from semicrowd.nets.mlp import RestartLinear, set_precision
 
 from .conftest import generators

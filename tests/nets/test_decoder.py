@@ -8,17 +8,17 @@ import torch
 from scipy.stats import logistic
 from torch import nn
 
-from semicrowd.nets import (
-    MLP,
+from semicrowd.nets.build import NetBuilder
+from semicrowd.nets.classifier import ClusterEncoder
+from semicrowd.nets.decoder import (
+    MIN_VARIANCE,
     BernoulliDecoder,
-    ClusterEncoder,
     GaussianDecoder,
     LogisticDecoder,
-    NetBuilder,
     Recognition,
+    positive,
 )
-from semicrowd.nets.decoder import MIN_VARIANCE, positive
-from semicrowd.nets.mlp import RestartLinear
+from semicrowd.nets.mlp import MLP, RestartLinear
 from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators

@@ -9,8 +9,10 @@ from torch.distributions import Bernoulli, Independent, Normal
 
 from semicrowd.errors import UserError
 from semicrowd.expfam import gaussian
-from semicrowd.nets import MLP, BernoulliDecoder, Classifier, ClusterEncoder, ConvNet, GaussianDecoder, Recognition
-from semicrowd.nets.mlp import RestartLinear, set_precision
+from semicrowd.nets.classifier import Classifier, ClusterEncoder
+from semicrowd.nets.conv import ConvNet
+from semicrowd.nets.decoder import BernoulliDecoder, GaussianDecoder, Recognition
+from semicrowd.nets.mlp import MLP, RestartLinear, set_precision
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder
 from semicrowd.settings.model import NetSettings
 

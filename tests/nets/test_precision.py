@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from semicrowd.nets import MLP, BernoulliDecoder, ClusterEncoder
-from semicrowd.nets.mlp import RestartLinear, set_precision
+from semicrowd.nets.classifier import ClusterEncoder
+from semicrowd.nets.decoder import BernoulliDecoder
+from semicrowd.nets.mlp import MLP, RestartLinear, set_precision
 
 from .conftest import generators
 

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from semicrowd.errors import UserError
-from semicrowd.nets import MLP, ConvNet, NetBuilder, Recognition
-from semicrowd.nets.conv import ConvBody
+from semicrowd.nets.build import NetBuilder
+from semicrowd.nets.conv import ConvBody, ConvNet
+from semicrowd.nets.decoder import Recognition
+from semicrowd.nets.mlp import MLP
 from semicrowd.settings.model import BayesSettings, NetSettings
 
 from .conftest import generators

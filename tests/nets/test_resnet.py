@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, conv2d, interpolate, max_pool2d
 
-from semicrowd.nets import NetBuilder
+from semicrowd.nets.build import NetBuilder
 from semicrowd.nets.conv import Body, ResidualBlock, RestartConv
 from semicrowd.nets.resnet import NineLayerBody, ResidualBody, ResidualDecoder, resolutions
 from semicrowd.settings.model import NetSettings, SCDCSettings

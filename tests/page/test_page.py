@@ -236,7 +236,9 @@ def test_pictures_are_inside_the_page() -> None:
     assert "What sets it apart" not in page.text
 
 
-def test_pictures_come_from_the_folder_where_features_are_none(tmp_path: Path) -> None:
+def test_pictures_come_from_the_folder_where_features_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from PIL import Image
 
     for k in range(29):
@@ -249,6 +251,9 @@ def test_pictures_come_from_the_folder_where_features_are_none(tmp_path: Path) -
     images = [str(attributes["src"]) for tag, attributes in page.tags if tag == "img"]
     assert len(images) >= 24
     assert all(image.startswith("data:image/jpeg;base64,") for image in images)
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    at_home = SETTINGS | {"data": {"name": "images", "path": f"~/{tmp_path.name}"}}
+    assert page_of(Result(3, probabilities(), probabilities()), data, settings=at_home).tags == page.tags
 
 
 def test_who_answers_at_random_or_the_other_way_round_is_named() -> None:

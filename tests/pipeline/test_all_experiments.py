@@ -79,6 +79,13 @@ def test_what_fails_stops_what_reads_it_and_nothing_else(folder: Path, monkeypat
     assert "code: failed (code 2): no room, 3 s of a core" in said.getvalue()
     assert "codes_of: not run, since code failed" in said.getvalue()
     assert "code" not in json.loads(tasks.HERE.read_text())
+    assert "error: not run, since code failed" in Path(str(TASKS[1].command["log"])).read_text()
+
+
+def test_a_task_that_found_nothing_to_do_keeps_its_seconds(folder: Path) -> None:
+    keep_seconds({"long": 30.0, "short": 0.2})
+    keep_seconds({"long": 0.1, "short": 0.3})
+    assert json.loads(tasks.HERE.read_text()) == {"long": 30.0, "short": 0.2}
 
 
 def test_ctrl_c_of_a_task_ends_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,9 @@ def test_a_run_depends_on_no_other_method_and_no_other_data_set() -> None:
 def test_what_a_run_has_imported_is_among_its_files(method: str, tmp_path: Path) -> None:
     arguments = [f"model={method}", "data=pinwheel", "data.points_per_class=20", "annotations=two_coin", "logger=none",
                  "figures=false"]  # fmt: skip
-    few = ["epochs=1", "start.epochs=1"] if method == "bayes" else []
+    few = ["epochs=1", "start.epochs=1", "start.teach_epochs=1", "annotations.num_annotated=8",
+           "annotations.num_annotators=2", "annotations.pairs_per_annotator=12"]  # fmt: skip
+    few = few if method == "bayes" else []
     command = [sys.executable, "-c", RUN, str(tmp_path / "run"), *arguments, *few]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
     brought = "semicrowd.data.face_archive"  # by semicrowd.data.public, which is left out

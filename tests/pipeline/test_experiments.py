@@ -210,6 +210,8 @@ def test_unknown_profile_names_the_known_ones(tmp_path: Path) -> None:
         ("profile: x\n", "expected profile, groups"),
         ("- x\n", "expected a mapping: a profile"),
         ("base: nowhere\n", "nowhere.yaml: not found"),
+        (f"base: {PROFILES / 'laptop'}\njobz: null\n", "jobz: the base profile has no jobz"),
+        (f"base: {PROFILES / 'laptop'}\ngrups+: [x]\n", "the base profile has no grups"),
         ("profile: x\ngroups: {g: {seeds: [0], experiments: [a]}}\nexperiments: {a: {}}\n", "settings"),
         (
             "profile: x\ngroups: {g: {seeds: [0], experiments: [[a, b]]}}\n"

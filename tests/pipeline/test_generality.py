@@ -24,7 +24,7 @@ from semicrowd.files import write_json
 from semicrowd.methods.crowd_only import CrowdLogistic
 from semicrowd.methods.generative import BayesSCDC
 from semicrowd.pipeline.generality import cell as cell_module
-from semicrowd.pipeline.generality.__main__ import main
+from semicrowd.pipeline.generality.__main__ import _options, main
 from semicrowd.pipeline.generality.ablation import ablation
 from semicrowd.pipeline.generality.baselines import BASELINES, VARIANTS, expanded
 from semicrowd.pipeline.generality.cell import fingerprint, finished, inputs, run_cell
@@ -157,7 +157,9 @@ def test_a_fit_over_the_limit_and_a_failed_one_say_so(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "method", ["scdc[latent_dim 4]", "kmeans[model.K=3]", "scdc[model.latent_dims=4]", "scdc[model.K=0]", "scdc[]"]
+    "method",
+    ["scdc[latent_dim 4]", "kmeans[model.K=3]", "scdc[model.latent_dims=4]", "scdc[model.K=0]", "scdc[]",
+     "scdc[model.hidden=[7]"],
 )
 def test_a_variant_that_cannot_be_is_refused_before_any_fit(method: str, tmp_path: Path) -> None:
     with pytest.raises(UserError):
@@ -169,7 +171,8 @@ def test_a_variant_that_cannot_be_is_refused_before_any_fit(method: str, tmp_pat
 
 def test_a_variant_gets_its_settings_and_what_it_varies_is_fitted_too() -> None:
     variant = "bayes[model.latent_dim=3;epochs=0;model.hidden=[7,7]]"
-    plan = list(cells(["iris"], ["none"], [variant, "kmeans_raw"], [4], locked=False))
+    methods = _options(["--methods", f"{variant},kmeans_raw"]).methods
+    plan = list(cells(["iris"], ["none"], methods, [4], locked=False))
     assert [cell.method for cell in plan] == ["bayes", variant, "kmeans_raw"]
     cell = plan[1]
     assert cell.settings == {"model.latent_dim": 3, "epochs": 0, "model.hidden": [7, 7]}

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from semicrowd.report import studies
 from semicrowd.report.build import find_papers
 from semicrowd.report.exhibits import Exhibit, Result
 from semicrowd.report.runs import Collected, Run
@@ -20,6 +23,12 @@ METRICS = {
     "seconds/fit": 620.0,
     "epochs": 40,
 }
+
+
+@pytest.fixture
+def none_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No results of the generality suite: reading them takes seconds."""
+    monkeypatch.setattr(studies, "RECORDED", tmp_path / "recorded")
 
 
 def exhibit(key: str, paper: str = "scdc") -> Exhibit:

@@ -8,6 +8,8 @@ import pytest
 
 from semicrowd.report import site
 from semicrowd.report.build import build, find_papers
+from semicrowd.report.cells import Cell, Summary
+from semicrowd.report.exhibits import Result
 from semicrowd.report.experiments import missing_remark
 from semicrowd.report.runs import Collected, Run
 
@@ -38,6 +40,7 @@ def row(text: str, *words: str) -> str:
     return lines[0]
 
 
+@pytest.mark.usefixtures("none_recorded")
 def test_paper_and_ours_stand_side_by_side(tmp_path: Path) -> None:
     build(of(*real(0, 1)), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
@@ -51,6 +54,7 @@ def test_paper_and_ours_stand_side_by_side(tmp_path: Path) -> None:
     assert "simulated answers" not in text.split("## Runs")[0].lower()
 
 
+@pytest.mark.usefixtures("none_recorded")
 def test_simulated_answers_are_said_in_the_cell_and_in_the_overview(tmp_path: Path) -> None:
     build(of(finished(NAME, 0, SIMULATED)), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
@@ -59,6 +63,7 @@ def test_simulated_answers_are_said_in_the_cell_and_in_the_overview(tmp_path: Pa
     assert "partly done, simulated answers" in text
 
 
+@pytest.mark.usefixtures("none_recorded")
 def test_missing_data_leave_a_row_that_says_how_to_get_them(tmp_path: Path) -> None:
     build(of(stopped(0, "unavailable", "put the files | into data/mnist")), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
@@ -79,6 +84,7 @@ def test_why_there_is_no_number(status: str, message: str, expected: str) -> Non
     assert missing_remark([Run(4, "somewhere", status, message)]) == expected
 
 
+@pytest.mark.usefixtures("none_recorded")
 def test_a_failed_run_is_named_beside_the_mean_of_the_others(tmp_path: Path) -> None:
     build(of(*real(0), stopped(1, "failed", "boom")), tmp_path)
     text = (tmp_path / "REPORT.md").read_text()
@@ -104,6 +110,13 @@ def test_every_table_and_figure_is_on_the_page_and_texts_are_escaped(tmp_path: P
     assert anchors == [*of_papers, *suite, "embedded"]
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
     assert "<b>bold" not in page
+
+
+def test_an_experiment_with_real_answers_is_not_simulated_by_its_name() -> None:
+    remark = "recorded: make record EXPERIMENT=mnist_simulated_tasks SEEDS=0"
+    (real, made) = (Cell("row", "nmi", ours=Summary(0.5, None, (0,)), remark=f"{remark}{end}")
+                    for end in ("", "; simulated answers"))  # fmt: skip
+    assert [Result((cell,)).simulated for cell in (real, made)] == [False, True]
 
 
 def test_answers_in_words() -> None:

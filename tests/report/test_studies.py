@@ -15,6 +15,8 @@ from semicrowd.report.studies import NOT_MEASURED, generality
 
 from .conftest import collected
 
+pytestmark = pytest.mark.usefixtures("none_recorded")
+
 ROOT = Path(__file__).parents[2]
 MADE = {"commit": "0123456789abcdef", "dirty": False, "date": "2026-11-22T00:00:00+00:00"}
 
@@ -29,17 +31,12 @@ def write(folder: Path, name: str, scores: dict[tuple[str, str, str], list[float
     pd.DataFrame(rows).to_csv(folder / "generality" / name, index=False)
 
 
-@pytest.fixture(autouse=True)
-def none_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "RECORDED", tmp_path / "recorded")
-
-
 def test_without_results_the_page_says_what_to_do(tmp_path: Path) -> None:
     found = generality(tmp_path)
     for study in found:
         assert study.status == "not measured yet"
         assert study.findings == (NOT_MEASURED,)
-        assert study.table.rows == ()
+        assert study.rows == ()
     build(collected(), tmp_path)
     for name in ("index.html", "REPORT.md"):
         assert (tmp_path / name).read_text().count("not measured yet: make generality") == len(found)
@@ -57,9 +54,9 @@ def test_recorded_fits_are_shown_where_the_suite_has_not_been_run(
         ours = rows[rows["method"].isin(OURS) & (rows["settings"] == "") & rows["data"].isin(TABLES)]
         ours = ours[[TABLES[name].embedded == of for name in ours["data"]]]
         expected = set(zip(ours["data"], ours["regime"], ours["method"], strict=True))
-        assert {row[:3] for row in study.table.rows} <= expected
-        assert study.table.rows
-        first = study.table.rows[0]
+        assert {row[:3] for row in study.rows} <= expected
+        assert study.rows
+        first = study.rows[0]
         values = pd.to_numeric(ours[(ours[["data", "regime", "method"]] == list(first[:3])).all(axis=1)]["nmi"])
         assert first[3].startswith(f"{values.mean():.3f}")
         assert "cells are measured, and recorded; the others: make generality" in study.findings[-1]
@@ -75,7 +72,7 @@ def test_numbers_stand_beside_the_best_baseline_and_missing_cells_are_counted(tm
     study, embedded = generality(tmp_path)
     assert (study.status, embedded.status) == ("partly done", "not measured yet")
     assert embedded.images == ()
-    rows = {row[:3]: row[3:] for row in study.table.rows}
+    rows = {row[:3]: row[3:] for row in study.rows}
     assert rows["iris", "pairs90", "bayes"] == (
         "0.850 ± 0.071", "2", "0 1", "4 4", "3", "crowd_logistic", "0.865 ± 0.049", "−.015 ± .015", "yes", "",
     )  # fmt: skip
@@ -100,8 +97,8 @@ def test_locked_sets_have_a_section_once_they_have_been_looked_at(tmp_path: Path
     developed, _, locked, embedded = generality(tmp_path)
     assert developed.status == "not measured yet"
     assert (locked.key, locked.status) == ("generality-locked", "partly done")
-    assert {row[0] for row in locked.table.rows} == {"crabs"}
-    assert embedded.table.rows == ()
+    assert {row[0] for row in locked.rows} == {"crabs"}
+    assert embedded.rows == ()
 
 
 @pytest.mark.parametrize("name", ["index.html", "REPORT.md"])

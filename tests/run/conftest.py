@@ -1,11 +1,15 @@
 """The command line as a user has it: src/train.py and src/predict.py in a folder of their own."""
 
 import contextlib
+import csv
 import io
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
 from typing import Any
@@ -14,6 +18,8 @@ from unittest.mock import patch
 import jaxtyping
 import numpy as np
 import pytest
+
+from semicrowd.run.composition import Given, composed
 
 SOURCE = Path(__file__).parents[2] / "src"
 Command = Callable[..., "CompletedProcess[str]"]
@@ -51,6 +57,32 @@ def _called(main: Callable[[list[str]], int], folder: Path, given: list[str], va
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 0
     return CompletedProcess(given, code, out.getvalue(), err.getvalue())
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a csv file."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def metrics_of(run: Path) -> dict[str, float]:
+    """The content of metrics.json."""
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert isinstance(metrics, dict)
+    return metrics
+
+
+def wait_until(there: Callable[[], bool], seconds: float) -> None:
+    """Until ``there`` is true, or so many seconds have passed."""
+    deadline = time.monotonic() + seconds
+    while not there() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+@cache
+def composed_once(*overrides: str) -> Given:
+    """As :func:`composed`, which takes a fifth of a second."""
+    return composed(overrides)
 
 
 @pytest.fixture

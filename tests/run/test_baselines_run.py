@@ -16,7 +16,7 @@ from semicrowd.run.session import Session
 from semicrowd.run.settings import resolved
 from semicrowd.tracking import RunTracker
 
-from .conftest import Command
+from .conftest import Command, metrics_of, rows_of
 
 #: Few starts and steps; the pinwheel's points and answers are simulated.
 QUICK = (
@@ -27,17 +27,6 @@ SCORES = [f"{split}/{name}" for split in ("train", "annotated", "final") for nam
 CALIBRATION = ["annotated/calibration_error", "final/calibration_error"]
 CLUSTERS = ["clusters/occupied", "clusters/used", "clusters/effective"]
 ENDS = ["seconds/fit", "epochs", "restart/best", "warnings/count"]
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def metrics_of(run: Path) -> dict[str, float]:
-    metrics = json.loads((run / "metrics.json").read_text())
-    assert isinstance(metrics, dict)
-    return metrics
 
 
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
@@ -58,7 +47,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert (metrics["epochs"], metrics["restart/best"]) == (1, 0)
     assert json.loads((run / "status.json").read_text())["status"] == "finished"
 
-    items = rows(run / "assignments.csv")
+    items = rows_of(run / "assignments.csv")
     assert [int(item["item"]) for item in items] == list(range(500))
     assert all(0.2 <= float(item["probability"]) <= 1 for item in items)  # the largest of five
     clusters = np.array([int(item["cluster"]) for item in items])
@@ -71,7 +60,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     expected = normalized_mutual_info_score(labels[annotated], clusters[annotated])
     assert metrics["annotated/nmi"] == pytest.approx(expected, abs=1e-9)
 
-    quality = rows(run / "workers.csv")
+    quality = rows_of(run / "workers.csv")
     assert {worker["true_sensitivity"] for worker in quality} == {"0.9"}
     for name in ("sensitivity", "specificity"):
         error = np.mean([abs(float(worker[name]) - 0.9) for worker in quality])
@@ -101,14 +90,14 @@ def test_a_sweep_without_answers_leaves_out_who_needs_them(train: Command, tmp_p
     done = train("-m", "model=kmeans,mcvc", "annotations=none", "model.K=5", "restarts=3", "hydra.run.dir=sweep")
     assert done.returncode == 1, done.stderr
     message = "model=mcvc: needs answers; expected annotations=<name> other than annotations=none"
-    jobs = rows(tmp_path / "sweep" / "jobs.csv")
+    jobs = rows_of(tmp_path / "sweep" / "jobs.csv")
     assert [(job["arguments"], job["status"], job["error"]) for job in jobs] == [
         ("model=kmeans", "finished", ""), ("model=mcvc", "failed", message),
     ]  # fmt: skip
     assert "note: restarts=3: has no effect with model=kmeans\n" in done.stderr
     run = tmp_path / "sweep" / "model-kmeans"
     assert list(metrics_of(run)) == [*SCORES[: len(_NAMES)], *SCORES[2 * len(_NAMES) :], *CLUSTERS, *ENDS]
-    assert {item["probability"] for item in rows(run / "assignments.csv")} == {""}  # k-means has none
+    assert {item["probability"] for item in rows_of(run / "assignments.csv")} == {""}  # k-means has none
     assert not (run / "workers.csv").exists()
     assert not (tmp_path / "sweep" / "model-mcvc").exists()
 
@@ -125,7 +114,7 @@ def test_who_has_no_rule_for_features_gives_its_own_clusters(train: Command, pre
     # No true rates came with the answers; how many of them are right the labels say.
     workers = {name: value for name, value in metrics.items() if name.startswith("workers/")}
     assert workers == {"workers/observed_sensitivity_mae": 0, "workers/observed_specificity_mae": 0}
-    assert [worker["annotator"] for worker in rows(run / "workers.csv")] == ["ann", "bob"]
+    assert [worker["annotator"] for worker in rows_of(run / "workers.csv")] == ["ann", "bob"]
     assert {path.name for path in (run / "figures").iterdir()} == {"clusters.png", "workers.png"}
     new = predict("run", "items.csv")
     assert new.returncode == 2
@@ -159,8 +148,8 @@ def test_a_test_split_is_predicted_and_figures_have_shares(tmp_path: Path) -> No
     estimator = make_estimator(settings, data)
     metrics = Session(settings, tmp_path, data, None, estimator, RunTracker()).run(resume=False)
     assert metrics["test/acc"] == metrics["train/acc"] == 1
-    test = rows(tmp_path / "test_assignments.csv")
-    assert test[0]["cluster"] == test[2]["cluster"] == rows(tmp_path / "assignments.csv")[-1]["cluster"]
+    test = rows_of(tmp_path / "test_assignments.csv")
+    assert test[0]["cluster"] == test[2]["cluster"] == rows_of(tmp_path / "assignments.csv")[-1]["cluster"]
     assert {row["probability"] for row in test} == {"1.000000"}
 
 

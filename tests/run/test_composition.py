@@ -3,8 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -22,28 +20,22 @@ from semicrowd.settings.fields import described, plain, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, SEVERAL, choice_of, names_in, names_of, what_is
 from semicrowd.settings.training import SlurmSettings
 
-from .conftest import Command
+from .conftest import Command, composed_once
 
 CHOICES = [(group, name) for group in CHOSEN for name in CHOSEN[group]]
 #: Data that a user brings.
 OWN = ("images", "npz", "table")
 
 
-@cache
-def nothing_given() -> Mapping[str, str]:
-    """The choices of a run without arguments."""
-    return composed([]).choices
-
-
 @pytest.mark.parametrize(("group", "name"), CHOICES)
 def test_every_choice_composes_and_gives_nothing_but_itself(group: str, name: str) -> None:
-    found = composed([f"{group}={name}"])
+    found = composed_once(f"{group}={name}")
     assert found.choices[group] == name
     assert found.values == {}  # so that rules and defaults decide
     assert found.origins[group] == f"{group}={name}"
     others = {other: choice for other, choice in found.choices.items() if other != group}
     own = {"model": "cotrain"} if group == "data" and name in OWN else {}
-    assert others == {other: choice for other, choice in nothing_given().items() if other != group} | own
+    assert others == {other: choice for other, choice in composed_once().choices.items() if other != group} | own
 
 
 def test_help_says_in_a_line_what_every_choice_is_and_no_two_are_the_same() -> None:
@@ -59,7 +51,7 @@ def test_help_says_in_a_line_what_every_choice_is_and_no_two_are_the_same() -> N
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_users_own_data_are_clustered_by_co_training_unless_another_model_is_named(name: str) -> None:
-    found = composed([f"data={name}"])
+    found = composed_once(f"data={name}")
     assert (found.choices["model"], found.origins["model"]) == ("cotrain", f"data={name}")
     found = composed([f"data={name}", "model=bayes"])
     assert (found.choices["model"], found.origins["model"]) == ("bayes", "model=bayes")

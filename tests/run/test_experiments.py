@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from semicrowd.run.composition import CONF, composed
+from semicrowd.run.composition import CONF
 from semicrowd.run.settings import check_given
 
-from .conftest import Command
+from .conftest import Command, composed_once
 
 FILES = sorted((CONF / "experiment").glob("*.yaml"))
 FITTED = ("model.n_steps=1", "model.n_restarts=1")
@@ -23,7 +23,7 @@ def test_it_composes_and_its_header_has_result_hardware_and_cost(path: Path) -> 
     header = [line for line in path.read_text().splitlines() if line.startswith("# ")]
     for what in ("Result: ", "Hardware: ", "Cost: "):
         assert what in " ".join(header[1:])
-    given = composed([f"experiment={path.stem}"])
+    given = composed_once(f"experiment={path.stem}")
     check_given(given)
     data, model, *_ = path.stem.split("_")
     assert given.choices["data"] == data
@@ -42,7 +42,7 @@ SLOW = ("mnist", "cifar10_scdc")
 def test_its_first_step_works(
     train: Command, tmp_path: Path, public_data: Callable[[str], Path], path: Path
 ) -> None:
-    given = composed([f"experiment={path.stem}"])
+    given = composed_once(f"experiment={path.stem}")
     data = given.choices["data"]
     public = {"sequence": "homes"}.get(data, data)
     variables = {} if data in ("pinwheel", "benchmark", "shapes") else {"SEMICROWD_DATA": str(public_data(public))}

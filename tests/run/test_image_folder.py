@@ -10,7 +10,7 @@ import yaml
 from PIL import Image
 from sklearn.metrics import normalized_mutual_info_score
 
-from .conftest import Command
+from .conftest import Command, rows_of
 from .test_bad_input import refused
 
 ARGUMENTS = ("data=images", "data.path=pictures", "annotations=file", "annotations.path=answers.csv")
@@ -36,6 +36,7 @@ def _pictures(folder: Path) -> np.ndarray:
     return kinds
 
 
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Command, tmp_path: Path) -> None:
     kinds = _pictures(tmp_path)
     done = train(*ARGUMENTS, "data.size=10", "hydra.run.dir=run")
@@ -47,8 +48,7 @@ def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Com
     config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     assert (config["data"]["features"], config["data"]["size"]) == ("pixels", 10)
     assert config["model"]["name"] == "cotrain"
-    with (tmp_path / "run" / "assignments.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "run" / "assignments.csv")
     assert [row["item"] for row in rows] == [f"{number:02}.png" for number in range(40)]
     assert normalized_mutual_info_score(kinds, [row["cluster"] for row in rows]) > 0.9
     (tmp_path / "new").mkdir()
@@ -67,7 +67,7 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     _pictures(tmp_path)
     for path in (tmp_path / "pictures").iterdir():
         Image.open(path).resize((120, 120), Image.Resampling.NEAREST).save(path)
-    done = train(*ARGUMENTS, "data.words=8", "hydra.run.dir=run")
+    done = train(*ARGUMENTS, "data.words=8", "model=kmeans", "model.K=2", "hydra.run.dir=run")
     assert done.returncode == 0, done.stderr
     every = list(csv.DictReader(predict("run", "pictures").stdout.splitlines()))
     assert len({row["cluster"] for row in every}) > 1

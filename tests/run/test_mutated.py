@@ -1,6 +1,5 @@
 """Every setting with values of every wrong kind: one clear line, or a meaning; nothing is read, made or started."""
 
-import csv
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,12 +12,12 @@ from omegaconf import OmegaConf
 
 from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError
-from semicrowd.run.composition import Given, composed
+from semicrowd.run.composition import Given
 from semicrowd.run.settings import check_given, resolved
 from semicrowd.settings.fields import described, shown
 from semicrowd.settings.groups import CHOSEN, FIXED, TOP
 
-from .conftest import Command
+from .conftest import Command, composed_once, rows_of
 
 MUTATIONS = {
     "wrong type": "abc", "null": "null", "nan": "nan", "-1": "-1", "0": "0", "huge": "1" + "0" * 30, "empty": "",
@@ -46,20 +45,17 @@ CASES = {
     (_origin(kind, one.name), one.name): (choice, f"{group}.{one.spelled}" if group else one.spelled)
     for choice, group, kind in settings_of_every_choice() for one in described(kind)
 }  # fmt: skip
-_COMPOSED: dict[str, Given] = {}
 
 
 def given(choice: str, name: str, typed: str) -> Given:
     """As a run with these arguments has it; the choice is composed once."""
-    if choice not in _COMPOSED:
-        _COMPOSED[choice] = composed([choice] if choice else [])
     override = OverridesParser.create().parse_override(f"{name}={typed}")
     value = OmegaConf.create({"value": override.value()})["value"]
     value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
     optional = any(one.optional for c, g, kind in settings_of_every_choice() if c == choice for one in described(kind)
                    if name == (f"{g}.{one.spelled}" if g else one.spelled))  # fmt: skip
     values = {} if value is None and not optional else {name: value}
-    whole = _COMPOSED[choice]
+    whole = composed_once(*([choice] if choice else []))
     return replace(whole, values=values, origins=whole.origins | {name: f"{name}={typed}"})
 
 
@@ -137,8 +133,7 @@ def test_a_mistake_of_one_job_of_a_sweep_is_its_own(train: Command, tmp_path: Pa
     kmeans = ("model=kmeans", "data=table", "data.path=items.csv", "model.n_init=1,-1,abc")
     done = train("-m", *kmeans, "hydra.run.dir=all")
     assert done.returncode == 1, done.stderr
-    with (tmp_path / "all" / "jobs.csv").open(newline="") as file:
-        jobs = list(csv.DictReader(file))
+    jobs = rows_of(tmp_path / "all" / "jobs.csv")
     assert [job["status"] for job in jobs] == ["finished", "failed", "failed"]
     assert "model.n_init=abc: expected a whole number" in jobs[2]["error"]
     assert sorted(path.name for path in (tmp_path / "all").iterdir() if path.is_dir()) == ["model.n_init-1"]

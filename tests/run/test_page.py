@@ -45,7 +45,7 @@ def test_a_page_is_not_made_anew_from_another_history(train: Command, tmp_path: 
     history = tmp_path / "history.csv"
     names = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
     history.write_text(f"annotator,{','.join(names)}\nann,0.9,0.8,0.95,0.7,0.6,0.8\n")
-    done = train("data=table", "data.path=items.csv", "model=scdc", "model.K=2", "hydra.run.dir=run", "epochs=0",
+    done = train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run",
                  "annotations=file", "annotations.path=answers.csv", "annotations.history=history.csv")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert report(tmp_path, "run=run").returncode == 0

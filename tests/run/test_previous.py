@@ -39,7 +39,7 @@ def test_a_model_of_fewer_clusters_than_the_earlier_run_draws_its_figures(train:
     before = pd.read_csv(path)
     before["cluster"] = before["cluster"].map({0: 6, 1: 4})
     before.to_csv(path, index=False)
-    model = ("model=scdc", "model.K=4", "epochs=1", "start.epochs=1")
+    model = ("model=scdc", "model.K=4", "epochs=1", "start.epochs=1", "start.teach_epochs=5")
     done = train(*OWN, *model, "previous=before", "hydra.run.dir=after")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "after" / "report.html").exists()

@@ -15,7 +15,7 @@ from subprocess import PIPE, Popen
 import pandas as pd
 import pytest
 
-from .conftest import SOURCE, Command, environment
+from .conftest import SOURCE, Command, environment, wait_until
 
 #: Two processes, of which the second is made by src/semicrowd/run/rank.py.
 TWO = ("annotations=two_coin", "model.K=4", "start=cold", "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu")
@@ -60,9 +60,7 @@ def test_the_second_process_ends_with_the_first_and_the_run_goes_on_later(
 ) -> None:
     process = start(*TWO, "epochs=2000", "hydra.run.dir=run")
     checkpoint = tmp_path / "run" / "checkpoints" / "last.ckpt"
-    deadline = time.monotonic() + 120
-    while not checkpoint.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(checkpoint.exists, 120)
     process.kill()
     process.communicate(timeout=60)  # its end is that of all who write to its output
     assert process.returncode == -signal.SIGKILL
@@ -83,9 +81,7 @@ def test_two_machines_of_one_process_find_what_one_of_two_finds(
     arguments = [*(one for one in TWO if not one.startswith("trainer.devices")), "trainer.devices=1"]
     run = tmp_path / "machines"
     first = start(*arguments, "trainer.num_nodes=2", "epochs=2", "hydra.run.dir=machines", NODE_RANK="0", **where)
-    deadline = time.monotonic() + 120
-    while not (run / "config.yaml").exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: (run / "config.yaml").exists() or first.poll() is not None, 120)
     variables = environment(tmp_path) | where | {"NODE_RANK": "1", "PYTHONPATH": str(SOURCE)}
     second = Popen([sys.executable, "-m", "semicrowd.run.rank", str(run)], env=variables, cwd=tmp_path,
                    text=True, stderr=PIPE)  # fmt: skip
@@ -127,9 +123,7 @@ def test_chains_that_are_killed_go_on_to_the_same_bytes(
               "model.n_chains=2", "model.n_sweeps=600", "figures=false")  # fmt: skip
     process = start(*chains, "hydra.run.dir=killed")
     checkpoint = tmp_path / "killed" / "checkpoints" / "last.ckpt"
-    deadline = time.monotonic() + 300
-    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: checkpoint.exists() or process.poll() is not None, 300)
     process.kill()
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL

@@ -1,6 +1,5 @@
 """One run through the command line: its files, its repetition, its continuation."""
 
-import csv
 import json
 import re
 import signal
@@ -18,18 +17,13 @@ from sklearn.metrics import normalized_mutual_info_score
 from semicrowd.files import read_status, sha256_of
 from semicrowd.starts.recent import RECENT
 
-from .conftest import Command
+from .conftest import Command, rows_of, wait_until
 
 #: A short run with answers whose data are in the test's folder.
 WHOLE = ("data=table", "data.path=items.csv", "model.K=4", "epochs=3", "batch_size=10", "hydra.run.dir=run",
          "start.teach_epochs=5")  # fmt: skip
 #: With a quick start.
 SHORT = (*WHOLE, "start=cells")
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -63,7 +57,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     config = yaml.safe_load((run / "config.yaml").read_text())
     assert (config["seed"], config["model"]["K"], config["annotations"]["name"]) == (0, 4, "file")
 
-    items = rows(run / "assignments.csv")
+    items = rows_of(run / "assignments.csv")
     assert [int(item["item"]) for item in items] == list(range(40))
     assert [i for i, item in enumerate(items) if item["annotated"] == "1"] == [*range(6), *range(20, 26)]
     assert all(0.25 <= float(item["probability"]) <= 1 for item in items)
@@ -76,7 +70,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     np.add.at(table, (labels, annotated), 1)
     assert metrics["annotated/acc"] == pytest.approx(table[linear_sum_assignment(-table)].sum() / 12)
 
-    workers = rows(run / "workers.csv")
+    workers = rows_of(run / "workers.csv")
     known = [(w["annotator"], w["pairs"], w["true_sensitivity"]) for w in workers]
     assert known == [("ann", "66", ""), ("bob", "66", "")]
     for worker in workers:
@@ -87,14 +81,14 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
         error = np.mean([1 - float(worker[f"observed_{name}"]) for worker in workers])
         assert metrics[f"workers/observed_{name}_mae"] == pytest.approx(error, abs=1e-5)
 
-    restarts = rows(run / "restarts.csv")
+    restarts = rows_of(run / "restarts.csv")
     elbo = [float(restart["elbo"]) for restart in restarts]
     assert metrics["restart/best"] == int(np.argmax(elbo))
     assert metrics["elbo/train"] == max(elbo)
     assert metrics["restart/oracle_acc"] == max(float(restart["oracle_acc"]) for restart in restarts)
     clusters = np.load(run / "restart_assignments.npz", allow_pickle=False)["clusters"]
     assert clusters.shape == (2, 40)
-    assert [row["epoch"] for row in rows(run / "curves.csv")] == ["1", "2", "3"]
+    assert [row["epoch"] for row in rows_of(run / "curves.csv")] == ["1", "2", "3"]
     provenance = json.loads((run / "provenance.json").read_text())
     assert provenance["command"].startswith("python src/train.py data=table")
     assert provenance["annotations"]["num_pairs"] == 132
@@ -133,7 +127,7 @@ def test_a_run_with_nothing_given_has_a_place_and_truth_of_simulated_workers(tra
     run = tmp_path / "runs" / "epochs-1_annotations-two_coin_start-cold"
     assert f"files: {run}" in done.stdout
     metrics = json.loads((run / "metrics.json").read_text())
-    workers = rows(run / "workers.csv")
+    workers = rows_of(run / "workers.csv")
     assert {w["true_sensitivity"] for w in workers} == {"0.9"}
     error = np.mean([abs(float(w["sensitivity"]) - 0.9) for w in workers])
     assert metrics["workers/sensitivity_mae"] == pytest.approx(error, abs=1e-5)
@@ -168,8 +162,8 @@ def test_hydras_own_pages_take_their_flags_anywhere(train: Command, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
-#: A run of five epochs that last long enough to be stopped between two of them.
-LONG = ("annotations=two_coin", "epochs=5", "batch_size=3", "seed=0", "start=cold")
+#: A run of four epochs that last long enough to be stopped between two of them.
+LONG = ("annotations=two_coin", "epochs=4", "batch_size=6", "seed=0", "start=cold")
 
 
 def wait_for_epoch(run: Path, epoch: int) -> None:
@@ -210,7 +204,7 @@ def test_a_run_that_is_stopped_says_so_and_resumed_it_ends_as_one_that_was_not(
         assert said == [
             "interrupted; the same command with resume=true continues the run, from its start if it has no checkpoint"
         ]
-    assert len(rows(run / "curves.csv")) < 5
+    assert len(rows_of(run / "curves.csv")) < 4
     if kind == signal.SIGINT:  # resuming does not ask how the run ended
         return
     assert train(*LONG, "hydra.run.dir=whole").returncode == 0
@@ -225,9 +219,7 @@ def test_a_method_that_is_fitted_once_says_that_it_was_stopped(
 ) -> None:
     """No Lightning is there to take the signal; SIGTERM and SIGHUP (a terminal is closed) have one handler."""
     process = start("data=pinwheel", "model=dpm", "model.n_sweeps=100000", "annotations=none", "hydra.run.dir=killed")
-    deadline = time.monotonic() + 60
-    while read_status(tmp_path / "killed").get("status") != "running" and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: read_status(tmp_path / "killed").get("status") == "running", 60)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -239,14 +231,14 @@ def test_a_finished_run_goes_on_with_more_epochs_and_not_with_fewer(train: Comma
     command = [*SHORT, "model=scdc", "annotations=file", "annotations.path=answers.csv"]
     assert train(*command).returncode == 0
     run = tmp_path / "run"
-    before = rows(run / "curves.csv")
+    before = rows_of(run / "curves.csv")
     fewer = train(*command, "epochs=2", "resume=true")
     assert fewer.returncode == 2
     assert "resume=true, but the run was started with epochs=3, not 2" in fewer.stderr
     more = train(*command, "epochs=5", "resume=true")
     assert more.returncode == 0, more.stderr
     assert "finished before" not in more.stderr
-    after = rows(run / "curves.csv")
+    after = rows_of(run / "curves.csv")
     assert [row["epoch"] for row in after] == ["1", "2", "3", "4", "5"]
     assert after[:3] == before
     assert json.loads((run / "metrics.json").read_text())["epochs"] == 5

@@ -1,10 +1,8 @@
 """Sweeps on a SLURM cluster: what is asked of it, and jobs under a stand-in for it (slurm_stub.py)."""
 
-import csv
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
@@ -17,7 +15,7 @@ from semicrowd.run.composition import composed
 from semicrowd.run.slurm import requested, slurm_launch
 from semicrowd.settings.training import SlurmSettings
 
-from .conftest import Command
+from .conftest import Command, rows_of, wait_until
 
 pytest.importorskip("submitit", reason="needs pip install 'semicrowd[slurm]'")
 STUB = Path(__file__).parent / "slurm_stub.py"
@@ -85,12 +83,7 @@ def test_the_script_says_what_the_sweep_asks_for_and_a_refusal_is_one_line(
     (command,) = [line for line in lines if line.startswith("srun ")]
     assert "--kill-on-bad-exit=1" in command
     assert f"{sys.executable} -u -m submitit.core._submit" in command
-    assert [row["status"] for row in table(tmp_path / "sweep")] == ["not run"] * 3
-
-
-def table(sweep: Path) -> list[dict[str, str]]:
-    with (sweep / "jobs.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    assert [row["status"] for row in rows_of(tmp_path / "sweep" / "jobs.csv")] == ["not run"] * 3
 
 
 @pytest.mark.slow
@@ -104,7 +97,7 @@ def test_jobs_of_one_and_of_two_processes_give_what_they_give_here(
     # What asks for the same is an array: the two jobs of one process, and those of two.
     asked = sorted((flags(script)["ntasks-per-node"], flags(script)["array"]) for script in cluster.glob("*.sh"))
     assert asked == [("1", "0-1%2"), ("2", "0-1%2")]
-    assert [row["status"] for row in table(tmp_path / "sweep")] == ["finished"] * 4
+    assert [row["status"] for row in rows_of(tmp_path / "sweep" / "jobs.csv")] == ["finished"] * 4
     here = train("-m", *RUN, "epochs=1", "seed=1", "trainer=cpu,ddp", "hydra.run.dir=here")
     assert here.returncode == 0, here.stderr
     for trainer in ("cpu", "ddp"):
@@ -126,15 +119,13 @@ def test_ctrl_c_cancels_the_jobs_on_the_cluster(
     start: Callable[..., "Popen[str]"], tmp_path: Path, cluster: Path
 ) -> None:
     process = start("-m", *RUN, "epochs=100000", "seed=0-1", "hydra/launcher=slurm", "hydra.run.dir=sweep")
-    deadline = time.monotonic() + 120
-    while not (tmp_path / "sweep" / "seed-0" / "curves.csv").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until((tmp_path / "sweep" / "seed-0" / "curves.csv").exists, 120)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert "the jobs on the cluster are cancelled" in said
     assert "Traceback" not in said
-    assert [row["status"] for row in table(tmp_path / "sweep")] == ["interrupted", "not run"]
+    assert [row["status"] for row in rows_of(tmp_path / "sweep" / "jobs.csv")] == ["interrupted", "not run"]
     assert {path.read_text() for path in cluster.glob("*.state")} == {"CANCELLED"}
     assert not (tmp_path / "sweep" / ".jobs").exists()
 

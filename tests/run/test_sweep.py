@@ -1,6 +1,5 @@
 """Sweeps through the command line."""
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from semicrowd.run.composition import composed
 from semicrowd.run.job import JobCall
 from semicrowd.run.sweep import Sweep, combinations
 
-from .conftest import Command
+from .conftest import Command, rows_of
 
 
 def combine(*arguments: str) -> list[tuple[str, ...]]:
@@ -50,8 +49,7 @@ def test_jobs_that_could_not_be_started_are_failed_ones_of_the_table(tmp_path: P
 
     with pytest.raises(SystemExit, match="1"):
         Sweep(jobs, dict.fromkeys(jobs, given), {}, tmp_path, launch).run()
-    with (tmp_path / "jobs.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "jobs.csv")
     assert [row["status"] for row in rows] == ["finished", "failed"]
     assert rows[1]["error"] == "it could not be started: job 17_1 was cancelled"
 
@@ -76,13 +74,8 @@ def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> N
     with pytest.raises(SystemExit, match="1"):
         Sweep(jobs, dict.fromkeys(jobs, given), {}, tmp_path, launch).run()
     assert launched == [["seed-0", "seed-1", "seed-2", "seed-3"], ["seed-2", "seed-3"]]
-    assert [job["status"] for job in jobs_of(tmp_path)] == ["failed", "failed", "finished", "finished"]
-    assert "process died (RuntimeError)" in jobs_of(tmp_path)[0]["error"]
-
-
-def jobs_of(folder: Path) -> list[dict[str, str]]:
-    with (folder / "jobs.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    assert [job["status"] for job in rows_of(tmp_path / "jobs.csv")] == ["failed", "failed", "finished", "finished"]
+    assert "process died (RuntimeError)" in rows_of(tmp_path / "jobs.csv")[0]["error"]
 
 
 @pytest.mark.usefixtures("table")
@@ -96,7 +89,7 @@ def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path
     sweep = tmp_path / "multirun" / (
         "data-table_data.path-items.csv+nowhere.csv_model-kmeans+kmaens_model.K-2_seed-0-1"
     )
-    jobs = jobs_of(sweep)
+    jobs = rows_of(sweep / "jobs.csv")
     assert [job["arguments"] for job in jobs] == [
         f"data.path={path} model={model} seed={seed}"
         for path in ("items.csv", "nowhere.csv") for model in ("kmeans", "kmaens") for seed in (0, 1)
@@ -129,7 +122,7 @@ def test_a_sweep_is_named_by_the_user_and_resumed(train: Command, tmp_path: Path
     assert again.returncode == 0
     assert again.stderr.count("finished before") == 2
     assert status.read_bytes() == before
-    assert [job["train/acc"] for job in jobs_of(tmp_path / "mine")] != ["", ""]
+    assert [job["train/acc"] for job in rows_of(tmp_path / "mine" / "jobs.csv")] != ["", ""]
 
 
 def test_a_sweep_in_whose_folder_another_one_runs_is_refused(train: Command, tmp_path: Path) -> None:

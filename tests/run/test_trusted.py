@@ -1,23 +1,16 @@
 """What a run says of its own result: warnings, what else was tried, the score by held-out answers."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from .conftest import Command
+from .conftest import Command, metrics_of, rows_of
 
 #: It does not matter here in how many parts a candidate is fitted again.
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = pytest.mark.usefixtures("few_folds", "few_steps")
 
 OWN = ("data=table", "data.path=items.csv", "annotations=file", "hydra.run.dir=run", "logger=none")
-
-
-def metrics_of(run: Path) -> dict[str, float]:
-    found = json.loads((run / "metrics.json").read_text())
-    assert isinstance(found, dict)
-    return found
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -37,8 +30,7 @@ def test_a_healthy_run_has_no_warning_and_keeps_what_was_tried(
     assert metrics["warnings/count"] == 0
     assert metrics["answers/cross_validated_gain"] > metrics["answers/cross_validated_gain_error"] > 0
     assert "answers/held_out_gain" not in metrics
-    with (run / "candidates.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(run / "candidates.csv")
     assert [float(row["score"]) for row in rows] == sorted((float(row["score"]) for row in rows), reverse=True)
     assert sum(row["winner"] == "1" for row in rows) == 1
     assert {"candidate", "clusters", "behind", "standard_error", "answer_power", "agreement"} <= rows[0].keys()

@@ -12,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import bound, update
-from semicrowd.nets import Classifier
+from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import RestartLinear
 from semicrowd.random import stream, torch_stream
 from semicrowd.starts import answer_classifier

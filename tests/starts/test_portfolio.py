@@ -132,7 +132,7 @@ def _found(answers: PairAnnotations, features: np.ndarray = TABLE) -> tuple[Port
     return (made, *made.winner())
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> None:
     made, winner, verdict = _found(OF_KINDS[kind])
@@ -197,7 +197,7 @@ def test_luck_with_the_answers_is_no_knowledge(found_by: float, unseen_by: float
     assert said.informative == (winner != FEATURES_ALONE)
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     """The widest direction, in two far groups, has nothing to do with what people are asked."""
     rng = np.random.default_rng(0)
@@ -212,7 +212,7 @@ def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     assert verdict.winner != FEATURES_ALONE
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a million: candidates are made of the annotated items and some others."""
     monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 100)
@@ -224,7 +224,7 @@ def test_candidates_of_a_sample_speak_of_all_items(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(final[ANSWERS.annotated], winner.known)
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_the_sample_of_features_that_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portfolio, "_MAX_SAMPLE", 100)
     made, winner, _ = _found(ANSWERS, np.ones((200, 2)))
@@ -266,7 +266,7 @@ def test_any_other_input_has_a_portfolio_of_its_own(monkeypatch: pytest.MonkeyPa
     assert len(made) == 9
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fit = build("scdc", K=8, start={"kind": "portfolio", "epochs": 2, "teach_epochs": 80, "learning_rate": 0.01})
     kept: list[Any] = []
@@ -282,8 +282,12 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: p
     assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8
 
 
-@pytest.mark.usefixtures("few_folds")
-def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(build: Build) -> None:
+@pytest.mark.usefixtures("few_folds", "few_steps")
+def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("portfolio.ROUNDS", "portfolio._FINALISTS"):
+        monkeypatch.setattr(f"semicrowd.starts.{name}", 1)
     fit = build("scdc", K=3, restarts=2, start={"kind": "portfolio", "epochs": 1})
     two = cotrained_start(fit.data, fit.annotations, fit.model, fit.said.append, lambda _: None)
     assert two.probabilities.shape == (2, 120, 3)
@@ -302,7 +306,7 @@ def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(bu
     ],
     ids=["two answers", "one answer", "hardly more items than clusters", "all the same", "all different", "two items"],
 )
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("few_folds", "few_steps")
 def test_few_or_one_sided_answers_are_enough(
     num_items: int, num_columns: int, pairs: list[tuple[int, int, int]], one_task: bool
 ) -> None:

@@ -4,8 +4,6 @@ A file ``answers.csv`` may be accompanied by ``answers.truth.json`` with the sou
 rates of their annotators. These are only used to evaluate a run.
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Sequence
@@ -18,10 +16,10 @@ import numpy as np
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS, shown
 from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.index import pairs_within
 from semicrowd.errors import UserError
-from semicrowd.files import write_text
+from semicrowd.files import write_csv, write_text
 
-_COLUMNS = ("i", "j", "worker", "label")
 #: Name of the annotator if the file has no column worker.
 EVERYBODY = "everybody"
 #: Name of the annotator of known links.
@@ -154,13 +152,14 @@ def joined(parts: Sequence[PairAnnotations]) -> PairAnnotations:
         true_specificity=_rates(parts, names, "true_specificity"),
         simulated=all(part.simulated for part in parts), source=" and ".join(part.source for part in parts),
     )  # fmt: skip
-    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    # Repeated answers ("…, kept") are noted for all files together.
+    notes = dict.fromkeys(note for part in parts for note in part.notes if not note.endswith("kept"))
     history = np.zeros((len(names), 2, 2))
     for own, part in zip(numbers, parts, strict=True):
         if part.history is not None:
             history[own] = np.maximum(history[own], part.history)
     return replace(
-        answers, notes=(*notes, *(note for note in answers.notes if note not in notes)),
+        answers, notes=(*notes, *answers.notes),
         history=history if history.any() else None,
     )  # fmt: skip
 
@@ -207,16 +206,15 @@ def _pairs_of_groups(
     if sum(sizes) > _MOST_PAIRS:
         raise UserError(f"{table.path}: {sum(sizes):,} pairs of items in {len(kept):,} tasks; expected {_MOST_PAIRS:,} "
                         "at most: split the tasks by a column task, or give pairs, i,j,worker,label")
-    ends = [np.triu_indices(len(rows), k=1) for rows in kept]
-    first, second = (np.concatenate([rows[end[k]] for rows, end in zip(kept, ends, strict=True)]) for k in (0, 1))
+    first, second, pair_task = pairs_within(kept)
     notes = []
     if repeated := len(item) - len(rows):
         notes.append(f"{table.path.name}: rows that repeat an item of their task, counted once: {repeated}")
     if single := len(tasks) - len(kept):
         notes.append(f"{table.path.name}: tasks of a single item, left out: {single}")
     return (
-        item[first], item[second], (group[first] == group[second]).astype(np.int64), worker[first],
-        np.repeat(np.arange(len(kept)), sizes), notes,
+        item[first], item[second], (group[first] == group[second]).astype(np.int64), worker[first], pair_task,
+        notes,
     )  # fmt: skip
 
 
@@ -242,17 +240,10 @@ def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
 
 def write(annotations: PairAnnotations, path: Path | str) -> None:
     """Write answers as a CSV file for :func:`read`, without the true rates; missing folders are created."""
-    names = annotations.worker_names
-    header = [*_COLUMNS, *(() if annotations.task is None else ("task",))]
-    columns = [
-        annotations.i, annotations.j, [names[m] for m in annotations.worker], annotations.label,
-        *(() if annotations.task is None else (annotations.task,)),
-    ]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(zip(*columns, strict=True))
-    write_text(Path(path), text.getvalue())
+    worker = [annotations.worker_names[m] for m in annotations.worker]
+    task = () if annotations.task is None else (annotations.task,)
+    rows = zip(annotations.i, annotations.j, worker, annotations.label, *task, strict=True)
+    write_csv(Path(path), ("i", "j", "worker", "label", "task")[: 4 + len(task)], rows)
 
 
 def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:

@@ -3,6 +3,7 @@
 Axes: n annotated items, P answers, M annotators.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,13 @@ class AnswerIndex:
             num_components=int(component.max()) + 1,
             placements=placements,
         )
+
+
+def pairs_within(lists: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of two elements of one list: the first of each, the second, and the number of its list."""
+    ends = [np.triu_indices(len(one), k=1) for one in lists]
+    first, second = (np.concatenate([one[end[k]] for one, end in zip(lists, ends, strict=True)]) for k in (0, 1))
+    return first, second, np.repeat(np.arange(len(lists)), [len(end[0]) for end in ends])
 
 
 def components(i: np.ndarray, j: np.ndarray, num_nodes: int) -> np.ndarray:

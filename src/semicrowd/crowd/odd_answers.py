@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binom
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.history import assumed_right
@@ -29,24 +29,36 @@ _SLIPS = 0.05
 _EVIDENCE = 30
 
 
-def people(answers: PairAnnotations) -> pd.DataFrame:
+def people(answers: PairAnnotations, votes: np.ndarray | None = None) -> pd.DataFrame:
     """A row for each annotator, in decreasing order of the number of answers.
 
     ``compared`` is the number of answers about pairs for which the other annotators have a majority, and ``agree`` the
     share of these answers that equal the majority, NaN if there are none. ``chance`` is the expected share if the same
     numbers of "same" and "different" answers were given at random.
+
+    Parameters
+    ----------
+    votes : the columns of :func:`_votes` that count; None: all
     """
-    frame = _compared(answers)
-    count = answers.index.counts
-    grouped = frame.groupby("worker")
-    compared = grouped.size().reindex(range(answers.num_annotators), fill_value=0)
-    own, other = (grouped[name].mean().reindex(compared.index) for name in ("label", "others"))
+    pair, worker, size, ones = _votes(answers) if votes is None else votes
+    others, same = (np.bincount(pair, of)[pair] - of for of in (size, ones))  # answers of others, and those "same"
+    clear = (others > 0) & (2 * same != others) & (2 * ones != size)
+    own, other, number = 2 * ones > size, 2 * same > others, answers.num_annotators
+    total, given, compared = (np.bincount(worker, of, number).astype(np.int64) for of in (size, ones, clear))
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN
+        p, q, agree = (np.bincount(worker, clear & of, number) / compared for of in (own, other, own == other))
     table = pd.DataFrame({
-        "worker": answers.worker_names, "answers": count.sum(1), "same": count[:, 1], "different": count[:, 0],
-        "agree": grouped["agree"].mean().reindex(compared.index), "chance": own * other + (1 - own) * (1 - other),
-        "compared": compared,
+        "worker": answers.worker_names, "answers": total, "same": given, "different": total - given, "agree": agree,
+        "chance": p * q + (1 - p) * (1 - q), "compared": compared,
     })  # fmt: skip
     return table.sort_values("answers", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _votes(answers: PairAnnotations) -> np.ndarray:
+    """[4, V] pair, annotator, number of answers and of answers "same", of each annotator about each pair."""
+    number = answers.num_annotators
+    key, place, size = np.unique(answers.pair * number + answers.worker, return_inverse=True, return_counts=True)
+    return np.stack([*np.divmod(key, number), size, np.bincount(place, answers.label).astype(np.int64)])
 
 
 def odd_answers(answers: PairAnnotations) -> list[str]:
@@ -95,7 +107,8 @@ def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[s
         yield (f"{len(wrong)} answers 'different' about items that the same person has connected by answers 'same' "
                f"({listed(who)}): some of these must be wrong; errors are expected, but correct those that you know")
     left_out = suspects if 2 * len(suspects) < answers.num_annotators else []
-    frame = pd.DataFrame({"pair": answers.pair, "label": answers.label})[~_by(answers, left_out)]
+    out = np.isin(np.array(answers.worker_names, object), left_out)[answers.worker]
+    frame = pd.DataFrame({"pair": answers.pair, "label": answers.label})[~out]
     pairs = frame.groupby("pair")["label"].agg(["size", "mean"])
     several = pairs[pairs["size"] > 1]
     split = ((several["mean"] > 0) & (several["mean"] < 1)).sum()
@@ -126,35 +139,35 @@ def _suspects(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
     The worst annotator is removed, and the others are compared again, until no one is left to remove: an annotator who
     was often asked together with people who guess has a low agreement without being at fault.
     """
-    lines = _at_random(table)
-    out: list[str] = []
+    lines, votes, out = _at_random(table), _votes(answers), list[str]()
     while set(lines) - set(out):
-        rows = np.flatnonzero(~_by(answers, out))
-        left = people(answers.some(rows)) if len(rows) else table[:0]
+        left = people(answers, votes)
         left = left[left["worker"].isin(set(_at_random(left)) & set(lines))]
         if left.empty:
             break
         out.append(left["worker"].iloc[int(((left["agree"] - left["chance"]) / (1 - left["chance"])).argmin())])
+        votes = votes[:, votes[1] != answers.worker_names.index(out[-1])]
     return {name: line for name, line in lines.items() if name in out}
-
-
-def _by(answers: PairAnnotations, names: list[str]) -> np.ndarray:
-    """[P] bool, whether each answer was given by one of these annotators."""
-    return np.isin(np.array(answers.worker_names, object), names)[answers.worker]
 
 
 def _at_random(table: pd.DataFrame) -> dict[str, str]:
     """Annotators whose agreement is significantly below chance, or below the mean of chance and 1."""
     both_ways = table[(table["compared"] >= _ENOUGH) & (table["same"] > 0) & (table["different"] > 0)]
+    asked, chance = both_ways["compared"], both_ways["chance"]
+    right = (both_ways["agree"] * asked).round()
+    level = _LEVEL / max(len(both_ways), 1)
+    # The p-values of one-sided binomial tests.
+    below_chance = binom.cdf(right, asked, chance) < level
+    below_middle = binom.cdf(right, asked, (1 + chance) / 2) < level
     lines: dict[str, str] = {}
-    for row in both_ways.itertuples():
-        right, asked = round(row.agree * row.compared), int(row.compared)
-        line = f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {asked} answers to the same pairs"
-        if binomtest(right, asked, row.chance, "less").pvalue < _LEVEL / len(both_ways):
+    for row in both_ways.assign(below_chance=below_chance)[below_chance | below_middle].itertuples():
+        line = (f"{row.worker} agrees with the others in {100 * row.agree:.0f} % of {row.compared:.0f} answers to the "
+                "same pairs")
+        if row.below_chance:
             lines[row.worker] = (
                 f"{line}, less than by chance ({100 * row.chance:.0f} %): were 'same' and 'different' mixed up?"
             )
-        elif binomtest(right, asked, (1 + row.chance) / 2, "less").pvalue < _LEVEL / len(both_ways):
+        else:
             more = "little more" if row.agree > row.chance else "no more"
             lines[row.worker] = (
                 f"{line}, {more} than by chance ({100 * row.chance:.0f} %): "
@@ -170,18 +183,3 @@ def _apart(answers: PairAnnotations) -> Iterator[str]:
         yield (f"the answers fall into {number} groups of items without an answer between them, the largest of "
                f"{sizes.max()} items: only the features decide which groups are the same class; ask about pairs "
                "across groups")
-
-
-def _compared(answers: PairAnnotations) -> pd.DataFrame:
-    """Answers to pairs that others have also answered: worker, label, majority of the others, whether they agree."""
-    frame = pd.DataFrame({"pair": answers.pair, "worker": answers.worker, "label": answers.label})
-    whole = frame.groupby("pair")["label"].agg(["size", "sum"])
-    own = frame.groupby(["pair", "worker"])["label"].agg(["size", "sum"]).reset_index()
-    size = own["size"].to_numpy()
-    others = whole["size"].to_numpy()[own["pair"]] - size
-    ones = whole["sum"].to_numpy()[own["pair"]] - own["sum"].to_numpy()
-    clear = (others > 0) & (2 * ones != others) & (2 * own["sum"].to_numpy() != size)
-    compared = pd.DataFrame({
-        "worker": own["worker"], "label": (2 * own["sum"] > size).astype(int), "others": (2 * ones > others).astype(int)
-    })[clear]  # fmt: skip
-    return compared.assign(agree=(compared["label"] == compared["others"]).astype(float))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.index import pairs_within
 from semicrowd.crowd.simulate import annotated_items, check_enough, grouping, pair_of_number, share_out
 from semicrowd.errors import UserError
 from semicrowd.settings.realistic import EffectSettings, ExpertsSettings, RealisticSettings, RealisticTasksSettings
@@ -165,16 +166,10 @@ def realistic_tasks(
             groups[t] = _grouped(people, s, m, members[t], place, rng)
     asked = [np.flatnonzero(annotator == people.copied[m]) for m in range(s.num_annotators)]
     rows = [(m, t) for m in range(s.num_annotators) for t in asked[m][: np.sum(annotator == m)]]
-    i, j, answer = [], [], []
-    for _, t in rows:
-        first, second = np.triu_indices(len(members[t]), k=1)
-        i.append(items[members[t][first]])
-        j.append(items[members[t][second]])
-        answer.append(groups[t][first] == groups[t][second])
-    count = [len(part) for part in answer]
+    i, j, task = pairs_within([items[members[t]] for _, t in rows])
+    one, two, _ = pairs_within([groups[t] for _, t in rows])
     return PairAnnotations.from_arrays(
-        np.concatenate(i), np.concatenate(j), np.repeat([m for m, _ in rows], count), np.concatenate(answer),
-        task=np.repeat(np.arange(len(rows)), count), num_items=len(labels), simulated=True,
+        i, j, np.array([m for m, _ in rows])[task], one == two, task=task, num_items=len(labels), simulated=True,
         source="realistic_tasks (simulated)",
     ).with_true_rates(labels)  # fmt: skip
 

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.index import pairs_within
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import shown
-from semicrowd.settings.sources import LabelSettings, QuotaSettings, Rates, TasksSettings, TwoCoinSettings
+from semicrowd.settings.sources import LabelSettings, QuotaSettings, TasksSettings, TwoCoinSettings
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def two_coin(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> Pa
     options : see :class:`semicrowd.settings.sources.TwoCoinSettings`; pairs and annotated items are drawn uniformly
     """
     s = TwoCoinSettings(**options)
-    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    alpha, beta = np.array(s.rates, np.float64)
     items = annotated_items(len(labels), s.num_annotated, rng)
     available = len(items) * (len(items) - 1) // 2
     check_enough("pairs", available, s.pairs_per_annotator, len(items))
@@ -228,7 +229,7 @@ def quota(labels: np.ndarray, rng: np.random.Generator, **options: Any) -> PairA
         drawn uniformly. If the number of pairs is odd, one more pair is of different classes
     """
     s = QuotaSettings(**options)
-    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    alpha, beta = np.array(s.rates, np.float64)
     items = annotated_items(len(labels), s.num_annotated, rng)
     classes, code, size = np.unique(labels[items], return_inverse=True, return_counts=True)
     # Items sorted by class, so that a pair can be drawn as one or two classes and positions within them.
@@ -278,7 +279,7 @@ def tasks(
         (:class:`Habits`, :func:`taken_for`, :func:`misplaced`). The true rates are then computed from the answers.
     """
     s = TasksSettings(**options)
-    alpha, beta = (_of_each(rates, s.num_annotators) for rates in (s.sensitivity, s.specificity))
+    alpha, beta = np.array(s.rates, np.float64)
     items = annotated_items(len(labels), s.num_annotated, rng)
     low, high = s.sizes
     if not 2 <= low <= high <= len(items):
@@ -290,22 +291,16 @@ def tasks(
     habits = Habits.draw(s, labels[items], rng)
     kinds = np.unique(labels[items]) if seen_as is None else np.arange(len(seen_as))
     families = None if s.families is None else Families.of(labels[items], kinds, s.families, s.alike)
-    i, j, answer, task = [], [], [], []
-    for t, (members, m) in enumerate(zip(share_out(items, sizes, rng), annotator.tolist(), strict=True)):
+    shared, groups = share_out(items, sizes, rng), []
+    for members, m in zip(shared, annotator.tolist(), strict=True):
         looks = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)
         seen = habits.seen(m, looks, rng)
         group = grouping(seen, alpha[m], beta[m], rng, families)
-        if s.misplaced:
-            group = misplaced(group, seen, s.misplaced, rng)
-        first, second = np.triu_indices(len(members), k=1)
-        i.append(members[first])
-        j.append(members[second])
-        answer.append(group[first] == group[second])
-        task.append(np.full(len(first), t))
-    count = [len(rows) for rows in task]
+        groups.append(misplaced(group, seen, s.misplaced, rng) if s.misplaced else group)
+    i, j, task = pairs_within(shared)
+    one, two, _ = pairs_within(groups)
     answers = PairAnnotations.from_arrays(
-        np.concatenate(i), np.concatenate(j), np.repeat(annotator, count), np.concatenate(answer),
-        task=np.concatenate(task), num_items=len(labels),
+        i, j, annotator[task], one == two, task=task, num_items=len(labels),
         true_sensitivity=alpha, true_specificity=beta, simulated=True, source="tasks (simulated)",
     )
     if s.misplaced or habits.merged or habits.guesses.any() or seen_as is not None:
@@ -387,8 +382,3 @@ def _draw(block_size: np.ndarray, count: int, rng: np.random.Generator) -> tuple
     chosen = rng.choice(int(end[-1]) if len(end) else 0, count, replace=False)
     block = np.searchsorted(end, chosen, side="right")
     return block, chosen - (end - block_size)[block]
-
-
-def _of_each(rates: Rates, num_annotators: int) -> np.ndarray:
-    """Rates [M], from one number for all annotators or one for each."""
-    return np.broadcast_to(np.asarray(rates, np.float64), (num_annotators,)).copy()

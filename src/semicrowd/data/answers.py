@@ -34,9 +34,6 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
     "quota": simulate.quota,
     "tasks": simulate.tasks,
     "labels": simulate.labels_of_some,
-}
-#: Simulators in which some annotators answer by other labels of the items, if the data have them.
-_WITH_OTHER_LABELS: dict[str, Callable[..., PairAnnotations]] = {
     "realistic": realistic.realistic,
     "realistic_tasks": realistic.realistic_tasks,
 }
@@ -119,9 +116,9 @@ def load_annotations(
     match settings:
         case NoAnswers():
             return None
-        case FileSettings() | CrowdSettings():
-            if isinstance(settings, FileSettings):
-                return answers_of_files(data, settings, files, root)
+        case FileSettings():
+            return answers_of_files(data, settings, files, root)
+        case CrowdSettings():
             answers = _crowd(data, root, seed, settings)
             return anonymised(answers, root) if settings.anonymise else answers
     if data.labels is None:
@@ -134,13 +131,13 @@ def load_annotations(
         if data.missing:
             raise UserError(f"annotations=experts: {data.missing}; expected features without missing values")
         return experts(data.features, data.labels, rng, **vars(settings))
-    if kind in _WITH_OTHER_LABELS:
-        return _WITH_OTHER_LABELS[kind](data.labels, rng, data.other_labels, **vars(settings))
+    # Some annotators of a realistic crowd answer by other labels of the items, if the data have them.
+    others: tuple[np.ndarray | None, ...] = (data.other_labels,) if kind.startswith("realistic") else ()
     if isinstance(settings, TasksSettings) and settings.confused is not None:
         if data.name != "cifar10":
             raise UserError(f"annotations.confused={settings.confused}: expected data=cifar10, not data={data.name}")
-        return simulate.tasks(data.labels, rng, confusions(root, data.test_labels), **vars(settings))
-    return SIMULATORS[kind](data.labels, rng, **vars(settings))
+        others = (confusions(root, data.test_labels),)
+    return SIMULATORS[kind](data.labels, rng, *others, **vars(settings))
 
 
 def answers_of_files(

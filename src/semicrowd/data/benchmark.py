@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.preprocessing import scale
 
 from semicrowd.data.chains import draw_chains
-from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.families import draw_families
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
@@ -56,9 +56,7 @@ def load_benchmark(root: Path, settings: BenchmarkSettings) -> Dataset:
             raise UserError(f"data.columns={settings.columns}: expected {features.shape[1]} at most")
         spread = features.var(axis=0, dtype=np.float64)
         features = features[:, np.sort(np.argsort(-spread, kind="stable")[: settings.columns])]
-    if settings.subset is not None:
-        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
-        features, names = features[chosen], names[chosen]
+    features, names = drawn(settings.subset, settings.data_seed, features, names)
     labels = np.unique(names, return_inverse=True)[1].astype(np.int64)
     if settings.item_scale:
         features = scale(features, axis=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data.components import principal_axes
-from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.embedded import embedded
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import CIFAR10_RECORD, CIFAR10_TEST, CIFAR10_TEST_PART, CIFAR10_TRAINING, PUBLIC
@@ -63,9 +63,7 @@ def load_cifar10(root: Path, settings: CIFAR10Settings) -> Dataset:
         print(f"note: cifar10: {len(pixels)} of the {CIFAR10_IMAGES} training images are there", file=sys.stderr)
     test_pixels, test_labels = _read(list(test.values())) if test else (None, None)
     see = _way(root, settings, pixels)
-    if settings.subset is not None:
-        chosen = drawn_items(len(pixels), settings.subset, settings.data_seed)
-        pixels, labels = pixels[chosen], labels[chosen]
+    pixels, labels = drawn(settings.subset, settings.data_seed, pixels, labels)
     return Dataset(
         "cifar10", see(pixels), labels, None if test_pixels is None else see(test_pixels), test_labels,
         image_shape=CIFAR10_SHAPE if settings.features == "pixels" and settings.components is None else None,
@@ -106,22 +104,9 @@ def read_training_pixels(root: Path) -> np.ndarray:
 
 
 def read_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels [n, 3072] uint8 and labels [n] int64 of one batch.
-
-    Raises
-    ------
-    UserError
-        If it is no row of whole records, or has a label above 9.
-    """
-    content = np.fromfile(path, np.uint8)
-    if not len(content) or len(content) % CIFAR10_RECORD:
-        raise UserError(f"{path}: {len(content)} bytes; expected records of {CIFAR10_RECORD} bytes: label and image")
-    records = content.reshape(-1, CIFAR10_RECORD)
-    labels = records[:, 0].astype(np.int64)
-    if labels.max() >= _NUM_CLASSES:
-        first = int(np.argmax(labels >= _NUM_CLASSES))
-        raise UserError(f"{path}: record {first} has the label {labels[first]}; expected 0 to {_NUM_CLASSES - 1}")
-    return records[:, 1:], labels
+    """Pixels [n, 3072] uint8 and labels [n] int64 of one batch, which :func:`fetch_cifar10` has found whole."""
+    records = np.fromfile(path, np.uint8).reshape(-1, CIFAR10_RECORD)
+    return records[:, 1:], records[:, 0].astype(np.int64)
 
 
 def _read(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +177,10 @@ class Columns:
 
     def fill(self, features: np.ndarray) -> np.ndarray:
         """Replace missing values by medians, and append the missing indicators (1 where the value was missing)."""
-        medians, gaps = [], []
-        for column in self.columns:
-            width = len(column.values) if column.kind == CATEGORY else 1
-            medians += [column.median] * width
-            gaps += [column.gaps > 0] * width
+        of_features = [one for one in self.columns for _ in one.values or (None,)]
         missing = np.isnan(features)
-        filled = np.where(missing, np.array(medians), features)
-        return np.hstack([filled, missing[:, np.array(gaps, bool)]])
+        filled = np.where(missing, [one.median for one in of_features], features)
+        return np.hstack([filled, missing[:, [one.gaps > 0 for one in of_features]]])
 
     def with_gaps_filled(self) -> "Columns":
         """A copy for methods that do not accept missing values (``filled=True``)."""
@@ -192,15 +189,13 @@ class Columns:
     def table(self) -> list[tuple[str, str, str]]:
         """Rows of (name, description, how it was handled); adjacent columns of unchanged numbers share a row."""
         rows = list(self.others)
-        plain: list[str] = []
-        for one in self.columns:
-            if one.kind == NUMBER and not one.gaps:
-                plain.append(one.name)
-                continue
-            rows += _together(plain)
-            rows.append((one.name, one.kind, self._done(one)))
-            plain = []
-        return rows + _together(plain)
+        for unchanged, adjacent in groupby(self.columns, lambda one: one.kind == NUMBER and not one.gaps):
+            group = list(adjacent)
+            if unchanged and len(group) > 1:
+                rows.append((f"{group[0].name} … {group[-1].name}", f"{len(group)} numbers", "unchanged"))
+            else:
+                rows += [(one.name, one.kind, self._done(one)) for one in group]
+        return rows
 
     def _done(self, one: Column) -> str:
         if one.kind == CATEGORY:
@@ -212,7 +207,7 @@ class Columns:
                         "feature (1: empty)")
         elif one.gaps:
             done.append(f"{one.gaps} empty cells, which the method handles as missing values")
-        return "; ".join(done)
+        return "; ".join(done) or "unchanged"
 
     def write(self, folder: Path) -> None:
         """Write ``columns.json`` and ``columns.csv`` into a run's folder."""
@@ -243,13 +238,6 @@ class Columns:
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
     known = values[~np.isnan(values)]
     return Column(name, kind, median=float(np.median(known)) if len(known) else 0.0, gaps=len(values) - len(known))
-
-
-def _together(names: list[str]) -> list[tuple[str, str, str]]:
-    """A single row for adjacent columns of numbers."""
-    if len(names) <= 1:
-        return [(name, NUMBER, "unchanged") for name in names]
-    return [(f"{names[0]} … {names[-1]}", f"{len(names)} numbers", "unchanged")]
 
 
 def as_list(names: Iterable[str]) -> str:

@@ -121,14 +121,20 @@ class Dataset:
         return self.features.shape[1]
 
 
-def drawn_items(num_items: int, subset: int, seed: int) -> np.ndarray:
-    """Sorted numbers of ``subset`` items, drawn uniformly; a larger subset includes the items of a smaller one.
+def drawn(subset: int | None, seed: int, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Rows of ``subset`` items, drawn uniformly, in their order, of each array; None: all.
+
+    A larger subset includes the items of a smaller one.
 
     Raises
     ------
     UserError
         If there are fewer.
     """
-    if subset > num_items:
-        raise UserError(f"data.subset={subset}: expected {num_items} at most, the number of items")
-    return np.sort(stream(seed, "data/subset").permutation(num_items)[:subset])
+    if subset is None:
+        return arrays
+    number = len(arrays[0])
+    if subset > number:
+        raise UserError(f"data.subset={subset}: expected {number} at most, the number of items")
+    chosen = np.sort(stream(seed, "data/subset").permutation(number)[:subset])
+    return tuple(array[chosen] for array in arrays)

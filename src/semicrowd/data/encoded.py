@@ -7,7 +7,7 @@ import numpy as np
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.data.benchmark import load_benchmark
-from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.mnist import load_mnist
 from semicrowd.errors import UserError
 from semicrowd.files import sha256_of, write_arrays
@@ -44,10 +44,8 @@ def load_encoded(root: Path, settings: EncodedSettings) -> Dataset:
         raise UserError(f"{path}: damaged, or not the codes that were kept here; {make} anew") from error
     if str(made_of) != _made_of(data):
         raise UserError(f"{path}: codes of other items than those of {settings.which}; {make} anew")
-    labels = data.labels
-    if settings.subset is not None:
-        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
-        features, labels = features[chosen], None if labels is None else labels[chosen]
+    assert data.labels is not None
+    features, labels = drawn(settings.subset, settings.data_seed, features, data.labels)
     hashes = {**data.hashes, path.name: sha256_of(path)}
     return replace(
         data, features=features, labels=labels, test_features=test if data.test_features is not None else None,

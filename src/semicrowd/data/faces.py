@@ -1,19 +1,17 @@
 """CMU Face (UCI): 624 images of 20 people, 30 × 32 pixels; the classes are the four poses (SCDC paper, section 5.2)."""
 
 import sys
-import tempfile
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 
 from semicrowd.data.components import principal_components
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.face_archive import FACE_SHAPE, POSES, faces_of_archive
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import FACE_TABLE, PUBLIC
+from semicrowd.data.sources import BROKEN
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import FaceSettings
 
@@ -75,19 +73,12 @@ def fetch_faces(root: Path) -> Path:
     folder = root / PUBLIC["face"].folder
     archive = folder / ARCHIVE
     if archive.is_file() and not (folder / FACE_TABLE).exists():
-        _unpack(archive)
+        try:
+            with zipfile.ZipFile(archive) as file:
+                faces_of_archive(file, [FACE_TABLE], folder)
+        except (OSError, *BROKEN) as error:
+            print(f"note: {archive}: not the archive that was expected ({error}), left alone", file=sys.stderr)
     try:
         return fetch("face", root)[FACE_TABLE]
     except UserError as error:
         raise UserError(f"{error}; UCI's {ARCHIVE} (data set 124) in {folder} will do as well") from error
-
-
-def _unpack(archive: Path) -> None:
-    try:
-        with FileLock(archive.with_name(f".{archive.name}.lock")), tempfile.TemporaryDirectory(
-            prefix=".face-", dir=archive.parent
-        ) as temporary, zipfile.ZipFile(archive) as file:
-            faces_of_archive(file, [FACE_TABLE], Path(temporary))
-            (Path(temporary) / FACE_TABLE).replace(archive.with_name(FACE_TABLE))
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        print(f"note: {archive}: not the archive that was expected ({error}), left alone", file=sys.stderr)

@@ -153,7 +153,8 @@ def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None) -> F
     """Features with the names of their columns, and labels and ids beside them."""
     archive = read_archive(path)
     width = archive.features.shape[1]
-    names = [_name(str(one)) for one in archive.arrays.get("columns", np.array([f"x{d}" for d in range(width)])).flat]
+    named = archive.arrays.get("columns", np.array([f"x{d}" for d in range(width)]))
+    names = [_name(one) for one in _as_text(named.ravel())]
     if len(names) != width:
         raise UserError(f"{path}, columns: {len(names)} names; expected {width}, one for each column of the features")
     frame = pd.DataFrame(archive.features, columns=names)
@@ -161,9 +162,12 @@ def _read_npz(path: Path, _ids: str | None, _texts: Collection[str] | None) -> F
         if values is not None:
             if column in frame:
                 raise UserError(f"{path}, columns: {column} is a feature's name, and the file has {column}s, too")
-            texts = (one.decode(errors="replace") if isinstance(one, bytes) else one for one in values.tolist())
-            frame[column] = [str(one) for one in texts]
+            frame[column] = _as_text(values)
     return Frame(frame, path)
+
+
+def _as_text(values: np.ndarray) -> list[str]:
+    return [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values.tolist()]
 
 
 def _read_csv(path: Path, ids: str | None, texts: Collection[str] | None) -> Frame:
@@ -200,7 +204,9 @@ def _read_xlsx(path: Path, ids: str | None, texts: Collection[str] | None) -> Fr
     try:
         with zipfile.ZipFile(path) as archive:
             check_memory(sum(entry.file_size for entry in archive.infolist()), str(path))
-        header = [str(name) for name in pd.read_excel(path, nrows=0).columns]
+        first = pd.read_excel(path, header=None, nrows=1, dtype=str).fillna("")
+        header = [name for row in first.to_numpy().tolist() for name in row]
+        _check_names(path, header)
         as_text = dict.fromkeys(_texts_of(header, ids, texts), str)
         frame = pd.read_excel(path, keep_default_na=False, na_values=[""], dtype=as_text)
         return Frame(_with_index(frame), path, line=2)
@@ -238,23 +244,22 @@ def _header(path: Path) -> tuple[list[str], str]:
             header = [_name(name) for name in next(csv.reader(file, delimiter=separator), [])]
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not a csv text file (utf-8); save it as such, in Excel as 'CSV UTF-8'") from error
+    _check_names(path, header)
+    try:
+        list(map(float, header))
+    except ValueError:
+        return header, separator
+    raise UserError(f"{path}, line 1: only numbers; expected a header with the columns' names")
+
+
+def _check_names(path: Path, header: list[str]) -> None:
+    """Refuse a file without names of columns, and two columns of one name; the first one may have none."""
     if not any(header):
         raise UserError(f"{path}: empty; expected a header and a row for each item")
     number = Counter(header)
     for position, name in enumerate(header):
         if (not name and position) or number[name] > 1:
             raise UserError(f"{path}, line 1, column {name or 'without a name'}: expected a name of its own")
-    if all(_is_number(name) for name in header):
-        raise UserError(f"{path}, line 1: only numbers; expected a header with the columns' names")
-    return header, separator
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _frame(path: Path, header: list[str], separator: str, texts: Collection[str | None]) -> pd.DataFrame:

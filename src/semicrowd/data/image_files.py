@@ -28,8 +28,8 @@ _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "PPM", "GIF", "WEBP")
 _TRACKED = "mlartifacts"
 #: EXIF tag of the orientation.
 _ORIENTATION = 0x0112
-#: Its value for an upright image.
-_UPRIGHT = 1
+#: Its values for images that are not upright; a value that the standard does not have means nothing.
+_TURNED = range(2, 9)
 #: Pillow's modes of grey images.
 _GREY = ("1", "L", "LA", "La")
 #: Largest value of a pixel of 16 bits.
@@ -123,12 +123,11 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
     notes = [f"{folder}: {len(rest)} other files are left out: {_listed(rest)}"] if rest else []
     if wrong and skip_unreadable and longest:
         broken = [path for path, _ in wrong]
-        named = _names(broken, _NAMED_BROKEN)
+        named = _listed(broken, _NAMED_BROKEN)
         notes.append(f"{folder}: {len(wrong)} unreadable files are left out, and rows count the rest: {named}")
-        paths = [path for path in paths if path not in set(broken)]
+        paths = sorted(set(paths) - set(broken))
     elif wrong:  # decoded, too, so that all that have to be mended are named at once
-        known = {path for path, _ in wrong}
-        for path in (path for path in paths if path not in known):
+        for path in sorted(set(paths) - {path for path, _ in wrong}):
             with _refusing(path, wrong), Image.open(path, formats=_FORMATS) as image:
                 converted(image, max(image.size))
         _refuse(sorted(wrong))
@@ -199,11 +198,7 @@ def _is_taken(relative: Path) -> bool:
     return relative.suffix.lower() in SUFFIXES and _TRACKED not in names and not any(n.startswith(".") for n in names)
 
 
-def _listed(paths: list[Path]) -> str:
-    return _names(paths, _NAMED)
-
-
-def _names(paths: list[Path], most: int) -> str:
+def _listed(paths: list[Path], most: int = _NAMED) -> str:
     return listed([printable(path.name) for path in paths], most)
 
 
@@ -237,7 +232,7 @@ def _refuse(wrong: list[_Wrong]) -> None:
         return
     path, reason = wrong[0]
     others = [other for other, _ in wrong[1:]]
-    more = f"; and {len(others)} more: {_names(others, _NAMED_BROKEN)}" if others else ""
+    more = f"; and {len(others)} more: {_listed(others, _NAMED_BROKEN)}" if others else ""
     raise UserError(f"{path}: {reason}{more}; mend or remove, or leave out with data.skip_unreadable=true: answers "
                     "count the images that are there")
 
@@ -250,7 +245,7 @@ def converted(image: Image.Image, least: int) -> tuple[Image.Image, list[str]]:
     # Pillow says in how many bits a colour is stored before it decodes, and there alone.
     deep = image.mode.startswith("I") or any(";16" in str(tile[3]) for tile in getattr(image, "tile", []))
     image.draft(None, (least, least))
-    if image.getexif().get(_ORIENTATION, _UPRIGHT) != _UPRIGHT:
+    if image.getexif().get(_ORIENTATION) in _TURNED:
         changes.append("turned upright, as their EXIF data say")
         image = ImageOps.exif_transpose(image)
     if image.mode == "F":

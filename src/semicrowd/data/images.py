@@ -1,8 +1,7 @@
 """The user's own pictures: a folder of them as pixels of one size, or as counts of visual words."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,27 +17,6 @@ from semicrowd.settings.data import ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
 EMBEDDED = "images_embedding"
-
-
-class _Seen(NamedTuple):
-    """Pictures as rows of numbers.
-
-    Attributes
-    ----------
-    features : [pictures, D] float32
-    image_shape : where a row is a picture
-    digest : sha256 of the files
-    notes : what was converted
-    chosen : settings that were decided here, with the reason
-    words : visual words, [W, 128] float32
-    """
-
-    features: np.ndarray
-    image_shape: tuple[int, ...] | None
-    digest: str
-    notes: tuple[str, ...]
-    chosen: Mapping[str, tuple[Any, str]]
-    words: np.ndarray | None = None
 
 
 def load_images(
@@ -77,20 +55,19 @@ def load_images(
     features, why = _chosen_features(settings, files)
     match features:
         case "pixels":
-            seen = _pixels(files, settings, colour)
+            data = read_pixels(files, settings.shape, colour)
         case "words":
-            seen = _words(files, settings, words)
+            data = _words(files, settings, words)
         case _:
-            seen = _embedding(files, root)
+            data = _embedding(files, root)
     parts = [path.relative_to(folder).parts for path in files.paths]
     labels, num_classes, names = None, None, None
     if all(len(part) > 1 for part in parts):
         classes, codes = np.unique([printable(part[0]) for part in parts], return_inverse=True)
         labels, num_classes, names = codes.astype(np.int64), len(classes), tuple(classes.tolist())
-    return Dataset(
-        "images", seen.features, labels, image_shape=seen.image_shape, hashes={folder.name: seen.digest},
-        num_classes=num_classes, class_names=names, files=files.names, notes=(*files.notes, *seen.notes),
-        chosen={"features": (features, why), **seen.chosen}, visual_words=seen.words,
+    return replace(
+        data, labels=labels, num_classes=num_classes, class_names=names, files=files.names,
+        notes=(*files.notes, *data.notes), chosen={"features": (features, why), **data.chosen},
     )  # fmt: skip
 
 
@@ -108,13 +85,7 @@ def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, 
     return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
 
 
-def _pixels(files: ImageFiles, settings: ImagesSettings, colour: bool | None) -> _Seen:
-    pixels = read_pixels(files, settings.shape, colour)
-    chosen = {"size": (pixels.shape[-2:], pixels.why)}
-    return _Seen(pixels.features, pixels.shape, pixels.digest, pixels.notes, chosen)
-
-
-def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> _Seen:
+def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> Dataset:
     if words is None:
         read = read_images(files, sift, LONGEST)
         number = usual_words(read.made) if settings.words is None else settings.words
@@ -125,10 +96,11 @@ def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None
         read = read_images(files, lambda image: count_words([sift(image)], known)[0], LONGEST)
         counts = np.stack(read.made)
     chosen = {"words": (len(words), "a word for every ten descriptors, 500 at most")}
-    return _Seen(counts, None, read.digest, read.notes, chosen, words)
+    hashes = {files.folder.name: read.digest}
+    return Dataset("images", counts, hashes=hashes, notes=read.notes, chosen=chosen, visual_words=words)
 
 
-def _embedding(files: ImageFiles, root: Path) -> _Seen:
+def _embedding(files: ImageFiles, root: Path) -> Dataset:
     with Embeddings(len(files.paths), root / EMBEDDED) as embeddings:
         read = read_images(files, lambda image: embeddings.add(np.asarray(image.convert("RGB"))), NETWORK_SIDE)
-        return _Seen(embeddings.rows(), None, read.digest, read.notes, {})
+        return Dataset("images", embeddings.rows(), hashes={files.folder.name: read.digest}, notes=read.notes)

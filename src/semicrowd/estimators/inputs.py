@@ -119,7 +119,10 @@ def labels_alone(y: Any) -> bool:
     """Whether ``y`` has a label for each item, as scikit-learn passes it to every fit, and no answers."""
     if y is None or isinstance(y, PairAnnotations | str | Path | pd.DataFrame):
         return False
-    return np.asarray(y).ndim == 1
+    try:
+        return np.asarray(y).ndim == 1
+    except ValueError:  # rows of unequal length: answers, which are refused with what was expected
+        return False
 
 
 def _told(answers: PairAnnotations) -> PairAnnotations:

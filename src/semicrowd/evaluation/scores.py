@@ -48,31 +48,20 @@ class Evaluation:
     restart_scores: dict[str, np.ndarray]
 
 
-def numbered_by_size(result: Evaluation) -> tuple[Evaluation, np.ndarray]:
-    """The same with clusters 0 … K − 1 by their number of items, and the model's component [K] behind each number.
-
-    Scores do not depend on the numbers.
-    """
-    components = result.found.components
-    return _renumbered(result, components), components
-
-
-def _renumbered(result: Evaluation, components: np.ndarray) -> Evaluation:
-    test = None if result.test is None else result.test.renumbered(components)
-    return replace(result, found=result.found.renumbered(components), test=test)
-
-
 def numbered_like(result: Evaluation, previous: np.ndarray | None) -> tuple[Evaluation, np.ndarray]:
-    """The same with the numbers of an earlier run where there was one, else by size; see :func:`numbered_by_size`.
+    """The same with the numbers of an earlier run where there was one, else 0 … K − 1 by the number of items.
+
+    Also the model's component [K] behind each number. Scores do not depend on the numbers.
 
     Parameters
     ----------
     previous : [N] earlier clusters of the items, −1 of those that had none
     """
-    if previous is None:
-        return numbered_by_size(result)
-    components = kept_numbers(result.found.final.cluster, previous, len(result.found.components))
-    return _renumbered(result, components), components
+    components = result.found.components
+    if previous is not None:
+        components = kept_numbers(result.found.final.cluster, previous, len(components))
+    test = None if result.test is None else result.test.renumbered(components)
+    return replace(result, found=result.found.renumbered(components), test=test), components
 
 
 def score(
@@ -153,23 +142,19 @@ def _finite(name: str, value: float) -> dict[str, float]:
 
 def _score_restarts(restarts: Restarts, labels: np.ndarray | None, num_clusters: int) -> dict[str, np.ndarray]:
     used = np.array([int(cluster_counts(clusters, num_clusters)["used"]) for clusters in restarts.clusters])
-    nothing = np.full(len(used), np.nan)
-    scores = {restarts.column: restarts.score, "clusters_used": used, "oracle_acc": nothing, "oracle_nmi": nothing}
-    if labels is not None:
-        each = [clustering_scores(labels, clusters) for clusters in restarts.clusters]
-        scores["oracle_acc"] = np.array([s["acc"] for s in each])
-        scores["oracle_nmi"] = np.array([s["nmi"] for s in each])
-    return scores
+    each = [{"acc": np.nan, "nmi": np.nan} if labels is None else clustering_scores(labels, clusters)
+            for clusters in restarts.clusters]  # fmt: skip
+    oracle = {f"oracle_{name}": np.array([one[name] for one in each]) for name in ("acc", "nmi")}
+    return {restarts.column: restarts.score, "clusters_used": used} | oracle
 
 
 def _score_samples(samples: Samples, labels: np.ndarray | None) -> dict[str, float | int]:
     """Mean and standard deviation over the partitions that were kept, and whether the chains have mixed."""
     kept = samples.partitions[samples.kept]
-    each = [{"clusters": float(one.max() + 1)} | _scores("", labels, one) for one in kept]
+    each = [{"samples/clusters": float(one.max() + 1)} | _scores("samples", labels, one) for one in kept]
     scores: dict[str, float | int] = {}
-    for name in each[0]:
-        values = [one[name] for one in each]
-        key = f"samples/{name.removeprefix('/')}"
+    for key in each[0]:
+        values = [one[key] for one in each]
         scores |= {key: float(np.mean(values)), f"{key}_sd": float(np.std(values, ddof=min(1, len(values) - 1)))}
     # R-hat is infinite if every chain is constant at a different value: JSON has no such number.
     chains = {f"chains/{name}": value for name, value in mixing(samples.chains).items() if np.isfinite(value)}

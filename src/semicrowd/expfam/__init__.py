@@ -7,20 +7,3 @@ are batch axes. ``log_partition`` is +inf outside the domain, which is how an op
 Conventions (SCDC paper, App. A): densities are exp(⟨η, t(θ)⟩ − log Z(η)) with base measure 1, so log Z of the Gaussian
 and of the normal-inverse-Wishart keep the (d/2) ln 2π that the paper leaves out; both cancel in every KL.
 """
-
-from types import ModuleType
-
-from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
-from semicrowd.expfam.divergence import in_domain, kl_divergence
-
-Family = ModuleType
-
-__all__ = [
-    "Family",
-    "beta",
-    "dirichlet",
-    "gaussian",
-    "in_domain",
-    "kl_divergence",
-    "normal_inverse_wishart",
-]

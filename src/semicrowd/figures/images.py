@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.style import new_figure, percent
 from semicrowd.fitting.snapshots import Snapshots
 from semicrowd.metrics import USED_SHARE
@@ -30,7 +29,8 @@ def draw_grid(axes: Axes, images: np.ndarray, image_shape: tuple[int, ...], name
 
     rows, columns = images.shape[:2]
     channels = image_shape[0] if len(image_shape) == 3 else 1
-    stack = torch.from_numpy(np.clip(images, 0, 1)).reshape(rows * columns, channels, *image_shape[-2:])
+    pixels = torch.from_numpy(np.clip(images, 0, 1).astype(np.float32))
+    stack = pixels.reshape(rows * columns, channels, *image_shape[-2:])
     mosaic = make_grid(stack, nrow=columns, padding=1, pad_value=_GAP).permute(1, 2, 0).numpy()
     axes.imshow(mosaic, interpolation="nearest" if columns <= 20 else "antialiased")
     axes.set_yticks((np.arange(rows) + 0.5) * (len(mosaic) - 1) / rows, names, fontsize=8)
@@ -39,19 +39,24 @@ def draw_grid(axes: Axes, images: np.ndarray, image_shape: tuple[int, ...], name
     axes.spines[:].set_visible(False)
 
 
-def likeliest_images(likeliest: Likeliest, image_shape: tuple[int, ...], title: str) -> Figure:
-    """The likeliest images of each cluster, the largest cluster first, each row with its share of the images.
+def cluster_images(
+    images: np.ndarray, clusters: Sequence[int] | np.ndarray, shares: np.ndarray, image_shape: tuple[int, ...],
+    title: str,
+) -> Figure:
+    """Images of clusters, a row for each cluster with its number and its share.
 
     Parameters
     ----------
+    images : [k, n, D] n images of each of k clusters
+    clusters : [k] their numbers
+    shares : [k] of all images, or proportions
     image_shape : (height, width), or (channels, height, width) with one or three channels
     title : of the figure
     """
-    rows, columns = likeliest.probability.shape
+    rows, columns = images.shape[:2]
     figure = new_figure(0.55 * columns + 1.5, 0.55 * rows + 0.7, title)
-    shares = zip(likeliest.clusters, likeliest.share, strict=True)
-    names = [f"cluster {k}: {percent(float(share))}" for k, share in shares]
-    draw_grid(figure.subplots(), likeliest.images.astype(np.float32), image_shape, names)
+    names = [f"cluster {k}: {percent(float(share))}" for k, share in zip(clusters, shares, strict=True)]
+    draw_grid(figure.subplots(), images, image_shape, names)
     return figure
 
 
@@ -71,14 +76,8 @@ def image_samples(samples: np.ndarray, weights: np.ndarray, image_shape: tuple[i
     used = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] >= USED_SHARE]
     rows = used[:_MOST_ROWS]
     left_out = f"; the {_MOST_ROWS} largest drawn" if len(used) > len(rows) else ""
-    figure = new_figure(
-        0.55 * samples.shape[1] + 1.5,
-        0.55 * len(rows) + 0.7,
-        f"{title}\n{len(used)} clusters in use, one a row{left_out}",
-    )
-    names = [f"cluster {k}: {percent(float(weights[k]))}" for k in rows]
-    draw_grid(figure.subplots(), samples[rows], image_shape, names)
-    return figure
+    title = f"{title}\n{len(used)} clusters in use, one a row{left_out}"
+    return cluster_images(samples[rows], rows, weights[rows], image_shape, title)
 
 
 #: A column's width in inches; the row labels take as much as eight.

@@ -89,18 +89,19 @@ def sampled_points(
     figure = new_figure(7.2, 6.4, title)
     axes = figure.subplots()
     shown = _spread(len(points))
-    axes.scatter(*_xy(points[shown]), s=8, color=MUTED, alpha=0.4, linewidths=0, label="data")
+    axes.scatter(points[shown, 0], points[shown, 1], s=8, color=MUTED, alpha=0.4, linewidths=0, label="data")
     ranks = ranks_by_size(clusters)
     for cluster in np.argsort(-weights, kind="stable"):
         ranks.setdefault(int(cluster), len(ranks))
     used = [entry for entry in in_rank_order(ranks) if weights[entry[0]] >= USED_SHARE]
     for k, colour, marker in used:
         name = f"cluster {k}: {percent(float(weights[k]))}"
-        axes.scatter(*_xy(samples[k]), s=16, alpha=0.8, linewidths=0, label=name, color=colour, marker=marker)
+        x, y = samples[k].T
+        axes.scatter(x, y, s=16, alpha=0.8, linewidths=0, label=name, color=colour, marker=marker)
     tidy(axes, f"means of samples from {len(used)} clusters", "feature 1", "feature 2")
     if _nearly_square(points):
         axes.set_aspect("equal")
-    _legend(axes, len(used) + 1)
+    _legend(axes, len(used), without=1)
     return figure
 
 
@@ -109,7 +110,7 @@ def _plane(points: np.ndarray, clusters: np.ndarray, axis: str) -> tuple[np.ndar
     if points.shape[1] == 2:
         return points, (f"{axis} 1", f"{axis} 2")
     what = f"of {points.shape[1]} {axis}s"
-    if len(np.unique(clusters)) >= 3:
+    if 3 <= len(np.unique(clusters)) < len(clusters):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Variables are collinear")  # dimensions that are not in use
             projected = LinearDiscriminantAnalysis().fit(points, clusters).transform(points)
@@ -123,10 +124,6 @@ def _nearly_square(points: np.ndarray) -> bool:
     """Whether one scale on both axes leaves neither a strip."""
     extent = np.ptp(points, axis=0)
     return bool(extent.min() > extent.max() / 3)
-
-
-def _xy(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return points[:, 0], points[:, 1]
 
 
 def _spread(num_items: int) -> np.ndarray:
@@ -156,7 +153,7 @@ def _draw(
     for group, colour, marker in in_rank_order(ranks):
         share = float((groups == group).mean())
         own = points[shown[groups[shown] == group]]
-        x, y = _xy(own)
+        x, y = own.T
         name = str(group) if names is None else short(names[group], 16)
         label = f"{what} {name}: {percent(float(share))}"
         axes.scatter(x, y, s=size, alpha=0.7, linewidths=0, label=label, color=colour, marker=marker)
@@ -189,10 +186,12 @@ def _free_place(points: np.ndarray, letters: int, taken: list[tuple[np.ndarray, 
     return None
 
 
-def _legend(axes: Axes, num_groups: int) -> None:
+def _legend(axes: Axes, num_groups: int, without: int = 0) -> None:
+    """Names of the groups, the largest first, after those of ``without`` others, such as the data."""
     handles, names = axes.get_legend_handles_labels()
+    shown = _LEGEND + without
     legend = axes.legend(
-        handles[:_LEGEND], names[:_LEGEND], fontsize=8, markerscale=1.6, frameon=False, ncols=4, loc="upper center",
+        handles[:shown], names[:shown], fontsize=8, markerscale=1.6, frameon=False, ncols=4, loc="upper center",
         bbox_to_anchor=(0.5, -0.1), title=None if num_groups <= _LEGEND else f"the {_LEGEND} largest of {num_groups}",
         title_fontsize=8, columnspacing=1.2, handletextpad=0.2,
     )  # fmt: skip
@@ -229,8 +228,7 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
     axes = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).ravel()
     reference = panels[0].groups
     for axis, panel in zip(axes, panels, strict=False):
-        ranks = ranks_by_size(reference) if panel is panels[0] else ranks_like(panel.groups, reference)
-        for group, colour, marker in in_rank_order(ranks):
+        for group, colour, marker in in_rank_order(ranks_like(panel.groups, reference)):
             points = panel.points[panel.groups == group]
             axis.scatter(points[:, 0], points[:, 1], s=12, alpha=0.75, linewidths=0, color=colour, marker=marker)
         for *centre, radius in () if panel.circles is None else panel.circles:

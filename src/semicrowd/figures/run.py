@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation, Likeliest
-from semicrowd.figures.images import image_samples, likeliest_images, training_samples
+from semicrowd.figures.images import cluster_images, image_samples, training_samples
 from semicrowd.figures.plane import sampled_points, scatter
 from semicrowd.figures.style import save
 from semicrowd.figures.training import curves, restarts
@@ -77,5 +77,7 @@ def run_figures(
         figures["training_samples"] = training_samples(snapshots, data.image_shape, f"{by_clusters} while training")
     if likeliest is not None and data.image_shape is not None:
         surest = f"{title}: images of highest probability"
-        figures["likeliest"] = likeliest_images(likeliest, data.image_shape, surest)
+        figures["likeliest"] = cluster_images(
+            likeliest.images, likeliest.clusters, likeliest.share, data.image_shape, surest
+        )
     return [save(figure, folder / f"{name}.png") for name, figure in figures.items()]

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Transform
 from scipy.special import logit
 
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, short, tidy
@@ -37,7 +36,7 @@ def workers(table: pd.DataFrame, title: str) -> Figure:
     if named:
         counts.bar_label(bars, [f"{number:,}" for number in table["pairs"]], fontsize=7, padding=2)
         counts.margins(x=0.5)
-    tidy(counts, "answers", "number", _axis(len(table)))
+    tidy(counts, "answers", "number", f"annotators{'' if named else f' ({len(table)})'}, the most reliable first")
     _quality(sensitivity, "sensitivity", table)
     _quality(specificity, "specificity", table)
     weight.axvline(0, color=MUTED, lw=1, ls="--")
@@ -70,29 +69,19 @@ def _quality(axes: Axes, name: str, table: pd.DataFrame) -> None:
 
 def _truth(axes: Axes, values: np.ndarray) -> None:
     """Diamonds; infinite values as arrow heads at the right or left edge; none for what is not defined or known."""
-    finite = np.flatnonzero(np.isfinite(values))
-    if finite.size:
-        _outline(axes, values[finite], finite, "D", "truth", axes.transData)
-    for endless, place, marker, label in (
-        (np.flatnonzero(np.isposinf(values)), 0.97, ">", "truth is infinite: never wrong"),
-        (np.flatnonzero(np.isneginf(values)), 0.03, "<", "truth is minus infinity: never right"),
+    edge = axes.get_yaxis_transform()
+    for there, x, marker, label, transform in (
+        (np.isfinite(values), values, "D", "truth", axes.transData),
+        (np.isposinf(values), np.full(len(values), 0.97), ">", "truth is infinite: never wrong", edge),
+        (np.isneginf(values), np.full(len(values), 0.03), "<", "truth is minus infinity: never right", edge),
     ):
-        if endless.size:
-            _outline(axes, np.full(endless.size, place), endless, marker, label, axes.get_yaxis_transform())
-
-
-def _outline(axes: Axes, x: np.ndarray, y: np.ndarray, marker: str, label: str, transform: Transform) -> None:
-    axes.scatter(
-        x, y, s=38, marker=marker, facecolors="none", edgecolors=ACCENT, linewidths=1.3, zorder=3, label=label,
-        transform=transform,
-    )  # fmt: skip
+        if there.any():
+            axes.scatter(
+                x[there], np.flatnonzero(there), s=38, marker=marker, facecolors="none", edgecolors=ACCENT,
+                linewidths=1.3, zorder=3, label=label, transform=transform,
+            )  # fmt: skip
 
 
 def _legend(axes: Axes) -> None:
     below = -0.75 / (axes.figure.get_figure(root=True).get_size_inches()[1] - _AROUND + 0.9)  # under the axis' label
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, below))
-
-
-def _axis(count: int) -> str:
-    names = "" if count <= _MOST_NAMES else f" ({count})"
-    return f"annotators{names}, the most reliable first"

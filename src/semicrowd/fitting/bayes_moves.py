@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.fitting.moves import MovableModel
 from semicrowd.inference.mixture import Cut, Items
 from semicrowd.models.bayes import REFIT_SWEEPS, BayesSCDC
@@ -49,7 +48,6 @@ class MovableBayes(MovableModel):
         """The posterior of the items that refits use, without views, and the answers about them."""
         model, data = self.model, self.data
         shares, statistics, means = [], [], []
-        i = j = worker = label = torch.zeros(0, dtype=torch.long, device=data.device)
         for part, start in zip(data.parts(model.num_restarts, MOST_ITEMS), self._found, strict=True):
             local, _ = model.infer(part, REFIT_SWEEPS, start)
             n = len(part.features)  # the posteriors of views follow
@@ -57,24 +55,26 @@ class MovableBayes(MovableModel):
             shares.append(local.probabilities[:, :n].double())
             statistics.append(part.weight * torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1))
             means.append(local.mean[:, :n])
-            if part.answers is not None:
-                i, j, worker, label = part.answers.i, part.answers.j, part.answers.worker, part.answers.label
-        weight = means[0].new_zeros(model.num_restarts, 0)
-        if len(i):
-            expected = model.globals.expected()
-            weight = pair_evidence(expected.sensitivity, expected.specificity, worker, label).weight
-        return Items(
-            torch.cat(shares, 1), torch.cat(statistics, 1), torch.cat(means, 1).cpu().numpy(),
-            i.cpu().numpy(), j.cpu().numpy(), weight.detach().cpu().double().numpy(),
-        )  # fmt: skip
+        # The annotated items are the first ones here, so that answers are about their positions among these.
+        positions = torch.cat(means, 1).cpu().numpy()
+        return Items(torch.cat(shares, 1), torch.cat(statistics, 1), positions, *self.answers())
 
+    @torch.no_grad()
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """Set ``keep`` to the exact posterior of the union, and ``gone`` to the prior."""
-        self.model.globals.unite(restart, keep, gone)
+        posterior = self.model.globals
+        for name in ("pi", "components"):
+            eta, prior = posterior.eta[name], posterior.prior(name)[0, 0]
+            eta[restart, keep] += eta[restart, gone] - prior
+            eta[restart, gone] = prior
 
+    @torch.no_grad()
     def divide(self, restart: int, cut: Cut, free: int) -> None:
         """Set both halves to their exact posteriors."""
-        self.model.globals.divide(restart, cut.cluster, free, cut.kept, cut.gone)
+        posterior = self.model.globals
+        for k, statistics in ((cut.cluster, cut.kept), (free, cut.gone)):
+            for name, counts in (("pi", statistics[-1]), ("components", statistics)):
+                posterior.eta[name][restart, k] = posterior.prior(name)[0, 0] + counts
 
 
 @torch.no_grad()

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -135,11 +134,11 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         raise UserError("training diverged: the ELBO is not finite in any restart; try a lower model.learning_rate")
     best = int(np.where(np.isfinite(elbo), elbo, -np.inf).argmax())
     posterior = model.posterior(data.features)
-    features = assignment(posterior.probabilities[best])
+    features = Assignment.of(posterior.probabilities[best].numpy())
     final, workers = features, model.workers()
     if data.annotations is not None:
         with_answers = model.annotated_posterior(data.features, data.annotations, data.views)
-        final = features.replace(data.annotations.annotated, assignment(with_answers.probabilities[best]))
+        final = features.replace(data.annotations.annotated, Assignment.of(with_answers.probabilities[best].numpy()))
         assert workers is not None
         index, history = data.annotations.index.whole, data.annotations.history
         workers = reported_quality(workers, model.has_confusions, with_answers.probabilities, index, history)
@@ -151,8 +150,3 @@ def evaluate(model: GenerativeModel, data: TrainingData) -> Result:
         latent_mean=posterior.latent_mean[best].numpy(),
         restarts=Restarts(elbo, best, posterior.probabilities.argmax(-1).numpy()),
     )
-
-
-def assignment(probabilities: Tensor) -> Assignment:
-    """The most probable cluster of every item, [N, K] → [N]."""
-    return Assignment.of(probabilities.numpy())

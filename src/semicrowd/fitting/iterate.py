@@ -68,7 +68,7 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
         if path is None:
             method.start(bar.progress)
         else:
-            done = _restored(method, monitor, read_state(path))
+            done = _restored(method, monitor, path)
         saved = time.monotonic()
         for iteration in range(done, method.iterations):
             bar.reach(iteration)
@@ -82,8 +82,11 @@ def iterate(method: Method, monitor: Monitor | None = None) -> Result:
         return method.result()
 
 
-def _restored(method: Method, monitor: Monitor, content: dict[str, Any]) -> int:
-    """Load a checkpoint's content; returns the number of iterations that were done."""
+def _restored(method: Method, monitor: Monitor, path: Path) -> int:
+    """Load a checkpoint; returns the number of iterations that were done."""
+    content = read_tensors(path)
+    if not {"done", "state", "monitor"} <= content.keys():
+        raise UserError(f"{path}: not a checkpoint of this method; delete it and start again without resume=true")
     try:
         method.load_state(content["state"])
         monitor.load_state(content["monitor"])
@@ -99,20 +102,6 @@ def _save(method: Method, monitor: Monitor, done: int) -> None:
 
     content = {"done": done, "state": method.state(), "monitor": monitor.state()}
     monitor.save(partial(torch.save, content))
-
-
-def read_state(path: Path) -> dict[str, Any]:
-    """Content of a checkpoint of this driver; only tensors and plain values are unpickled.
-
-    Raises
-    ------
-    UserError
-        For a file that is damaged, or not a checkpoint of this driver.
-    """
-    content = read_tensors(path)
-    if not {"done", "state", "monitor"} <= content.keys():
-        raise UserError(f"{path}: not a checkpoint of this method; delete it and start again without resume=true")
-    return content
 
 
 def read_tensors(path: Path) -> dict[str, Any]:

@@ -30,7 +30,8 @@ from semicrowd.starts.start import start
 @torch.no_grad()
 def norm_by_restart(gradients: Sequence[Tensor]) -> Float[Tensor, "R"]:
     """Euclidean norm of each restart's gradients, [R, ...] each; not finite if one of them is not."""
-    return torch.stack([_norm(gradient) for gradient in gradients]).square().sum(0).sqrt()
+    norms = [torch.linalg.vector_norm(one, dim=tuple(range(1, one.dim()))).double() for one in gradients]
+    return torch.stack(norms).square().sum(0).sqrt()
 
 
 @torch.no_grad()
@@ -58,10 +59,6 @@ def finite_restarts(model: nn.Module) -> Bool[Tensor, "R"]:
     return torch.stack([parameter.isfinite().flatten(1).all(1) for parameter in model.parameters()]).all(0)
 
 
-def _norm(gradient: Tensor) -> Float[Tensor, "R"]:
-    return torch.linalg.vector_norm(gradient, dim=tuple(range(1, gradient.dim()))).double()
-
-
 class ClusteringModule(pl.LightningModule):
     """A model, its training data and its recipe. Callbacks change the model between epochs.
 
@@ -78,6 +75,8 @@ class ClusteringModule(pl.LightningModule):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.data, self.recipe, self.begin = model, data, recipe, begin
+        # Before several processes agree on whose gradients they exchange.
+        model.hold_classifier(recipe.start.hold)
         self.metrics: dict[str, float] = {}  # of the last epoch
         self.verdicts: list[Verdict] = []  # of each restart whose start has chosen among candidates
         self.progress: Callable[[str], None] = lambda _: None
@@ -98,7 +97,7 @@ class ClusteringModule(pl.LightningModule):
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         """The optimizers of the model."""
-        return self.model.optimizers(self.data.num_items, hold=self.recipe.start.hold)
+        return self.model.optimizers(self.data.num_items)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save the verdicts as plain values, because a resumed fit does not repeat the start."""
@@ -136,10 +135,6 @@ class ClusteringModule(pl.LightningModule):
         for optimizer in self.trainer.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["base_lr"] * factor
-
-    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:  # noqa: ARG002
-        """Move indices and weights to the model's device."""
-        return batch.to(device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
         """One step of Algorithm 1 on a minibatch; several processes use the mean of their gradients.

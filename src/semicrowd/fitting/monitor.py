@@ -17,10 +17,6 @@ CHECKPOINT = Path("checkpoints") / "last.ckpt"
 CURVES = "curves.csv"
 
 
-def _nothing(iteration: int, metrics: Mapping[str, float]) -> None:
-    """Ignore a point of the curves."""
-
-
 @dataclass
 class Monitor:
     """Records the course of a fit: curves, checkpoint, time, progress bar and tracker.
@@ -38,7 +34,7 @@ class Monitor:
     """
 
     folder: Path | None = None
-    log: Callable[[int, Mapping[str, float]], Any] = _nothing
+    log: Callable[[int, Mapping[str, float]], Any] = lambda *_: None
     resume: bool = False
     progress: bool = False
     lines: bool = False

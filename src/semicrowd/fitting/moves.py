@@ -13,10 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.inference.mixture import Cut, Items, cuts, union_gains
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData
@@ -66,6 +68,14 @@ class MovableModel(ABC):
     @abstractmethod
     def items(self) -> Items:
         """The current posterior of items, and the answers about them."""
+
+    def answers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Both items of each answer, as positions among the annotated items, and its log odds w, [R, P] (eq. 14)."""
+        known = self.data.answers
+        if known is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((self.model.num_restarts, 0))
+        weight = pair_evidence(*self.model.annotator_statistics(), known.worker, known.label).weight
+        return known.i.cpu().numpy(), known.j.cpu().numpy(), weight.detach().cpu().double().numpy()
 
     @abstractmethod
     def unite(self, restart: int, keep: int, gone: int) -> None:

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from semicrowd.crowd.two_coin import pair_evidence
 from semicrowd.fitting.moves import MIN_COUNT, MovableModel
 from semicrowd.inference.mixture import Cut, Items
 from semicrowd.models.scdc import SCDC
@@ -76,16 +75,10 @@ class MovableSCDC(MovableModel):
         """The posterior q(z, x | o) of all items, and the answers."""
         statistics = torch.cat([self._t_x, self._t_x.new_ones(*self._t_x.shape[:2], 2)], -1)
         means = self._t_x[..., : self.model.settings.latent_dim].float().cpu().numpy()
-        answers = self.data.answers
-        if answers is None:
-            none = torch.zeros(0, dtype=torch.long)
-            i, j, weight = none, none, torch.zeros(self.model.num_restarts, 0)
-        else:
-            i, j = answers.items[answers.i], answers.items[answers.j]
-            weight = pair_evidence(*self.model.annotator_statistics(), answers.worker, answers.label).weight
-        return Items(
-            self._shares, statistics, means, i.cpu().numpy(), j.cpu().numpy(), weight.detach().cpu().double().numpy()
-        )
+        i, j, weight = self.answers()
+        if self.data.annotations is not None:
+            i, j = (self.data.annotations.annotated[ends] for ends in (i, j))
+        return Items(self._shares, statistics, means, i, j, weight)
 
     def unite(self, restart: int, keep: int, gone: int) -> None:
         """Merge ``gone`` into ``keep``: add their q(z | o); average their W_z, weighted by their numbers of items."""

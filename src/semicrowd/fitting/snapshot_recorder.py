@@ -33,6 +33,8 @@ class SnapshotRecorder(Checkpoint):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what :meth:`state_dict` returned."""
         self.kept = dict(state_dict["kept"])
+        if self.kept:  # there may be no epoch left in which it is set
+            self.monitor.kept = self._content()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Hook of Lightning: store the clusters before the first step, except in a resumed run."""

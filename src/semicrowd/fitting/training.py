@@ -17,7 +17,7 @@ from pytorch_lightning.callbacks import Callback, Checkpoint
 from pytorch_lightning.strategies import DDPStrategy
 
 from semicrowd.errors import UserError
-from semicrowd.fitting.callbacks import moves
+from semicrowd.fitting.callbacks import Moves
 from semicrowd.fitting.iterate import read_tensors
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.monitor import Monitor
@@ -61,7 +61,7 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
     with monitor.bar(epochs) as bar:
         module.progress = bar.progress
         # At the end of an epoch, Lightning calls a Checkpoint after all other callbacks.
-        trainer = _trainer(settings, epochs, [_Bar(bar), *moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
+        trainer = _trainer(settings, epochs, [Moves(), *snapshots, _Recorder(monitor, bar)], monitor.folder)
         handler = signal.getsignal(signal.SIGINT)
         try:
             with warnings.catch_warnings():
@@ -73,13 +73,14 @@ def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings)
         except SystemExit:  # raised by Lightning after Ctrl-C or SIGTERM
             raise KeyboardInterrupt from None
         finally:
-            signal.signal(signal.SIGINT, handler)  # Lightning may leave Ctrl-C ignored
+            if signal.getsignal(signal.SIGINT) != handler:  # Lightning may leave Ctrl-C ignored
+                signal.signal(signal.SIGINT, handler)
     monitor.end()
     module.eval().to(trainer.strategy.root_device)
 
 
 class _Recorder(Checkpoint):
-    """After each epoch, adds a row to the curves, updates the progress bar and writes the checkpoint."""
+    """Updates the progress bar; after each epoch, adds a row to the curves and writes the checkpoint."""
 
     def __init__(self, monitor: Monitor, bar: Progress) -> None:
         self.monitor, self.bar = monitor, bar
@@ -103,13 +104,6 @@ class _Recorder(Checkpoint):
         self.bar.reach(trainer.current_epoch + 1, "  ".join(f"{n} {metrics[n]:.5g}" for n in SHOWN))
         self.monitor.record(trainer.current_epoch + 1, metrics)
         self.monitor.save(trainer.save_checkpoint)
-
-
-class _Bar(Callback):
-    """Updates the progress bar after each step."""
-
-    def __init__(self, bar: Progress) -> None:
-        self.bar = bar
 
     def on_train_batch_end(
         self,

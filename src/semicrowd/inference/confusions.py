@@ -23,12 +23,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import pair_evidence, posterior_of_answers
-from semicrowd.expfam import beta, dirichlet
+from semicrowd.expfam import beta
 from semicrowd.expfam.shared_prior import Cells, common_dirichlet, log_likelihood
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
 from semicrowd.settings.parameters import QUALITY_PRIOR
@@ -91,10 +91,6 @@ class Types(NamedTuple):
             expected += share[:, None, None] * row / row.sum(-1, keepdim=True)
         return expected
 
-    def evidence(self, counts: Float[Tensor, "M K K1"]) -> Float[Tensor, "M"]:
-        """ln p(counts) of each annotator, with C and the type integrated out."""
-        return torch.from_numpy(logsumexp(self._log_joint(_cells(counts), len(counts)), axis=1)).to(counts)
-
     def prior(self, K: int) -> Float[Tensor, "T K K1"]:
         """Dirichlet parameters of the rows of each type; those off the diagonal are equal."""
         right, wrong = torch.from_numpy(self.rows).T[..., None]
@@ -129,20 +125,12 @@ class Placed(NamedTuple):
     quality : natural parameters of q(α) and q(β), given the perceived clusters, [R, M, 2] each
     confusions : [R, M, K, K + 1], C_m(l, k) at its posterior mean
     types : the prior of C, of each restart
-    evidence : [R, n], variational bound of ln p(answers), with C, α and β integrated out at their expected counts;
-        split into each item's own part plus an equal share of the annotators' part
     """
 
     log_z: Tensor
     quality: tuple[Tensor, ...]
     confusions: Tensor
     types: tuple[Types, ...]
-    evidence: Tensor
-
-    def same(self) -> Float[Tensor, "R M K K"]:
-        """Probability that an annotator perceives items of clusters l and l' as one cluster: Σ_k C(l, k) C(l', k)."""
-        known = self.confusions[..., :-1]
-        return known @ known.mT
 
 
 @torch.no_grad()
@@ -170,7 +158,7 @@ def place(
     for turn in range(_TURNS):
         confusions = torch.stack([one.mean(own) for one, own in zip(types, counts, strict=True)])
         alpha, beta_ = (one.to(unary) for one in expected)
-        weight, offset = pair_evidence(alpha, beta_, answers.worker, answers.label)
+        weight = pair_evidence(alpha, beta_, answers.worker, answers.label).weight
         graph = graph_of_tasks(answers, weight, Confusions(confusions.log(), placements.worker))
         belief = infer_tasks(unary, graph, belief, _SWEEPS, _TOLERANCE)
         z, perceived = belief.z, graph.confusions.perception(belief.h)
@@ -185,22 +173,4 @@ def place(
         quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
         expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
     assert belief is not None
-    evidence = (belief.z * (unary.log_softmax(-1) - belief.log_z)).sum(-1) + belief.value
-    evidence = evidence.index_add(1, answers.i, 0.5 * offset).index_add(1, answers.j, 0.5 * offset)
-    rows = torch.stack([one.evidence(own) for one, own in zip(types, counts, strict=True)])
-    annotators = (rows - (counts * confusions.log()).sum((-1, -2))).sum(1)
-    for eta in quality:
-        shape, at_first = beta.to_standard(eta), beta.to_standard(prior)
-        annotators = annotators + _gain(at_first, shape - at_first, beta.expected_statistics(eta)).sum(1).to(unary)
-    evidence = evidence + annotators[:, None] / unary.shape[1]
-    return Placed(belief.log_z, quality, confusions, types, evidence)
-
-
-def _gain(prior: Tensor, counts: Tensor, log_mean: Tensor) -> Tensor:
-    """Correction of the evidence of each annotator after a rate is integrated out.
-
-    Returns the Dirichlet-multinomial log probability of the expected counts, minus Σ counts · ``log_mean``, which the
-    expected log-likelihood of the answers in the evidence already contains.
-    """
-    eta = dirichlet.to_natural(prior)
-    return dirichlet.log_partition(eta + counts) - dirichlet.log_partition(eta) - (counts * log_mean).sum(-1)
+    return Placed(belief.log_z, quality, confusions, types)

@@ -7,7 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from semicrowd.expfam import in_domain
+from semicrowd.expfam.divergence import in_domain
+
+#: How often a step that leads too close to the boundary is halved.
+_MAX_HALVINGS = 10
 
 
 class NaturalGradient(torch.optim.Optimizer):
@@ -16,7 +19,7 @@ class NaturalGradient(torch.optim.Optimizer):
     The target η̂ = η⁰ + expected counts is always in the domain, and so is the step without a correction (``svi``). A
     correction, the second term of eq. 17 (``full``), can lead out of the domain, or so close to its boundary that the
     next expected statistics are astronomical: a Beta shape of 4e-6 has E ln β = −240,000. The step of a component that
-    would go more than half of the way to the boundary is halved up to ``max_halvings`` times. If it still would, it is
+    would go more than half of the way to the boundary is halved up to ten times. If it still would, it is
     taken without the correction. Momentum is not used, because with it natural parameters leave the domain within
     seconds.
 
@@ -27,25 +30,13 @@ class NaturalGradient(torch.optim.Optimizer):
     scale : factor from the loss to −J, e.g. N when the loss is −J / N
     """
 
-    def __init__(
-        self, params: Iterable[dict[str, Any]], step_size: float, scale: float = 1.0, max_halvings: int = 10
-    ) -> None:
+    def __init__(self, params: Iterable[dict[str, Any]], step_size: float, scale: float = 1.0) -> None:
         if not 0 < step_size <= 1:
             raise ValueError(f"step_size must be in (0, 1], got {step_size}")
-        super().__init__(params, {"lr": step_size, "scale": scale, "max_halvings": max_halvings})
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state without the families, which are modules and cannot be saved in a checkpoint."""
-        state = super().state_dict()
-        groups = [{k: v for k, v in group.items() if k != "family"} for group in state["param_groups"]]
-        return {**state, "param_groups": groups}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state; the families stay as they are."""
-        families = [group["family"] for group in self.param_groups]
-        super().load_state_dict(state_dict)
-        for group, family in zip(self.param_groups, families, strict=True):
-            group["family"] = family
+        groups = [dict(group) for group in params]
+        #: Family of each group; not in the groups, because modules cannot be saved in a checkpoint.
+        self.families: list[ModuleType] = [group.pop("family") for group in groups]
+        super().__init__(groups, {"lr": step_size, "scale": scale})
 
     @torch.no_grad()
     def step(
@@ -56,7 +47,7 @@ class NaturalGradient(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        for group in self.param_groups:
+        for group, family in zip(self.param_groups, self.families, strict=True):
             for parameter in group["params"]:
                 if parameter.grad is None:
                     continue
@@ -64,19 +55,19 @@ class NaturalGradient(torch.optim.Optimizer):
                 correction = None if corrections is None else corrections.get(parameter)
                 if correction is not None:
                     correction = -group["scale"] * correction
-                parameter.copy_(_safe_step(parameter, direction, correction, group))
+                parameter.copy_(_safe_step(family, parameter, direction, correction, group["lr"]))
         return loss
 
 
-def _safe_step(eta: Tensor, direction: Tensor, correction: Tensor | None, group: dict[str, Any]) -> Tensor:
-    family: ModuleType = group["family"]
-    step_size: float = group["lr"]
+def _safe_step(
+    family: ModuleType, eta: Tensor, direction: Tensor, correction: Tensor | None, step_size: float
+) -> Tensor:
     plain = eta + step_size * direction
     if correction is None:
         return plain
     size = torch.full(eta.shape[:-1], step_size, dtype=eta.dtype, device=eta.device)
     proposal = plain + step_size * correction
-    for _ in range(group["max_halvings"]):
+    for _ in range(_MAX_HALVINGS):
         outside = ~in_domain(family, 2 * proposal - eta)  # where a step twice as long would lead
         if not outside.any():
             return proposal

@@ -75,7 +75,8 @@ class AffinityPropagation(AffinityPropagationParameters, NearestCentre):
             middle = (low + high) / 2
             exemplars, settled = self._exemplars(similarity, -float(np.exp(middle)))
             number = len(exemplars)
-            if settled and abs(number - self.n_clusters) < abs(len(best[1]) - self.n_clusters):
+            nearer = not len(best[1]) or abs(number - self.n_clusters) < abs(len(best[1]) - self.n_clusters)
+            if settled and number and nearer:
                 best = -float(np.exp(middle)), exemplars
             if len(best[1]) == self.n_clusters:
                 break

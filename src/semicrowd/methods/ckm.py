@@ -5,7 +5,6 @@ Embrechts 1999); must-links are always satisfied, while PCKMeans only penalises 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -14,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import flag, setting, whole
 from semicrowd.settings.parameters import STANDARDIZE, STARTS, CountedParameters
@@ -22,18 +21,13 @@ from semicrowd.settings.parameters import STANDARDIZE, STARTS, CountedParameters
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CKMParameters(CountedParameters):
-    """Parameters of :class:`CKM`."""
+    """Parameters of :class:`CKM` and :class:`UKM`."""
 
     standardize: bool = setting(True, STANDARDIZE, flag())
     n_init: int = setting(10, STARTS, whole(1, 100_000))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class UKMParameters(CKMParameters):
-    """Parameters of :class:`UKM`."""
-
-
-class CKM(CKMParameters, OneShotClusterer):
+class CKM(CKMParameters, InductiveClusterer):
     """k-means that satisfies all must-links.
 
     The cost of a block of n items in one cluster is n times the cost of its mean, plus a constant. Therefore this is
@@ -46,12 +40,8 @@ class CKM(CKMParameters, OneShotClusterer):
 
     requires_answers = False
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items from their features alone, [N]: the nearest centre."""
-        return self._nearest(self._new_items(X))
-
-    def _nearest(self, features: np.ndarray) -> np.ndarray:
-        return np.asarray(self.model_.predict(self.scaler_.transform(features)))
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(self.model_.predict(self.scaler_.transform(features)))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
         self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
@@ -62,10 +52,10 @@ class CKM(CKMParameters, OneShotClusterer):
         self.model_ = KMeans(self.n_clusters, n_init=self.n_init, random_state=self.seed_)
         self.model_.fit(means, sample_weight=size)
         labels = self.model_.labels_[blocks]
-        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), self._assign(features))
 
 
-class UKM(UKMParameters, CKM):
+class UKM(CKM):
     """k-means; answers are ignored. Attributes are those of :class:`CKM`."""
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored

@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.link_graph import Costs, LinkGraph
 from semicrowd.random import stream
@@ -33,7 +33,7 @@ class ConstrainedKMeansParameters(CountedParameters):
     max_iter: int = setting(100, "rounds of assignment and centres", whole(1))
 
 
-class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
+class ConstrainedKMeans(ConstrainedKMeansParameters, InductiveClusterer):
     """Majority vote over the annotators, then PCKMeans.
 
     Minimises Σ_i |x_i − μ_{z_i}|² + penalty · s² Σ_{violated links} w_ij over assignments and centres, where s² is the
@@ -50,12 +50,8 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
     objective_ : of the best start; ``objective_history_`` after each of its ``n_iter_`` rounds
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items from their features alone, [N]: the nearest centre in the metric learned."""
-        return self._nearest(self._new_items(X))
-
-    def _nearest(self, features: np.ndarray) -> np.ndarray:
-        return np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1)
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(np.argmin(self._item_costs(features, self.cluster_centers_, self._metric), axis=1))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         links = majority_vote(answers, self.weighting)
@@ -69,7 +65,7 @@ class ConstrainedKMeans(ConstrainedKMeansParameters, OneShotClusterer):
         assert best is not None
         self.objective_, labels, self.cluster_centers_, self._metric, self.objective_history_ = best
         self.n_iter_ = len(self.objective_history_)
-        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), self._assign(features))
 
     def _one_start(
         self, features: np.ndarray, links: Links, rng: np.random.Generator, *, from_neighbourhoods: bool

@@ -1,7 +1,6 @@
 """Baselines that cluster by the answers alone: signed spectral clustering, and a classifier trained on its clusters."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -17,7 +16,7 @@ from semicrowd.crowd.orientation import signed_embedding
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer, OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import choice, flag, setting, whole
 from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedParameters
@@ -26,8 +25,6 @@ from semicrowd.settings.parameters import QUALITY_PRIOR, STANDARDIZE, CountedPar
 _FOLDS = 5
 #: Hidden units of the network, as in a layer of the paper's networks for MNIST.
 _HIDDEN = 500
-#: Of more items a tenth has two, one of each of two clusters.
-_FEWEST_HELD_OUT = 10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -106,7 +103,7 @@ def quality_given(pairs: PairAnnotations, same: np.ndarray) -> tuple[WorkerPoste
     return WorkerPosterior(shapes[:1], shapes[1:]), evidence
 
 
-class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
+class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
     """:class:`SignedSpectral` for the annotated items, and a classifier of the features for all other items.
 
     ``classifier="logistic"``: multinomial logistic regression on standardised features (``standardize``), with a ridge
@@ -122,10 +119,8 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
     classifier_ : the fitted classifier, scaling included
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Clusters [N] of items from their features alone."""
-        features = self._new_items(X)
-        return self.classifier_.predict(features)
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(self.classifier_.predict(features))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         theirs = {name: value for name, value in self.get_params().items() if name not in ("standardize", "classifier")}
@@ -133,26 +128,27 @@ class CrowdLogistic(CrowdLogisticParameters, OneShotClusterer):
         self.sensitivity_, self.specificity_ = self.crowd_.sensitivity_, self.crowd_.specificity_
         known, assignment = self.crowd_.annotated_, self.crowd_.result_.final
         clusters = assignment.cluster[known]
-        smallest = int(np.unique(clusters, return_counts=True)[1].min())
         if (clusters == clusters[0]).all():
             classifier = DummyClassifier(strategy="most_frequent")  # there is nothing to tell apart
         elif self.classifier == "mlp":
-            classifier = self._network(smallest, len(known))
+            classifier = self._network(clusters)
         else:
-            classifier = self._regression(smallest)
+            classifier = self._regression(clusters)
         scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
-        alone = Assignment.hard(self.classifier_.predict(features))
+        alone = self._assign(features)
         return self._result(alone.replace(known, Assignment.hard(clusters)), alone, self.crowd_.result_.workers)
 
-    def _network(self, smallest: int, number: int) -> MLPClassifier:
+    def _network(self, clusters: np.ndarray) -> MLPClassifier:
         """A network with early stopping, unless no item of each cluster can be held out: scikit-learn takes a tenth."""
-        early = smallest > 1 and number > _FEWEST_HELD_OUT
+        size = np.unique(clusters, return_counts=True)[1]
+        early = bool(size.min() > 1 and np.ceil(0.1 * len(clusters)) >= len(size))
         return MLPClassifier(_HIDDEN, early_stopping=early, max_iter=500, random_state=self.seed_)
 
-    def _regression(self, smallest: int) -> LogisticRegression:
+    def _regression(self, clusters: np.ndarray) -> LogisticRegression:
         """A cross-validated regression, unless a cluster has a single item."""
+        smallest = int(np.unique(clusters, return_counts=True)[1].min())
         if smallest < 2:
             return LogisticRegression(max_iter=2000)
         folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=self.seed_)

@@ -1,17 +1,17 @@
 """Cluster-based similarity partitioning of the annotators' clusterings: Strehl & Ghosh 2002 (JMLR 3), section 3.1."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pymetis
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.crowd.index import components
 from semicrowd.crowd.links import majority_vote, neighbourhoods, shaken
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
@@ -35,7 +35,7 @@ class CSPAParameters(CountedParameters):
     )  # fmt: skip
 
 
-class CSPA(CSPAParameters, OneShotClusterer):
+class CSPA(CSPAParameters, InductiveClusterer):
     """Every annotator's answers make a clustering; the graph of how often two items meet in them is cut into K parts.
 
     The weight of a pair is the share of annotators who put it together among those whose clustering has both items.
@@ -57,61 +57,55 @@ class CSPA(CSPAParameters, OneShotClusterer):
     items_, parts_ : [n, D] features of the assigned items, and their clusters [n]
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items, [N]: that of the nearest assigned item."""
-        return self._nearest(self._new_items(X))
-
-    def _nearest(self, features: np.ndarray) -> np.ndarray:
-        return np.asarray(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(KNeighborsClassifier(1).fit(self.items_, self.parts_).predict(features))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         clustered = len(features) if self.clusterings == "constrained_kmeans" else len(answers.annotated)
         check_memory("cspa", "co-associations", clustered, MATRICES)
         rng = stream(self.seed_, "cspa")
-        each = [_answers_of(answers, worker) for worker in range(answers.num_annotators)]
-        clusterings = np.array([self._clustering(features, mine, rng) for mine in each])
-        items = np.flatnonzero((clusterings >= 0).any(axis=0))
-        share = co_association(clusterings[:, items])
+        rows = np.split(np.argsort(answers.worker, kind="stable"), np.cumsum(np.bincount(answers.worker))[:-1])
+        each = [self._clustering(features, answers.some(mine), rng) for mine in rows if len(mine)]
+        items = np.unique(np.concatenate([some for some, _ in each]))
+        share = co_association([(np.searchsorted(items, some), group) for some, group in each], len(items))
         self.items_, self.parts_ = features[items], partition(share, self.n_clusters, int(rng.integers(2**31 - 1)))
-        nearest = Assignment.hard(self._nearest(features))
+        nearest = self._assign(features)
         return self._result(nearest.replace(items, Assignment.hard(self.parts_)), nearest)
 
-    def _clustering(self, features: np.ndarray, answers: PairAnnotations, rng: np.random.Generator) -> np.ndarray:
-        """Group of each item, [N], −1 for items the annotator's clustering leaves out."""
+    def _clustering(
+        self, features: np.ndarray, answers: PairAnnotations, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The items [n] of the clustering of an annotator, whose answers are given, and the group of each item, [n]."""
         if self.clusterings == "constrained_kmeans":
-            return ConstrainedKMeans(self.n_clusters, random_state=self.seed_).fit(features, answers).labels_
+            model = ConstrainedKMeans(self.n_clusters, random_state=self.seed_).fit(features, answers)
+            return np.arange(len(features)), model.labels_
+        index = answers.index
         if self.clusterings == "closure":
             same = answers.label == 1
-            shape = (len(features), len(features))
-            graph = csr_array((np.ones(same.sum()), (answers.i[same], answers.j[same])), shape=shape)
-            group = connected_components(graph, directed=False)[1].astype(np.int64)
-        else:
-            group = np.arange(len(features))
-            links = shaken(majority_vote(answers), rng)
-            for members in neighbourhoods(links, len(features)):
-                group[members] = members[0]
-        unseen = np.ones(len(features), bool)
-        unseen[answers.annotated] = False
-        group[unseen] = -1
-        return group
+            return index.items, components(index.i[same], index.j[same], len(index.items))
+        group, links = np.arange(len(index.items)), shaken(majority_vote(answers), rng)
+        i, j = (np.searchsorted(index.items, ends) for ends in (links.i, links.j))
+        for members in neighbourhoods(replace(links, i=i, j=j), len(group)):
+            group[members] = members[0]
+        return index.items, group
 
 
-def co_association(groups: np.ndarray) -> np.ndarray:
+def co_association(clusterings: Sequence[tuple[np.ndarray, np.ndarray]], num_items: int) -> np.ndarray:
     """Share of the clusterings that have two items together, among those that have both.
 
     Parameters
     ----------
-    groups : [M, N], group of item n in clustering m, −1 where it is left out
+    clusterings : items [n] of each clustering, every item once, and the group of each of them
 
     Returns
     -------
     share : [N, N], 0 where nobody has both
     """
-    together, asked = np.zeros((2, groups.shape[1], groups.shape[1]))
-    for group in groups:
-        seen = (group[:, None] >= 0) & (group >= 0)
-        together += (group[:, None] == group) & seen
-        asked += seen
+    together, asked = np.zeros((2, num_items, num_items))
+    for items, group in clusterings:
+        both = np.ix_(items, items)
+        together[both] += group[:, None] == group
+        asked[both] += 1
     return np.divide(together, asked, out=np.zeros_like(together), where=asked > 0)
 
 
@@ -124,9 +118,3 @@ def partition(weights: np.ndarray, num_parts: int, seed: int) -> np.ndarray:
     options = pymetis.Options(seed=seed)
     part = pymetis.part_graph(num_parts, adjacency, eweights=graph.data.tolist(), options=options).vertex_part
     return np.asarray(part, np.int64)
-
-
-def _answers_of(pairs: PairAnnotations, worker: int) -> PairAnnotations:
-    mine = pairs.worker == worker
-    i, j, label = pairs.i[mine], pairs.j[mine], pairs.label[mine]
-    return PairAnnotations.from_arrays(i, j, np.zeros(len(i), np.int64), label, num_items=pairs.num_items)

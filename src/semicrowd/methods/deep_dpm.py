@@ -151,14 +151,15 @@ class _Fit(Method):
 
     def __init__(self, model: DeepDPM, features: np.ndarray, answers: PairAnnotations | None, start: int = 0) -> None:
         from semicrowd.inference.gibbs.answers import Answers
-        from semicrowd.inference.gibbs.isotropic import base_of
-        from semicrowd.models.deep_dpm import Base, DeepMixture
+        from semicrowd.inference.gibbs.isotropic import base_of, isotropic
+        from semicrowd.models.deep_dpm import DeepMixture
 
         self.model, self.iterations, self.number = model, model.n_warm + model.n_epochs, start
         self.answers = None if answers is None else Answers(answers, (model.quality_prior[0], model.quality_prior[1]))
         base = base_of(features, model.scatter, model.mean_strength, model.variance_strength)
         self.mixture = DeepMixture(
-            features, new_flow(model, features.shape[1], start), Base(*base, model.eq19), model.learning_rate,
+            features, new_flow(model, features.shape[1], start), lambda z: isotropic(z, *base, model.eq19),
+            model.learning_rate,
             alpha=model.alpha, alpha_prior=tuple(model.alpha_prior), answers=self.answers,
         )  # fmt: skip
         if model.n_start > 1:

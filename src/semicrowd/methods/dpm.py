@@ -32,17 +32,7 @@ class DPMParameters(SampledParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DDPMParameters(DiscriminativeParameters, DPMParameters):
-    """Parameters of Dirichlet process mixtures with hyperplanes between clusters (Nguyen et al. 2017)."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class DDPMSParameters(DDPMParameters):
-    """Parameters of :class:`DDPMS`."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class DDPMLParameters(DDPMParameters):
-    """Parameters of :class:`DDPML`."""
+    """Parameters of :class:`DDPMS` and :class:`DDPML`, with hyperplanes between clusters (Nguyen et al. 2017)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -106,7 +96,7 @@ class DPM(DPMParameters, _Mixture):
     """
 
 
-class DDPMS(DDPMSParameters, _Mixture):
+class DDPMS(DDPMParameters, _Mixture):
     """DDPM-S: a Dirichlet process mixture with a Bayesian support vector machine for each cluster against all others.
 
     Otherwise like :class:`DPM`.
@@ -119,7 +109,7 @@ class DDPMS(DDPMSParameters, _Mixture):
     loss_of_planes = "svm"
 
 
-class DDPML(DDPMLParameters, _Mixture):
+class DDPML(DDPMParameters, _Mixture):
     """DDPM-L: a Dirichlet process mixture with a Bayesian logistic regression for each cluster against all others.
 
     Attributes are those of :class:`DDPMS`.

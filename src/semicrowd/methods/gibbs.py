@@ -3,7 +3,6 @@
 Nguyen, Phung, Le & Bui 2017. The number of clusters is estimated; answers are ignored.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import joblib
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import CrowdClusterer
+from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer
 from semicrowd.estimators.inputs import checked_counts
 from semicrowd.estimators.persistence import decode, encode
 from semicrowd.fitting.iterate import Method, iterate
@@ -120,8 +120,6 @@ class SampledClusterer(CrowdClusterer):
     requires_answers = False
     #: Name of the hyperplanes' loss; empty: no hyperplanes.
     loss_of_planes: ClassVar[str] = ""
-    #: Whether the items are in temporal order.
-    sequential: ClassVar[bool] = False
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:  # noqa: ARG002
         return iterate(_Fit(self, features, self._order(len(features))), monitor)
@@ -237,13 +235,14 @@ class _Fit(Method):
         self.trace: list[list[tuple[float, ...]]] = []
         self.partitions: list[tuple[int, int, np.ndarray]] = []
         self.planes: list[np.ndarray] = []
-        self.threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        self.ordered = isinstance(clusterer, OrderedClusterer)
+        self.threads = ThreadPoolExecutor(joblib.cpu_count())
 
     def step(self, iteration: int) -> Mapping[str, float]:
         """One sweep of each chain."""
         warm = getattr(self.clusterer, "n_warm", 0)
         list(self.threads.map(partial(self._sweep, iteration, iteration >= warm), range(len(self.chains))))
-        gammas = [chain.gamma if self.clusterer.sequential else np.nan for chain in self.chains]
+        gammas = [chain.gamma if self.ordered else np.nan for chain in self.chains]
         row: list[tuple[float, ...]] = [
             (chain.clusters, chain.log_likelihood, chain.alpha, gamma, seconds)
             for chain, gamma, seconds in zip(self.chains, gammas, self.seconds, strict=True)
@@ -285,7 +284,7 @@ class _Fit(Method):
             for chain, values in enumerate(row)
         ]
         table = pd.DataFrame(rows, columns=["chain", "sweep", *_TRACE])
-        if not self.clusterer.sequential:
+        if not self.ordered:
             del table["gamma"]
         sweeps = np.array(sweep)
         kept = sweeps > self.iterations - self.clusterer.n_kept

@@ -21,31 +21,17 @@ class IHMMParameters(SampledParameters):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DIHParameters(DiscriminativeParameters, IHMMParameters):
-    """Parameters of infinite hidden Markov models with hyperplanes between states (Nguyen et al. 2017)."""
+    """Parameters of :class:`DIHS` and :class:`DIHL`, with hyperplanes between states (Nguyen et al. 2017)."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DIHSParameters(DIHParameters):
-    """Parameters of :class:`DIHS`."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class DIHLParameters(DIHParameters):
-    """Parameters of :class:`DIHL`."""
-
-
-class _Sequential(OrderedClusterer, SampledClusterer):
-    """Base class for items in temporal order."""
-
-
-class IHMM(IHMMParameters, _Sequential):
+class IHMM(IHMMParameters, OrderedClusterer, SampledClusterer):
     """An infinite hidden Markov model of rows in temporal order. It cannot predict states of new rows.
 
     Attributes are those of :class:`DPM` except ``sizes_``.
     """
 
 
-class DIHS(DIHSParameters, _Sequential):
+class DIHS(DIHParameters, OrderedClusterer, SampledClusterer):
     """DIH-S: an infinite hidden Markov model with a Bayesian support vector machine for each state against all others.
 
     Attributes are those of :class:`IHMM`, and ``hyperplanes_``.
@@ -54,7 +40,7 @@ class DIHS(DIHSParameters, _Sequential):
     loss_of_planes = "svm"
 
 
-class DIHL(DIHLParameters, _Sequential):
+class DIHL(DIHParameters, OrderedClusterer, SampledClusterer):
     """DIH-L: an infinite hidden Markov model with a Bayesian logistic regression for each state against all others.
 
     Attributes are those of :class:`IHMM`, and ``hyperplanes_``.

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links, majority_vote
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
 from semicrowd.random import stream
@@ -48,7 +48,7 @@ class ITMLParameters(CountedParameters):
     max_iter: int = setting(50, "passes over all answers", whole(1))
 
 
-class ITML(ITMLParameters, OneShotClusterer):
+class ITML(ITMLParameters, InductiveClusterer):
     """Majority vote over the annotators, a Mahalanobis metric by ITML, k-means in that metric.
 
     metric-learn's own bounds are percentiles of distances but are compared with squared distances; here they are
@@ -65,12 +65,8 @@ class ITML(ITMLParameters, OneShotClusterer):
     n_iter_ : passes over all links
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items, [N]: the nearest centre in the metric learned."""
-        return self._nearest(self._new_items(X))
-
-    def _nearest(self, features: np.ndarray) -> np.ndarray:
-        return np.asarray(self._kmeans.predict(features @ self._root.T), np.int64)
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(self._kmeans.predict(features @ self._root.T))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         rng = stream(self.seed_, "itml")
@@ -82,7 +78,7 @@ class ITML(ITMLParameters, OneShotClusterer):
         self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.seed_).fit(features @ self._root.T)
         labels = self._kmeans.labels_.astype(np.int64)
         self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
-        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), self._assign(features))
 
     def _learn(self, difference: np.ndarray, must: np.ndarray, bounds: np.ndarray, gamma: float) -> np.ndarray:
         """L [D, D] with A = LᵀL."""

@@ -6,7 +6,6 @@ are clustered by the similarity that the metric gives them.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -14,7 +13,7 @@ from sklearn.cluster import SpectralClustering
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.estimators.inputs import check_memory
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.methods.constrained_kmeans import cluster_means
@@ -50,7 +49,7 @@ class SemiCrowdParameters(CountedParameters):
             )
 
 
-class SemiCrowd(SemiCrowdParameters, OneShotClusterer):
+class SemiCrowd(SemiCrowdParameters, InductiveClusterer):
     """Similarity of the annotated items by robust matrix completion, metric by regression, spectral clustering.
 
     1. Similarity of a pair: the share of its answers that say "same".
@@ -74,12 +73,8 @@ class SemiCrowd(SemiCrowdParameters, OneShotClusterer):
     completed_ : [N_a, N_a], A over ``pairs.annotated``
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of new items, [N]: the nearest centre in the metric learned."""
-        return self._nearest(self._new_items(X))
-
-    def _nearest(self, features: np.ndarray) -> np.ndarray:
-        return np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1)
+    def _assign(self, features: np.ndarray) -> Assignment:
+        return Assignment.hard(np.argmin(cdist(self._embed(features), self._embed(self.cluster_centers_)), axis=1))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations) -> Result:
         check_memory("semicrowd", "similarities", len(features), MATRICES)
@@ -97,7 +92,7 @@ class SemiCrowd(SemiCrowdParameters, OneShotClusterer):
         spectral = SpectralClustering(self.n_clusters, affinity="precomputed", random_state=self.seed_)
         labels = spectral.fit(affinity).labels_.astype(np.int64)
         self.cluster_centers_ = cluster_means(features, labels, self.n_clusters)
-        return self._result(Assignment.hard(labels), Assignment.hard(self._nearest(features)))
+        return self._result(Assignment.hard(labels), self._assign(features))
 
     def _embed(self, features: np.ndarray) -> np.ndarray:
         """Points [N, D] with inner products xᵀ M y."""

@@ -10,20 +10,16 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.estimators.base import OneShotClusterer
+from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
 from semicrowd.settings.fields import setting, whole
 from semicrowd.settings.parameters import STARTS, CountedParameters
 
 
-class FeaturesOnly(OneShotClusterer):
+class FeaturesOnly(InductiveClusterer):
     """Base class of clusterings of the features that can predict the cluster of new items."""
 
     requires_answers = False
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Clusters [N] of items."""
-        return self._assign(self._new_items(X)).cluster
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:  # noqa: ARG002 - ignored
         self._learn(features)
@@ -33,10 +29,6 @@ class FeaturesOnly(OneShotClusterer):
     @abstractmethod
     def _learn(self, features: np.ndarray) -> None:
         """Fit, and set the attributes that :meth:`_assign` needs."""
-
-    @abstractmethod
-    def _assign(self, features: np.ndarray) -> Assignment:
-        """Clusters of items [N, D]."""
 
 
 class NearestCentre(FeaturesOnly):
@@ -69,14 +61,9 @@ class _OfScikitLearn(FeaturesOnly):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KMeansParameters(CountedParameters):
-    """Parameters of :class:`KMeansOnly`."""
+    """Parameters of :class:`KMeansOnly` and :class:`MixtureOnly`."""
 
     n_init: int = setting(20, STARTS, whole(1, 100_000))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MixtureParameters(KMeansParameters):
-    """Parameters of :class:`MixtureOnly`."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -109,7 +96,7 @@ class _Mixture(_OfScikitLearn):
         return Assignment.of(self.model_.predict_proba(features))
 
 
-class MixtureOnly(MixtureParameters, _Mixture):
+class MixtureOnly(KMeansParameters, _Mixture):
     """A Gaussian mixture with full covariances, by maximum likelihood.
 
     Attributes

@@ -152,7 +152,6 @@ def cluster_counts(clusters: np.ndarray, num_clusters: int) -> dict[str, float |
         ``effective``: exp of the entropy of the cluster sizes.
     """
     size = np.bincount(clusters, minlength=num_clusters)
-    # In whole numbers, 200 = 1 / USED_SHARE: 200 · size >= N is exact where size / N >= .005 is not.
-    used = int(np.count_nonzero((size > 0) & (200 * size >= len(clusters))))
     share = size[size > 0] / len(clusters)
+    used = int((share >= USED_SHARE).sum())
     return {"occupied": len(share), "used": used, "effective": float(np.exp(-(share * np.log(share)).sum()))}

@@ -23,7 +23,7 @@ from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
 from semicrowd.models.global_posterior import ANNOTATORS, FAMILIES, GlobalPosterior
 from semicrowd.models.training_data import Part, TrainingData, pieces
 from semicrowd.models.views import WEIGHT, Views, graph_with_views
-from semicrowd.nets import NetBuilder
+from semicrowd.nets.build import NetBuilder
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import BayesSettings
 
@@ -77,7 +77,7 @@ class BayesSCDC(GenerativeModel):
         elbo = elbo - sum(self.globals.kl_terms(expected).values())
         return StepBound(elbo, self._amortisation(alone, local, num_items), leaves, {})
 
-    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:  # noqa: ARG002 - SCDC's
+    def optimizers(self, num_items: int) -> list[torch.optim.Optimizer]:
         """Adam or gradient steps with momentum on the networks, the natural gradient on η_Θ."""
         networks, rate = self.vae_parameters(), self.settings.learning_rate
         if self.settings.optimizer == "adam":

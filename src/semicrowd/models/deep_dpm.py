@@ -1,7 +1,7 @@
 """Deep Dirichlet process mixture: Monte Carlo EM of a flow and of a mixture behind it (Li et al. 2022, Algorithm 1)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,28 +10,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.inference.gibbs.chain import Chain, Model
-from semicrowd.inference.gibbs.isotropic import Isotropic, isotropic
+from semicrowd.inference.gibbs.isotropic import Isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, seat
 from semicrowd.inference.gibbs.unions import log_joint, united
 from semicrowd.nets.flow import NICE
 
 #: Items that go through the flow at once: their hidden units stay in the processor's cache.
 _BLOCK = 1024
-
-
-@dataclass(frozen=True)
-class Base:
-    """Of the clusters: μ₀ [D], κ₀, α₀, β₀, and which eq. 19."""
-
-    location: np.ndarray
-    kappa: float
-    shape: float
-    rate: float
-    eq19: str = "corrected"
-
-    def family(self, z: Float[np.ndarray, "N D"]) -> Any:
-        """What makes a family of clusters of these items."""
-        return isotropic(z, self.location, self.kappa, self.shape, self.rate, self.eq19)
 
 
 class DeepMixture:
@@ -41,7 +26,8 @@ class DeepMixture:
     ----------
     y : [N, D] items
     flow : of one restart
-    base, learning_rate : of the clusters, of Adam
+    family_of : makes a family of clusters of items [N, D], as :func:`isotropic` does
+    learning_rate : of Adam
     prior : of the partitions, as :class:`semicrowd.inference.gibbs.chain.Model` takes it
 
     Attributes
@@ -50,12 +36,13 @@ class DeepMixture:
     """
 
     def __init__(
-        self, y: Float[np.ndarray, "N D"], flow: NICE, base: Base, learning_rate: float, **prior: Any
-    ) -> None:
-        self.flow, self.base = flow, base
+        self, y: Float[np.ndarray, "N D"], flow: NICE, family_of: Callable[[np.ndarray], Any], learning_rate: float,
+        **prior: Any,
+    ) -> None:  # fmt: skip
+        self.flow, self.family_of = flow, family_of
         self.y = torch.from_numpy(y.astype(np.float32))
         self.optimizer = torch.optim.Adam(flow.parameters(), learning_rate, fused=True)
-        self.chain = Chain(Model(base.family(y), len(y), **prior))
+        self.chain = Chain(Model(family_of(y), len(y), **prior))
         self.log_likelihood = float("nan")
         self._made: Any = None
 
@@ -89,7 +76,7 @@ class DeepMixture:
     def _family(self) -> Any:
         """What makes a family of the items where the flow brings them now."""
         if self._made is None:
-            self._made = self.base.family(pushed(self.flow, self.y))
+            self._made = self.family_of(pushed(self.flow, self.y))
         return self._made
 
     def maximisation(self, steps: int, batch_size: int, generator: torch.Generator, rng: np.random.Generator) -> None:

@@ -17,7 +17,7 @@ from semicrowd.errors import UserError
 from semicrowd.inference.mixture import Mixture
 from semicrowd.models.training_data import TrainingData
 from semicrowd.models.views import Views
-from semicrowd.nets import Decoder
+from semicrowd.nets.decoder import Decoder
 from semicrowd.nets.mlp import set_precision
 from semicrowd.nets.pieces import Pieces
 from semicrowd.random import torch_stream
@@ -186,8 +186,11 @@ class GenerativeModel(nn.Module, ABC):
         """
 
     @abstractmethod
-    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:
-        """The optimizers of a training step on N items; ``hold``: SCDC's q(z | o) is not trained after the start."""
+    def optimizers(self, num_items: int) -> list[torch.optim.Optimizer]:
+        """The optimizers of a training step on N items."""
+
+    def hold_classifier(self, held: bool) -> None:
+        """Whether training leaves the network of q(z | o) as it is. Only SCDC has one."""
 
     @abstractmethod
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:

@@ -93,25 +93,6 @@ class GlobalPosterior(nn.Module):
         )
         return sum((gain.sum(1) for gain in gains), torch.zeros((), dtype=torch.float64, device=self.eta["pi"].device))
 
-    @torch.no_grad()
-    def unite(self, restart: int, keep: int, gone: int) -> None:
-        """Give the items of ``gone`` to ``keep``, which gets the exact posterior of the union, ``gone`` the prior."""
-        for name in ("pi", "components"):
-            eta, prior = self.eta[name], self.prior(name)
-            prior = prior[0, 0] if name == "components" else prior[0, gone]
-            eta[restart, keep] += eta[restart, gone] - prior
-            eta[restart, gone] = prior
-
-    @torch.no_grad()
-    def divide(self, restart: int, cluster: int, free: int, kept: Float[Tensor, "F"], gone: Float[Tensor, "F"]) -> None:
-        """Exact posteriors of the two halves of a cluster's items, from their sums of (t(x), 1, 1).
-
-        ``free``, a component without items, takes those that go.
-        """
-        for k, statistics in ((cluster, kept), (free, gone)):
-            self.eta["pi"][restart, k] = self.prior("pi")[0, k] + statistics[-1]
-            self.eta["components"][restart, k] = self.prior("components")[0, 0] + statistics
-
     def fit_annotator_priors(self) -> None:
         """Empirical Bayes: set the priors that all annotators share from the expected counts that q(α), q(β) hold."""
         history = np.stack([self.get_buffer(f"history_{name}").cpu().numpy() for name in ANNOTATORS], 1)

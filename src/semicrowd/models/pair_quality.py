@@ -18,7 +18,8 @@ from semicrowd.crowd.two_coin import FLAT_PRIOR, hits_and_misses
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam.shared_prior import common_beta
 
-#: Jeffreys' prior of a rate: both shapes of its Beta.
+#: Jeffreys' prior of a rate: both shapes of its Beta. It takes nothing from the other annotators: an annotator who is
+#: worse than they are need not resemble them, and a misplaced item is not noticed if the others' answers explain it.
 JEFFREYS = 0.5
 
 
@@ -46,9 +47,9 @@ def reported_quality(
         same = (z[answers.i] * z[answers.j]).sum(-1)
         effect = design_effect(same, answers, num_annotators).numpy()[:, None]
         found = hits_and_misses(same.numpy(), answers.worker.numpy(), answers.label.numpy(), num_annotators)
-        both = [*zip(found, earlier, strict=True)]
-        shapes.append([effective_shapes(counts, effect) + before for counts, before in both])
-        rates.append([shrunk_rate(counts / effect + before, crowd) for counts, before in both])
+        counts = found / effect
+        shapes.append(counts + JEFFREYS + earlier)
+        rates.append([shrunk_rate(one, crowd) for one in counts + earlier])
     sensitivity, specificity = np.array(shapes).swapaxes(0, 1)
     point = np.array(rates).swapaxes(0, 1) if confusions else np.stack(posterior.mean())
     return WorkerPosterior(sensitivity, specificity, point)
@@ -68,15 +69,6 @@ def design_effect(same: Float[Tensor, "P"], answers: RelationalBatch, num_annota
     moments = torch.stack([wrong, wrong.square()], -1)
     once, twice = same.new_zeros(num_annotators, 2).index_add(0, placements.worker, moments).unbind(-1)
     return torch.where(once > 0, twice / once, 1.0).clamp(min=1)
-
-
-def effective_shapes(counts: Float[np.ndarray, "M 2"], effect: Float[np.ndarray, "M 1"]) -> Float[np.ndarray, "M 2"]:
-    """Beta shapes of a rate: right and wrong answers, divided by the design effect, under Jeffreys' prior.
-
-    This prior takes nothing from the other annotators: an annotator who is worse than they are need not resemble them,
-    and a misplaced item is not noticed if the answers of all others explain it.
-    """
-    return counts / effect + JEFFREYS
 
 
 def shrunk_rate(counts: Float[np.ndarray, "M 2"], crowd: Bool[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:

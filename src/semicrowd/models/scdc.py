@@ -22,10 +22,11 @@ from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.models.generative import GenerativeModel, Posterior, StepBound
+from semicrowd.models.global_posterior import INITIAL_LOCATION_SD
 from semicrowd.models.scdc_terms import EvaluatedPairs, ItemStatistics, ItemTerms, evaluated_pairs, kl_to_components
 from semicrowd.models.training_data import CHUNK, TrainingData
 from semicrowd.models.views import WEIGHT, Views
-from semicrowd.nets import NetBuilder
+from semicrowd.nets.build import NetBuilder
 from semicrowd.random import torch_stream
 from semicrowd.settings.model import SCDCSettings
 
@@ -33,8 +34,6 @@ from semicrowd.settings.model import SCDCSettings
 QUALITY = (1e-3, 1 - 1e-3)
 #: Views of an annotated item over which q(z | o) is averaged.
 NUM_VIEWS = 30
-#: Standard deviation of the initial μ_k, as BayesSCDC has it (App. B).
-INITIAL_LOCATION_SD = 3.0
 
 
 class SCDC(GenerativeModel):
@@ -180,10 +179,13 @@ class SCDC(GenerativeModel):
         size = max(CHUNK // (self.num_restarts * self.num_clusters), 16)
         return [piece.to(self.device) for piece in features.split(size)]
 
-    def optimizers(self, num_items: int, *, hold: bool) -> list[torch.optim.Optimizer]:  # noqa: ARG002
-        """Adam, of all parameters, or of all but the network of q(z | o)."""
-        held = set(self.classifier.parameters() if hold else ())
-        free = [parameter for parameter in self.parameters() if parameter not in held]
+    def hold_classifier(self, held: bool) -> None:
+        """Whether training leaves the network of q(z | o) as it is: then it has no gradient, which saves time."""
+        self.classifier.requires_grad_(not held)
+
+    def optimizers(self, num_items: int) -> list[torch.optim.Optimizer]:  # noqa: ARG002 - BayesSCDC's
+        """Adam, of all parameters that are not held."""
+        free = [parameter for parameter in self.parameters() if parameter.requires_grad]
         return [torch.optim.Adam(free, lr=self.settings.learning_rate, fused=True)]
 
     @torch.no_grad()

@@ -113,16 +113,14 @@ class Views(ABC):
     #: Images that can be transformed so, for error messages.
     expected: ClassVar[str] = "images"
 
-    def __init__(self, settings: ViewSettings, image_shape: tuple[int, ...] | None) -> None:
-        if image_shape is None or not self.fits(image_shape):
-            raise UserError(f"views={settings.kind}: these data are no {self.expected}; use views=none")
-        self.settings = settings
-        self.image_shape = (*(image_shape[:-2] or (1,)), *image_shape[-2:])
+    #: Colours that an image must have; None: any number.
+    colours: ClassVar[int | None] = None
 
-    @classmethod
-    def fits(cls, image_shape: tuple[int, ...]) -> bool:  # noqa: ARG003 - any image can be transformed
-        """Whether images of this shape can be transformed so."""
-        return True
+    def __init__(self, settings: ViewSettings, image_shape: tuple[int, ...] | None) -> None:
+        shape = None if image_shape is None else (*(image_shape[:-2] or (1,)), *image_shape[-2:])
+        if shape is None or self.colours not in (None, shape[0]):
+            raise UserError(f"views={settings.kind}: these data are no {self.expected}; use views=none")
+        self.settings, self.image_shape = settings, shape
 
     def of(
         self, features: Float[Tensor, "B D"], generator: torch.Generator, *, shared: bool = False
@@ -178,11 +176,7 @@ class ColourViews(Views):
 
     num_draws = 7
     expected = "images in three colours"
-
-    @classmethod
-    def fits(cls, image_shape: tuple[int, ...]) -> bool:
-        """Whether there are three colours."""
-        return len(image_shape) == 3 and image_shape[0] == 3
+    colours = 3
 
     def transformed(self, images: Float[Tensor, "B 3 H W"], draws: Float[Tensor, "B 7"]) -> Float[Tensor, "B 3 H W"]:
         """Draws: two shifts, flip, brightness, contrast, saturation and hue."""

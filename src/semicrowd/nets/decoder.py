@@ -64,9 +64,9 @@ class Decoder(nn.Module, ABC):
         super().__init__()
         self.net, self.initial_variance = net, initial_variance
 
-    @abstractmethod
     def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
-        """E[o | x]."""
+        """E[o | x]: the first output, unless a subclass says otherwise."""
+        return self.net(x)[0]
 
     @abstractmethod
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
@@ -77,10 +77,6 @@ class GaussianDecoder(Decoder):
     """N(o | μ(x), diag σ²(x)) for real features."""
 
     heads_per_feature = 2
-
-    def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
-        """μ(x)."""
-        return self.net(x)[0]
 
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
         """log N(o | μ(x), diag σ²(x)) in nats."""
@@ -110,10 +106,6 @@ class LogisticDecoder(Decoder):
     """
 
     heads_per_feature = 2
-
-    def mean(self, x: Float[Tensor, "R B d"]) -> Float[Tensor, "R B D"]:
-        """The logistic's location."""
-        return self.net(x)[0]
 
     def log_likelihood(self, x: Float[Tensor, "R B d"], observed: Float[Tensor, "B D"]) -> Float[Tensor, "R B"]:
         """ln of the probability of every feature's step, in nats."""

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import write_text
+from semicrowd.files import expanded
 from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
 from semicrowd.page.clusters import MOST, SURE, Distances, clusters
@@ -65,26 +66,14 @@ class Page:
 
 
 def pictures(folder: Path) -> list[dict[str, str]]:
-    """Name, caption and ``data:`` URL of the figures in a folder that the page shows; empty without the folder."""
+    """Caption and ``data:`` URL of the figures in a folder that the page shows; empty without the folder."""
     shown = []
     for name, caption in _CAPTIONS.items():
         path = folder / f"{name}.png"
         if path.is_file() and path.stat().st_size <= _LARGEST:
             coded = base64.b64encode(path.read_bytes()).decode()
-            shown.append({"name": name, "caption": caption, "address": f"data:image/png;base64,{coded}"})
+            shown.append({"caption": caption, "address": f"data:image/png;base64,{coded}"})
     return shown
-
-
-def write_page(page: Page, run_dir: Path) -> Path:
-    """Write the page of a run into its folder, with the figures of ``figures/`` embedded; returns its path.
-
-    Raises
-    ------
-    UserError
-        If it cannot be written.
-    """
-    write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
-    return run_dir / FILE
 
 
 def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
@@ -92,7 +81,7 @@ def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
 
     Parameters
     ----------
-    figures : name, caption and ``data:`` URL of each figure
+    figures : caption and ``data:`` URL of each figure
     """
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("semicrowd.page"), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -105,37 +94,30 @@ def render(page: Page, figures: Sequence[Mapping[str, str]] = ()) -> str:
 def _content(page: Page) -> dict[str, Any]:
     data, result, answers = page.data, page.result.found, page.answers
     folder = dict(page.settings.get("data", {})).get("path")
-    items = Items(data, Path(folder) if folder is not None else None)
+    items = Items(data, expanded(folder) if folder is not None else None)
     pairs = np.zeros(0, np.int64) if answers is None else np.concatenate([answers.i, answers.j])
     answers_of = np.bincount(pairs, minlength=data.num_items)
     annotated = answers_of > 0
     place = result.latent_mean if result.latent_mean is not None else data.features
     distance = Distances(place, result.final.cluster)
-    every = clusters(items, result.final, distance, annotated)
+    every = list(clusters(items, result.final, distance, annotated))
     people = []
     if page.result.workers is not None and result.workers is not None:
         people = annotators(page.result.workers, result.workers, result.best)
     known = every[0].sure is not None
-    shown = {item for one in every[:MOST] for item in (*one.typical, *one.least_certain)}
     asked = advice.questions(result.final, result.features, distance, answers_of)
-    shown |= {item for one in asked for item in (one.item, *one.partners) if item is not None}
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MOST,
         "table": not items.have_pictures,
-        "name": {item: items.name(item) for item in shown},
-        "picture": {item: items.picture(item) for item in shown},
-        "cells": {one.number: {item: [items.cell(item, column) for column in one.columns]
-                               for item in (*one.typical, *one.least_certain)} for one in every[:MOST]},
-        "probability": {item: float(result.final.probability[item]) for item in shown},
-        "annotated": {item: bool(annotated[item]) for item in shown},
+        "name": items.name, "picture": cache(items.picture), "cell": items.cell,
+        "probability": result.final.probability, "annotated": annotated,
         "number": number_of_clusters(result, page.settings, page.given),
         "decided": decided(result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.remark in (DROP, REVERSED)],
         "questions": asked, "need": advice.need(result.final, page.result.workers),
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
-        "metrics": page.metrics,
     }  # fmt: skip
 
 

@@ -74,7 +74,9 @@ class Cluster:
     least_certain: tuple[int, ...]
 
 
-def clusters(items: Items, assignment: Assignment, distance: "Distances", annotated: np.ndarray) -> list[Cluster]:
+def clusters(
+    items: Items, assignment: Assignment, distance: "Distances", annotated: np.ndarray
+) -> Iterator[Cluster]:
     """All clusters that have items, the largest first.
 
     Parameters
@@ -82,12 +84,6 @@ def clusters(items: Items, assignment: Assignment, distance: "Distances", annota
     distance : of the items to the means of these clusters
     annotated : [N] bool, whether there are answers about an item
     """
-    return list(_clusters(items, assignment, distance, annotated))
-
-
-def _clusters(
-    items: Items, assignment: Assignment, distance: "Distances", annotated: np.ndarray
-) -> Iterator[Cluster]:
     numbers, group = distance.numbers, distance.group
     sizes = np.bincount(group)
     known = bool(np.isfinite(assignment.probability).all())
@@ -135,8 +131,8 @@ class Distances:
         spread = np.nanstd(place, axis=0, dtype=np.float64)
         self._scale = np.where(spread > 0, 1 / np.maximum(spread, 1e-300), 0.0)
         self._place = place
-        centres = [np.nan_to_num(_nanmean(place[self.group == k])) for k in range(len(self.numbers))]
-        self._centres = np.stack(centres)
+        of = (place[self.group == k] for k in range(len(self.numbers)))
+        self._centres = np.stack([np.nansum(x, 0, np.float64) / np.maximum((~np.isnan(x)).sum(0), 1) for x in of])
 
     def to_own(self, rows: np.ndarray) -> np.ndarray:
         """[rows] squared distance of items to the mean of their own cluster."""
@@ -187,21 +183,21 @@ class Differences:
         for k in range(shape[0]):  # one cluster at a time, because a float64 copy of all features may not fit in memory
             one = features[group == k].astype(np.float64)
             self._count[k], self._sum[k] = (~np.isnan(one)).sum(0), np.nansum(one, axis=0)
-            np.divide(self._sum[k], self._count[k], out=self.inside[k], where=self._count[k] > 0)
+            self.inside[k] = self._sum[k] / np.maximum(self._count[k], 1)
             self._within[k] = np.nansum((one - self.inside[k]) ** 2, axis=0)  # centred, against cancellation
 
     def outside(self, k: int) -> np.ndarray:
         """[D] means of the items outside cluster k."""
         count = self._count.sum(0) - self._count[k]
-        return np.divide(self._sum.sum(0) - self._sum[k], count, out=np.zeros(count.shape), where=count > 0)
+        return (self._sum.sum(0) - self._sum[k]) / np.maximum(count, 1)
 
     def of(self, k: int) -> np.ndarray:
         """[D] standardised mean differences; 0 for features that have no value inside or no value outside cluster k."""
         outside, others = self.outside(k), np.arange(len(self._count)) != k
         left = self._count[others].sum(0)
         between = (self._count[others] * (self.inside[others] - outside) ** 2).sum(0)
-        variance = np.divide(self._within[others].sum(0) + between, left, out=np.zeros(left.shape), where=left > 0)
-        own = np.divide(self._within[k], self._count[k], out=np.zeros(left.shape), where=self._count[k] > 0)
+        variance = (self._within[others].sum(0) + between) / np.maximum(left, 1)
+        own = self._within[k] / np.maximum(self._count[k], 1)
         spread, difference = np.sqrt((variance + own) / 2), self.inside[k] - outside
         there = (self._count[k] > 0) & (left > 0)
         constant = np.sign(difference) * _LARGEST  # for features that are constant inside and outside
@@ -214,10 +210,3 @@ def _largest(difference: np.ndarray) -> list[int]:
     size = np.abs(difference)
     order = np.argsort(-size, kind="stable")
     return [int(d) for d in order[: 4 * _TRAITS] if size[d] >= _LEAST]
-
-
-def _nanmean(rows: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(rows)
-    count = known.sum(0)
-    return np.divide(np.where(known, rows, 0).sum(0, dtype=np.float64), count, out=np.full(count.shape, np.nan),
-                     where=count > 0)  # fmt: skip

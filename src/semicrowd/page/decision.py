@@ -1,7 +1,6 @@
 """How the clusters were determined: the selected start, and the influence of features and of answers."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -9,21 +8,17 @@ from semicrowd.fitting.result import Result
 from semicrowd.settings.fields import dotted
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A candidate; ``score``: nats per held-out answer, ``behind``: difference from the best, with standard error."""
-
-    name: str
-    clusters: int
-    score: float
-    behind: float
-    standard_error: float
-    winner: bool
+def candidates(result: Result) -> list[dict[str, Any]]:
+    """All candidates as in the verdict's table, the best first; empty for a method that does not select among some."""
+    if result.verdict is None:
+        return []
+    table = result.verdict.table.sort_values("score", ascending=False, kind="stable")
+    return table.assign(winner=table["candidate"] == result.verdict.winner).to_dict("records")
 
 
 def decided(
     result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
-) -> list[str]:
+) -> Iterator[str]:
     """Lines about how the clusters were determined.
 
     Parameters
@@ -31,24 +26,6 @@ def decided(
     settings : settings of the run, nested
     metrics : content of metrics.json
     """
-    return list(_lines(result, answers, settings, metrics))
-
-
-def candidates(result: Result) -> list[Candidate]:
-    """All candidates, the best first; empty for a method that does not select among candidates."""
-    if result.verdict is None:
-        return []
-    rows = result.verdict.table.sort_values("score", ascending=False, kind="stable").to_dict("records")
-    return [
-        Candidate(str(row["candidate"]), int(row["clusters"]), float(row["score"]), float(row["behind"]),
-                  float(row["standard_error"]), row["candidate"] == result.verdict.winner)
-        for row in rows
-    ]  # fmt: skip
-
-
-def _lines(
-    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
-) -> Iterator[str]:
     if result.verdict is not None:
         yield f"Start: “{result.verdict.winner}” won among {len(result.verdict.table)} candidates."
     elif (kind := dotted(settings).get("start.kind")) is not None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from semicrowd.data import Dataset
+from semicrowd.data.cells import NUMBER
+from semicrowd.data.columns import Column, Columns
 
 #: Longer side of a small picture, in pixels.
 _SIDE = 96
@@ -27,7 +29,11 @@ class Items:
     def __init__(self, data: Dataset, pictures: Path | None = None) -> None:
         self.data = data
         self._pictures = pictures if data.files is not None else None
-        self._columns = _columns(data)
+        columns = data.columns
+        if columns is None or not columns.named:
+            columns = Columns(tuple(Column(f"column {number}", NUMBER) for number in range(data.num_features)))
+        #: Of every feature: its column, and of a category its value.
+        self._columns, self.feature_names = columns.parts, columns.feature_names
 
     @cached_property
     def _range(self) -> tuple[float, float]:
@@ -39,12 +45,6 @@ class Items:
     def have_pictures(self) -> bool:
         """Whether an item is a picture."""
         return self.data.image_shape is not None or self._pictures is not None
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Of every feature: its column, and of a category its value."""
-        columns = self.data.columns
-        return [name for name, *_ in self._columns] if columns is None or not columns.named else columns.feature_names
 
     @property
     def shares(self) -> np.ndarray:
@@ -98,10 +98,3 @@ class Items:
         written, kind = io.BytesIO(), "JPEG" if max(image.size) > _SIDE // 2 else "PNG"
         image.save(written, kind, quality=_QUALITY)
         return f"data:image/{kind.lower()};base64,{base64.b64encode(written.getvalue()).decode()}"
-
-
-def _columns(data: Dataset) -> list[tuple[str, str | None, bool]]:
-    """As ``Columns.parts``; of data without names a number for each column."""
-    if data.columns is None or not data.columns.named:
-        return [(f"column {number}", None, False) for number in range(data.num_features)]
-    return data.columns.parts

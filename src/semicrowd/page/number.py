@@ -8,12 +8,10 @@ import numpy as np
 from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
-
-#: Methods whose model.K is an expected number, and no maximum: by the names on the command line and in Python.
-_EXPECTED_NUMBER = ("dp_means", "DPMeans", "affinity_propagation", "AffinityPropagation")
+from semicrowd.settings.methods import METHODS, NAMES
 
 
-def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     """Lines about the number of clusters.
 
     Parameters
@@ -21,17 +19,14 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mappi
     settings : settings of the run, nested
     given : settings that the user has given, by dotted names
     """
-    return list(_lines(result, settings, given))
-
-
-def _lines(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
     occupied, used = int(counts["occupied"]), int(counts["used"])
     few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
     small = "" if used == occupied else few
     yield f"{_count(occupied)} with at least one item{small}."
-    most, method = dotted(settings).get("model.K"), settings.get("model", {}).get("name")
-    if most is not None and method not in _EXPECTED_NUMBER:
+    most, name = dotted(settings).get("model.K"), str(settings.get("model", {}).get("name"))
+    method = METHODS.get(NAMES.get(name, name))  # by its name, or that of its class; None: a user's own class
+    if most is not None and not (method and method.expects_number):
         origin = "you gave" if "model.K" in given else "the rule or the default set"
         yield (
             f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "

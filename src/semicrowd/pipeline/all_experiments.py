@@ -102,7 +102,8 @@ class Schedule:
             shown = bar.add_task("", total=sum(self._seconds.values()), said="")
             while self._waiting or self._running:
                 self._start_what_can()
-                bar.update(shown, completed=self._seconds_done(), said=self._said())
+                said = f"{len(self._done)}/{self._total}, {self._left()}: {', '.join(self._running)}"
+                bar.update(shown, completed=self._seconds_done(), said=said)
                 if not self._running:  # the remaining tasks need results of failed ones
                     self._give_up()
                     break
@@ -149,7 +150,9 @@ class Schedule:
 
     def _give_up(self) -> None:
         for task in self._waiting:
-            self._console.print(f"{task.name}: not run, since {', '.join(task.after)} failed", markup=False)
+            why = f"not run, since {', '.join(name for name in task.after if name not in self._done)} failed"
+            self._console.print(f"{task.name}: {why}", markup=False)
+            _note_lost(task, why)
             if task.module == "deep_spaces":  # what is there is of models that are gone
                 shutil.rmtree(RESULTS / task.module / task.arguments[0], ignore_errors=True)
         self.failed += [task.name for task in self._waiting]
@@ -168,10 +171,6 @@ class Schedule:
         passed = time.monotonic() - self._begun
         slowness = passed * self._jobs / done if done > passed / 2 > _LONG else 1.0
         return f"some {max(left, longest) * slowness / 60:.0f} min left"
-
-    def _said(self) -> str:
-        running = ", ".join(self._running)
-        return f"{len(self._done)}/{self._total}, {self._left()}: {running}"
 
 
 def _note_lost(task: Task, why: str) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
     for experiment in experiments:
         runs = {} if experiment.sweep is None else {"runs": [job.folder for job in experiment.jobs]}
         _write(folder / experiment.name / "run.yaml", partial(run_settings, experiment), runs)
-    for name, sharing in groupby(sorted(experiments, key=_answers_name), _answers_name):
+    of_answers = attrgetter("answers_name")
+    for name, sharing in groupby(sorted(experiments, key=of_answers), of_answers):
         one, *others = sharing
         swept = [e for e in (one, *others) if e.sweep is not None]
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
@@ -89,10 +91,6 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         _write(folder / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
     for data in MAKERS:
         _write(folder / f"{data}_features" / "code.yaml", partial(fingerprints, data_modules(data)), {})
-
-
-def _answers_name(experiment: Experiment) -> str:
-    return experiment.answers_name
 
 
 def _defaults(kind: type) -> dict[str, Any]:

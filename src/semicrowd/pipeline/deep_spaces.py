@@ -118,9 +118,9 @@ def digits(model: DeepDPM, data: Dataset, which: str, root: Path, seed: int) -> 
     return {"images": np.stack(found), "classes": np.array(names)}
 
 
-def run(experiment: Experiment, root: Path, folder: Path = FOLDER) -> None:
+def run(experiment: Experiment, root: Path) -> None:
     """Write the stage's files for the runs that have finished."""
-    place, rows = folder / experiment.name, list[tuple[Any, ...]]()
+    place, rows = FOLDER / experiment.name, list[tuple[Any, ...]]()
     for number, job in enumerate(experiment.jobs):
         finished = _finished(experiment, job, root)
         if finished is None:

@@ -5,7 +5,7 @@ import shlex
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,8 @@ RESULTS = Path("results")
 
 def format_ranges(numbers: Sequence[int]) -> str:
     """Numbers as the command line takes seeds: ``0-4`` or ``0-2,7``."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
+    runs = groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
+    parts = [[number for _, number in run] for _, run in runs]
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
@@ -290,6 +286,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in own.items():
+        if (key.endswith("+") or value is None) and key.removesuffix("+") not in merged:
+            raise UserError(f"{key}: the base profile has no {key.removesuffix('+')}")
         if key.endswith("+"):
             merged[key[:-1]] = [*merged[key[:-1]], *value]
         elif value is None:

@@ -22,16 +22,13 @@ from semicrowd.settings.data import EFFICIENTNET_LITE0
 STATUS = DATA / "status.json"
 #: Data set of the pipeline → function that fetches it.
 DATA_SETS: dict[str, Callable[[Path], object]] = {
-    "mnist": partial(fetch, "mnist"),
-    "mnist_crowd": partial(fetch, "mnist_crowd"),
     "face": fetch_faces,
     "cifar10": fetch_cifar10,
-    "cifar10h": partial(fetch, "cifar10h"),
-    "optdigits": partial(fetch, "optdigits"),
-    "wifi": partial(fetch, "wifi"),
-    "homes": partial(fetch, "homes"),
-    **{name: partial(fetch, name) for name in ("letter", "pen", "leukaemia", "lung", "activities", "texts")},
-}
+    **{name: partial(fetch, name) for name in (
+        "mnist", "mnist_crowd", "cifar10h", "optdigits", "wifi", "homes", "letter", "pen", "leukaemia", "lung",
+        "activities", "texts",
+    )},
+}  # fmt: skip
 #: Data that may not be redistributed: folder → files that the user has to put there.
 OWN = {
     "nus_animals": "table.csv, a row for each image of the 13 animals: 500 columns with its counts of visual words "
@@ -53,25 +50,22 @@ def fetch_all(root: Path) -> dict[str, Any]:
 
     A network that makes features is not fetched; the result only says whether it is installed.
     """
-    status: dict[str, Any] = {}
+    messages: dict[str, str] = {}
     for name in (*DATA_SETS, *OWN):
         (root / folder_of(name)).mkdir(parents=True, exist_ok=True)
     for name, what in OWN.items():
-        there = any((root / name).iterdir())
-        message = f"{name}: put into {root / name}: {what}"
-        status[name] = {"available": there, "message": "" if there else message}
-    there = installed()
-    status[EFFICIENTNET_LITE0] = {"available": there, "message": "" if there else MISSING}
+        messages[name] = "" if any((root / name).iterdir()) else f"{name}: put into {root / name}: {what}"
+    messages[EFFICIENTNET_LITE0] = "" if installed() else MISSING
     for name, get in DATA_SETS.items():
         try:
             get(root)
-            status[name] = {"available": True, "message": ""}
+            messages[name] = ""
         except UserError as error:
-            status[name] = {"available": False, "message": str(error)}
-    return status
+            messages[name] = str(error)
+    return {name: {"available": not message, "message": message} for name, message in messages.items()}
 
 
-def why_missing(name: str, path: Path = STATUS) -> str:
+def why_missing(name: str) -> str:
     """How to get the data set called ``name``; empty if it is available.
 
     Raises
@@ -80,9 +74,9 @@ def why_missing(name: str, path: Path = STATUS) -> str:
         If the stage ``fetch`` has not been run, or before this data set was added.
     """
     try:
-        status = json.loads(path.read_text(encoding="utf-8"))[name]
+        status = json.loads(STATUS.read_text(encoding="utf-8"))[name]
     except (FileNotFoundError, KeyError) as error:
-        raise UserError(f"{path}: {name} is not in it; python -m semicrowd.pipeline.fetch makes it") from error
+        raise UserError(f"{STATUS}: {name} is not in it; python -m semicrowd.pipeline.fetch makes it") from error
     return "" if status["available"] else str(status["message"])
 
 

@@ -19,12 +19,6 @@ from semicrowd.pipeline.experiments import DATA, PARAMS, load_plan
 from semicrowd.pipeline.profile import select_profile
 
 
-def _environment(root: Path) -> dict[str, str]:
-    """The stages' environment: this interpreter is their ``python``, the project's data folder their data root."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}
-
-
 def allow_missing_git(root: Path) -> None:
     """Let DVC work in a tree without git (an unpacked archive), by its local, untracked configuration."""
     own = root / ".dvc" / "config.local"
@@ -50,7 +44,9 @@ def reproduce(root: Path) -> int:
     """Run what has changed; returns 0 if all stages succeeded, else 1."""
     allow_missing_git(root)
     mend_lock(root)
-    environment = _environment(root)
+    # This interpreter is the stages' ``python``, the project's data folder their data root.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}
     load_plan(root / PARAMS)  # reports a mistake in params.yaml before anything is started
     done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment, check=False).returncode
     if done != 0:

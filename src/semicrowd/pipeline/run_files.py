@@ -10,14 +10,9 @@ import pandas as pd
 from semicrowd.data.arrays import read_npz
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A csv file of a run directory; every float as it was written, NaN where a cell is empty."""
-    return pd.read_csv(path)
-
-
 def read_clusters(directory: Path) -> np.ndarray:
     """Cluster of every training item, [N], from ``assignments.csv``; those of annotated items depend on the answers."""
-    return read_table(directory / "assignments.csv")["cluster"].to_numpy()
+    return pd.read_csv(directory / "assignments.csv")["cluster"].to_numpy()
 
 
 def read_num_items(directory: Path) -> int:

@@ -14,6 +14,8 @@ KNOWN = Path("recorded/seconds.json")
 HERE = RESULTS / "seconds.json"
 #: Assumed CPU seconds of a task that has never run.
 _UNKNOWN = 60.0
+#: A task that takes fewer CPU seconds than this has found nothing to do, if it is known.
+_WORK = 1.0
 LOGS = RESULTS / "logs"
 
 
@@ -74,16 +76,15 @@ def encoded_by(experiment: Experiment) -> Iterable[str]:
 
 def expected_seconds(tasks: Iterable[Task]) -> dict[str, float]:
     """CPU seconds of each task: as last measured on this machine, else as recorded in the repository."""
-    known: dict[str, float] = {}
-    for path in (KNOWN, HERE):
-        known |= read_object(path)
+    known = read_object(KNOWN) | read_object(HERE)
     return {task.name: float(known.get(task.name, _UNKNOWN)) for task in tasks}
 
 
 def keep_seconds(taken: Mapping[str, float]) -> None:
-    """Keep the CPU seconds of tasks, for the next time."""
-    now = read_object(HERE) | {name: round(value, 1) for name, value in taken.items()}
-    write_json(HERE, dict(sorted(now.items())))
+    """Keep the CPU seconds of tasks, for the next time; of a known task that found nothing to do, the earlier ones."""
+    known = read_object(KNOWN) | read_object(HERE)
+    new = {name: round(value, 1) for name, value in taken.items() if value >= _WORK or name not in known}
+    write_json(HERE, dict(sorted((read_object(HERE) | new).items())))
 
 
 def urgency(tasks: Iterable[Task], seconds: Mapping[str, float]) -> dict[str, float]:

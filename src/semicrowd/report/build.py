@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -31,10 +30,12 @@ def find_papers() -> list[Paper]:
     return sorted(found, key=lambda paper: (-len(paper.exhibits), paper.key))
 
 
-def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, Mapping[Exhibit, Result]]:
+def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhibit, Result]]:
     """Write the page and its figures into ``folder``; the pipeline needs the folder of figures even if it is empty."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
-    results = {paper: paper.build(collected, folder) for paper in find_papers()}
+    results = {
+        paper: {exhibit: exhibit.build(collected, folder) for exhibit in paper.exhibits} for paper in find_papers()
+    }
     site.write(results, (*generality(folder), embedded(collected)), collected, folder)
     return results
 

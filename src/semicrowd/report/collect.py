@@ -2,16 +2,18 @@
 
 import argparse
 import json
+import math
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_metrics, read_object, write_json
 from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
-from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.runs import FOLDER, Collected, Run, read_recorded
 
 RUNS = Path("reports/runs.json")
@@ -24,10 +26,11 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_columns(path: Path) -> dict[str, list[float]]:
+def _read_columns(path: Path) -> dict[str, list[float | None]]:
     if not path.is_file():  # the method has no restarts
         return {}
-    return read_table(path).dropna(axis="columns", how="all").astype(float).to_dict("list")
+    table = pd.read_csv(path).dropna(axis="columns", how="all").astype(float)
+    return {name: [value if math.isfinite(value) else None for value in table[name]] for name in table}
 
 
 def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
@@ -68,13 +71,7 @@ def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOL
 
 def save(collected: Collected, path: Path = RUNS) -> None:
     """Write ``collected`` as JSON, atomically."""
-    runs, recorded = (
-        {name: [run.to_json() for run in of] for name, of in kind.items()}
-        for kind in (collected.runs, collected.recorded)
-    )
-    write_json(path, {
-        "profile": collected.profile, "commands": collected.commands, "runs": runs, "recorded": recorded,
-    })  # fmt: skip
+    write_json(path, asdict(collected))
 
 
 def load(path: Path = RUNS) -> Collected:
@@ -89,7 +86,7 @@ def load(path: Path = RUNS) -> Collected:
         raise UserError(f"{path}: not there; --collect gathers the runs into it")
     content = json.loads(path.read_text(encoding="utf-8"))
     runs, recorded = (
-        {name: [Run.from_json(run) for run in entries] for name, entries in content[kind].items()}
+        {name: [Run(**run) for run in entries] for name, entries in content[kind].items()}
         for kind in ("runs", "recorded")
     )
     return Collected(content["profile"], content["commands"], runs, recorded)

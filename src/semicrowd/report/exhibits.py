@@ -1,6 +1,6 @@
 """Tables and figures of papers and their reproductions, and the project's own measurements (studies)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,7 +56,7 @@ class Result:
     @property
     def simulated(self) -> bool:
         """Whether a cell uses simulated answers instead of the paper's real answers."""
-        return any("simulated" in cell.remark for cell in self.cells if cell.ours is not None)
+        return any("simulated answers" in cell.remark for cell in self.cells if cell.ours is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,25 +129,6 @@ class Paper:
     verified: str
     record: Callable[[str, Path, str], Path] | None = None
 
-    def build(self, collected: Collected, folder: Path) -> Mapping[Exhibit, Result]:
-        """The result of every table and figure."""
-        return {exhibit: exhibit.build(collected, folder) for exhibit in self.exhibits}
-
-
-@dataclass(frozen=True)
-class StudyTable:
-    """A table whose cells are texts.
-
-    Attributes
-    ----------
-    rows : texts of each row, as many as the header has
-    missing : of each row, whether it has no numbers yet
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    missing: tuple[bool, ...]
-
 
 @dataclass(frozen=True)
 class Study:
@@ -158,6 +139,8 @@ class Study:
     key : anchor of its section in the report
     status : ``done``, ``partly done`` or ``not measured yet``
     text : how to read it
+    rows : of a table, texts; as many as the header has
+    missing : of each row, whether it has no numbers yet
     findings : one sentence each
     command : the command that makes the measurement, or the missing part of it
     """
@@ -166,7 +149,9 @@ class Study:
     title: str
     status: str
     text: str
-    table: StudyTable
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    missing: tuple[bool, ...]
     findings: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     command: str = ""

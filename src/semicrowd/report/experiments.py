@@ -1,6 +1,5 @@
 """Numbers of an experiment's runs as cells of a table, with remarks."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -8,10 +7,12 @@ import numpy as np
 
 from semicrowd.data import load_dataset
 from semicrowd.pipeline.experiments import DATA, format_ranges
-from semicrowd.report.cells import PAIRED, Cell, summarise
+from semicrowd.report.cells import PAIRED, Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit
 from semicrowd.report.runs import Collected, Run
 
+#: End of the label of cells of recorded runs.
+RECORDED = " (recorded)"
 #: Reads a number from a finished run; None if the run does not have it.
 Measure = Callable[[Run], float | None]
 
@@ -28,14 +29,14 @@ def seconds_per_epoch(run: Run) -> float:
 
 def worst_start(column: str) -> Measure:
     """A column of ``restarts.csv`` in the row with the lowest ELBO; restarts that diverged have no ELBO."""
-    return lambda run: run.restarts[column][int(np.nanargmin(run.restarts["elbo"]))]
+    return lambda run: run.restarts[column][int(np.nanargmin(np.array(run.restarts["elbo"], float)))]
 
 
-def _by_place(collected: Collected, experiment: str) -> dict[str, tuple[Run, bool]]:
+def _by_place(collected: Collected, experiment: str) -> dict[tuple[int, str], tuple[Run, bool]]:
     """Finished runs by seed and point, and whether each is recorded; runs of the profile replace recorded runs."""
     sources = ((collected.recorded.get(experiment, []), True), (collected.finished(experiment), False))
     return {
-        json.dumps([run.seed, run.point], sort_keys=True): (run, kept)
+        run.place: (run, kept)
         for runs, kept in sources for run in runs if run.status == "finished"
     }  # fmt: skip
 
@@ -77,10 +78,10 @@ def _same_inputs(one: Run, other: Run) -> bool:
     return same_pairs and (same_items or data.get("name") != of_other.get("name"))
 
 
-def data_of(run: Run, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and true classes of a run's training items; ``kind`` is the name of the data set."""
-    options = {key: value for key, value in run.config["data"].items() if key != "name"}
-    data = load_dataset(kind, DATA, **options)
+def data_of(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Features and true classes of a run's training items."""
+    options = dict(run.config["data"])
+    data = load_dataset(options.pop("name"), DATA, **options)
     assert data.labels is not None
     return data.features, data.labels
 
@@ -200,8 +201,14 @@ def cells_of_experiment(
     kept = [f"recorded: make record EXPERIMENT={experiment} SEEDS={seeds}", *failed]
     return found + _cells(
         [run for run in recorded if run.status == "finished"], kept, exhibit, cell, measures,
-        with_answers=with_answers, label=f"{label or cell} (recorded)",
+        with_answers=with_answers, label=f"{label or cell}{RECORDED}",
     )  # fmt: skip
+
+
+def mean_of(runs: Iterable[Run], measure: Measure) -> Summary | None:
+    """Mean and standard deviation of a number over the runs that have it; None if none has it."""
+    found = [(value, run.seed) for run in runs if (value := measure(run)) is not None]
+    return summarise([value for value, _ in found], [seed for _, seed in found])
 
 
 def _cells(
@@ -214,10 +221,8 @@ def _cells(
     shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}
     cells = []
     for quantity, measure in shown.items():
-        numbers = [(value, run.seed) for run in runs if (value := measure(run)) is not None]
-        known = {seed for _, seed in numbers}
+        ours = mean_of(runs, measure)
+        known = () if ours is None else ours.seeds
         undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
-        ours = summarise([value for value, _ in numbers], [seed for _, seed in numbers])
-        remark = "; ".join([*remarks, *undefined])
-        cells.append(Cell(label, quantity, printed.get(quantity), ours, remark, protocol))
+        cells.append(Cell(label, quantity, printed.get(quantity), ours, "; ".join([*remarks, *undefined]), protocol))
     return tuple(cells)

@@ -6,11 +6,10 @@ only ``make record`` writes (:mod:`semicrowd.report.record`). ``make verify`` re
 """
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from filelock import FileLock
 
@@ -30,7 +29,7 @@ class Run:
     message : the error message, or how to get the data; empty for a finished run
     metrics : contents of ``metrics.json``; empty unless the run has finished
     config : the resolved configuration; empty if the run ended before writing it
-    restarts : columns of ``restarts.csv``, one value for each restart
+    restarts : columns of ``restarts.csv``, one value for each restart; None where it diverged
     answers : description of the answers: ``simulated``, ``source``, ``num_pairs``, and ``because``, the reason if they
         replace real answers; empty for a run without answers
     point : values of the swept settings in this run, setting → value; empty without a sweep
@@ -42,22 +41,14 @@ class Run:
     message: str = ""
     metrics: dict[str, float] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
-    restarts: dict[str, list[float]] = field(default_factory=dict)
+    restarts: dict[str, list[Any]] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)
     point: dict[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Convert to JSON types; NaN, the values of a restart that diverged, becomes null."""
-        restarts = {name: [value if math.isfinite(value) else None for value in column]
-                    for name, column in self.restarts.items()}
-        return asdict(replace(self, restarts={})) | {"restarts": restarts}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`."""
-        restarts = {name: [math.nan if value is None else value for value in column]
-                    for name, column in content["restarts"].items()}
-        return cls(**{**content, "restarts": restarts})
+    @property
+    def place(self) -> tuple[int, str]:
+        """What identifies the run in its experiment: its seed, and its values of the swept settings as JSON."""
+        return self.seed, json.dumps(self.point, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -131,16 +122,6 @@ class RecordedRun:
     data_hashes: dict[str, str]
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def seconds(self) -> float:
-        """Wall-clock time of the fit, in seconds."""
-        return self.run.metrics["seconds/fit"]
-
-    @property
-    def place(self) -> tuple[int, str]:
-        """What identifies the run in its experiment: its seed, and its values of the swept settings as JSON."""
-        return self.run.seed, json.dumps(self.run.point, sort_keys=True)
-
 
 def read_recorded(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
     """The recorded runs of each experiment, in the order of their seeds.
@@ -154,7 +135,7 @@ def read_recorded(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
     for path in sorted(folder.glob("*.json")):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            runs = [RecordedRun(**{**one, "run": Run.from_json(one["run"])}) for one in content["runs"]]
+            runs = [RecordedRun(**{**one, "run": Run(**one["run"])}) for one in content["runs"]]
             by_experiment[path.stem] = runs
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not a file of make record ({error})") from None
@@ -169,7 +150,6 @@ def write_recorded(experiment: str, runs: Sequence[RecordedRun], folder: Path = 
     path = folder / f"{experiment}.json"
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(LOCK):
-        known = {one.place: one for one in [*read_recorded(folder).get(experiment, []), *runs]}
-        entries = (known[place] for place in sorted(known))
-        write_json(path, {"runs": [asdict(one) | {"run": one.run.to_json()} for one in entries]})
+        known = {one.run.place: one for one in [*read_recorded(folder).get(experiment, []), *runs]}
+        write_json(path, {"runs": [asdict(known[place]) for place in sorted(known)]})
     return path

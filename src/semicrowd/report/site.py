@@ -23,7 +23,8 @@ _QUANTITIES = {
     "weight": "weight, nats",
     "nmi, arithmetic": "NMI, arithmetic",
     "ami, arithmetic": "AMI, arithmetic",
-    "clusters": "clusters used",
+    "acc": "accuracy",
+    "clusters": "clusters",
     "seconds_per_epoch": "seconds an epoch",
     "sensitivity error": "error of sensitivity",
     "specificity error": "error of specificity",
@@ -64,16 +65,12 @@ def _section(paper: Paper, exhibit: Exhibit, result: Result) -> dict[str, Any]:
     status = result.status if exhibit.computed else "nothing to compute"
     return {
         "key": f"{paper.key}-{exhibit.key}",
-        "label": exhibit.label,
-        "title": exhibit.title,
+        "exhibit": exhibit,
+        "result": result,
         "status": status + (", simulated answers" if result.simulated else ""),
         "state": status.replace(" ", "-"),
-        "text": result.text,
-        "gap": exhibit.gap,
-        "images": [{"path": image.path.as_posix(), "caption": image.caption} for image in result.images],
         "rows": rows,
         "notes": notes,
-        "commands": result.commands,
     }
 
 
@@ -115,21 +112,6 @@ def progress(results: Results) -> str:
     return f"{tables}, of {sum(map(bool, done.values()))} of {len(done)} papers, have numbers of our own"
 
 
-def page(results: Results, studies: Sequence[Study], collected: Collected) -> dict[str, Any]:
-    """Everything the templates show, as plain texts."""
-    papers = [
-        {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
-        for paper, found in results.items()
-    ]
-    return {
-        "profile": collected.profile,
-        "progress": progress(results),
-        "papers": papers,
-        "studies": studies,
-        "runs": _runs(collected),
-    }
-
-
 def write(results: Results, studies: Sequence[Study], collected: Collected, folder: Path) -> None:
     """Write ``index.html`` and ``REPORT.md`` into ``folder``."""
     templates = jinja2.Environment(
@@ -140,7 +122,16 @@ def write(results: Results, studies: Sequence[Study], collected: Collected, fold
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    content = page(results, studies, collected)
+    content = {
+        "profile": collected.profile,
+        "progress": progress(results),
+        "papers": [
+            {"title": paper.title, "sections": [_section(paper, *one) for one in found.items()]}
+            for paper, found in results.items()
+        ],
+        "studies": studies,
+        "runs": _runs(collected),
+    }
     for template, name in (("index.html", "index.html"), ("report.md", "REPORT.md")):
         text = templates.get_template(template).render(content)
         write_text(folder / name, text)

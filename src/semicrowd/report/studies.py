@@ -17,11 +17,11 @@ from semicrowd.pipeline.generality.plan import OURS, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, recorded
 from semicrowd.pipeline.generality.record import FOLDER as RECORDED
 from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
-from semicrowd.pipeline.generality.summary import bars, cell_table, signed, with_error
+from semicrowd.pipeline.generality.summary import bars, cell_table, with_error
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
-from semicrowd.report.cells import format_value, summarise
-from semicrowd.report.exhibits import Image, Study, StudyTable
-from semicrowd.report.experiments import metric, remarks_on
+from semicrowd.report.cells import format_number, format_value
+from semicrowd.report.exhibits import Image, Study
+from semicrowd.report.experiments import mean_of, metric, remarks_on
 from semicrowd.report.runs import Collected
 
 #: Folder into which the suite writes, in the folder of the report.
@@ -44,9 +44,10 @@ def generality(folder: Path) -> tuple[Study, ...]:
 
 def _split(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Iterator[Study]:
     raw, embedded = ({n: t for n, t in tables.items() if t.embedded == one} for one in (False, True))
-    yield _study(folder, key, f"Generality: {title}", raw, prefix)
+    measured = _measured(folder, prefix)
+    yield _study(folder, key, f"Generality: {title}", raw, prefix, *measured)
     title = f"Generality, embedded track: {title} with features of a network trained on photographs"
-    yield _study(folder, f"{key}-embedded", title, embedded, prefix)
+    yield _study(folder, f"{key}-embedded", title, embedded, prefix, *measured)
 
 
 def _measured(folder: Path, prefix: str) -> tuple[pd.DataFrame, bool]:
@@ -59,8 +60,10 @@ def _measured(folder: Path, prefix: str) -> tuple[pd.DataFrame, bool]:
     return (cell_table(rows), True) if len(rows) else (pd.DataFrame(columns=["data", "regime", "method"]), False)
 
 
-def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str) -> Study:
-    measured, are_recorded = _measured(folder, prefix)
+def _study(
+    folder: Path, key: str, title: str, tables: Mapping[str, Table], prefix: str, measured: pd.DataFrame,
+    are_recorded: bool,
+) -> Study:  # fmt: skip
     measured = measured[measured["data"].isin(list(tables))]
     found = {(row["data"], row["regime"], row["method"]): row for row in measured.to_dict("records")}
     plan = cells(list(tables), list(REGIMES), OURS, [0], locked=bool(prefix))
@@ -83,7 +86,7 @@ def _study(folder: Path, key: str, title: str, tables: Mapping[str, Table], pref
     done = len(there) == len(named) and all(found[name]["n"] >= len(_SEEDS) for name in named)
     return Study(
         key, title, "done" if done else "partly done" if there else "not measured yet", text,
-        StudyTable(_HEADER, tuple(_row(name, found) for name in there), (False,) * len(there)),
+        _HEADER, tuple(_row(name, found) for name in there), (False,) * len(there),
         findings=(*bars(measured), others) if there else (NOT_MEASURED,),
         images=(image,) if (folder / image.path).is_file() and not key.endswith("embedded") else (), command=command,
     )  # fmt: skip
@@ -97,27 +100,24 @@ def _row(name: tuple[str, str, str], found: Mapping[tuple[str, str, str], dict[s
     behind = ours.get(against, np.nan)
     close = "–" if np.isnan(behind) and not np.isnan(ours["nmi"]) else "yes" if behind >= -near else "no"
     return (
-        *name, _nmi(ours), str(ours["n"]), str(ours["seeds"]), str(ours["found"]), _number(ours["classes"]),
+        *name, _nmi(ours), str(ours["n"]), str(ours["seeds"]), str(ours["found"]), _classes(ours["classes"]),
         "–" if best is None else str(ours["best_baseline"]), "–" if best is None else _nmi(best),
         _difference(ours), close, str(ours["status"]),
     )  # fmt: skip
 
 
 def _nmi(row: Mapping[str, Any]) -> str:
-    if np.isnan(row["nmi"]):
-        return "–"
-    return f"{row['nmi']:.3f}" + ("" if np.isnan(row["nmi_sd"]) else f" ± {row['nmi_sd']:.3f}")
+    sd = None if np.isnan(row["nmi_sd"]) else row["nmi_sd"]
+    return "–" if np.isnan(row["nmi"]) else format_value(row["nmi"], sd, "nmi")
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.1f}".removesuffix(".0")
+def _classes(number: float) -> str:
+    return "–" if np.isnan(number) else format_number(number, "count")
 
 
 def _difference(row: Mapping[str, Any]) -> str:
     difference, error = row.get("to_best", np.nan), row.get("to_best_se", np.nan)
-    if np.isnan(difference):
-        return "–"
-    return signed(difference) if np.isnan(error) else with_error(difference, error)
+    return "–" if np.isnan(difference) else with_error(difference, error)
 
 
 #: Row of the embedded track → experiment.
@@ -146,23 +146,16 @@ _EMBEDDED_TEXT = (
 
 def embedded(collected: Collected) -> Study:
     """The study of the embedded track, from the runs of the profile."""
-    rows = tuple(_embedded_row(collected, label, experiment) for label, experiment in EMBEDDED_ROWS.items())
-    missing = tuple(not collected.finished(experiment) for experiment in EMBEDDED_ROWS.values())
+    rows = list[tuple[str, ...]]()
+    missing = list[bool]()
+    for label, experiment in EMBEDDED_ROWS.items():
+        runs = collected.finished(experiment)
+        means = [(mean_of(runs, metric(name)), kind) for name, kind in _EMBEDDED_MEASURES.values()]
+        numbers = ("–" if ours is None else format_value(ours.mean, ours.sd, kind) for ours, kind in means)
+        rows.append((label, *numbers, str(len(runs)), "; ".join(remarks_on(collected, experiment))))
+        missing.append(not runs)
     return Study(
         "embedded", "The embedded track: CIFAR-10 by a network trained on photographs",
         "not measured yet" if all(missing) else "partly done" if any(missing) else "done", _EMBEDDED_TEXT,
-        table=StudyTable(("method", *_EMBEDDED_MEASURES, "n", "remark"), rows, missing), command="make reproduce",
+        ("method", *_EMBEDDED_MEASURES, "n", "remark"), tuple(rows), tuple(missing), command="make reproduce",
     )  # fmt: skip
-
-
-def _embedded_row(collected: Collected, label: str, experiment: str) -> tuple[str, ...]:
-    runs = collected.finished(experiment)
-    return (label, *_numbers(collected, experiment), str(len(runs)), "; ".join(remarks_on(collected, experiment)))
-
-
-def _numbers(collected: Collected, experiment: str) -> Iterator[str]:
-    for name, kind in _EMBEDDED_MEASURES.values():
-        read, runs = metric(name), collected.finished(experiment)
-        found = [(value, run.seed) for run in runs if (value := read(run)) is not None]
-        ours = summarise([value for value, _ in found], [seed for _, seed in found])
-        yield "–" if ours is None else format_value(ours.mean, ours.sd, kind)

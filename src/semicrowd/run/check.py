@@ -115,13 +115,10 @@ def main(arguments: Sequence[str]) -> int:
         given = composed(parse([*arguments, *implied(arguments)]).overrides)
         check_given(given)
         return check(sources(given).content, given.values)
-    except KeyboardInterrupt:
-        return 130
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(as_typed(f"error: {explain(error, arguments)}"), file=sys.stderr)
-        return 2
+        raise UserError(as_typed(str(explain(error, arguments)))) from error
 
 
 def check(content: dict[str, Any], given: Collection[str] = ()) -> int:

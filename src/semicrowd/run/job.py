@@ -1,6 +1,5 @@
 """One job of a sweep, in any process, and the report that it writes into the sweep's folder."""
 
-import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from semicrowd.errors import UserError
-from semicrowd.files import write_json
+from semicrowd.files import read_object, write_json
 from semicrowd.run.commandline.show import brief
 from semicrowd.run.composition import Given
 from semicrowd.run.processes import place
@@ -19,15 +18,11 @@ REPORTS = ".jobs"
 
 
 def report_path(sweep_dir: Path, name: str) -> Path:
-    """Path of the report of the job whose folder is called ``name``."""
+    """Path of the report of the job whose folder is called ``name``.
+
+    It has number, arguments, status (not run, running, finished, failed, interrupted), error, folder and metrics.
+    """
     return sweep_dir / REPORTS / f"{name}.json"
-
-
-def read_report(path: Path) -> dict[str, Any]:
-    """Number, arguments, status (not run, running, finished, failed, interrupted), error, folder and metrics."""
-    report = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(report, dict)
-    return report
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class JobCall:
             execute(self.given, run_dir)
             return
         path = report_path(self.sweep_dir, self.name)
-        report = read_report(path) | {"status": "running"}
+        report = read_object(path) | {"status": "running"}
         write_json(path, report)
         title = f"job {report['job']} ({report['arguments']})"
         ended: dict[str, Any] = {"status": "interrupted"}

@@ -7,8 +7,9 @@ from typing import Any
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation
-from semicrowd.page.build import Page, write_page
-from semicrowd.run.files.inputs import read_provenance
+from semicrowd.files import read_object, write_text
+from semicrowd.page.build import FILE, Page, pictures, render
+from semicrowd.run.files.inputs import PROVENANCE
 from semicrowd.tracking.content import run_name
 
 
@@ -29,9 +30,10 @@ def write_page_of_run(
     settings : of the run, nested
     given : the settings that the user has given, by dotted name
     """
-    origin = read_provenance(run_dir)
+    origin = read_object(run_dir / PROVENANCE)
     page = Page(
         run_name(settings), data, answers, result, metrics, warnings, settings, given,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "),
     )  # fmt: skip
-    return write_page(page, run_dir)
+    write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
+    return run_dir / FILE

@@ -17,7 +17,6 @@ from semicrowd.evaluation.scores import Evaluation, Likeliest, numbered_like, sc
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
-from semicrowd.fitting.result import Assignment
 from semicrowd.run.estimator import assigned, make_estimator, more_of_items
 from semicrowd.run.files.results import write_results
 from semicrowd.run.page import write_page_of_run
@@ -79,7 +78,12 @@ class Session:
             options = more_of_items(self.estimator, self.data)
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **options)
         seconds = monitor.seconds
-        scored = score(self.estimator.result_, self.data, self.answers, self._test())
+        unseen, test, likelihood = self.data.test_features, None, {}
+        if unseen is not None and self.estimator.takes_new_items:
+            test = assigned(self.estimator, unseen)
+        if unseen is not None and hasattr(self.estimator, "score"):
+            likelihood = {"test/log_likelihood": self.estimator.score(unseen)}
+        scored = score(self.estimator.result_, self.data, self.answers, test)
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         own, held_out = Gain.of(result.found.verdict), self._held_out()
@@ -87,7 +91,7 @@ class Session:
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
-            **result.scores, **self._likelihood(), **({} if own is None else own.scores("cross_validated_gain")),
+            **result.scores, **likelihood, **({} if own is None else own.scores("cross_validated_gain")),
             **({} if held_out is None else held_out.scores("held_out_gain")), "seconds/fit": round(seconds, 3),
             "epochs": epochs, "warnings/count": len(warnings),
         }  # fmt: skip
@@ -111,12 +115,6 @@ class Session:
         self.tracker.finish(metrics, [path for path in kept if path.exists()], warnings, weights)
         return metrics
 
-    def _test(self) -> Assignment | None:
-        """Clusters of the test items; None without a test split, and for a method that takes no new items."""
-        if self.data.test_features is None or not self.estimator.takes_new_items:
-            return None
-        return assigned(self.estimator, self.data.test_features)
-
     def _likeliest(self, result: Evaluation) -> Likeliest | None:
         """The likeliest images of each cluster, of the test items if they have clusters, else of the training items."""
         if self.data.image_shape is None:
@@ -124,12 +122,6 @@ class Session:
         if result.test is not None and self.data.test_features is not None:
             return Likeliest.of(result.test, self.data.test_features)
         return Likeliest.of(result.found.final, self.data.features)
-
-    def _likelihood(self) -> dict[str, float]:
-        """The metric test/log_likelihood, mean ln p of the test items; empty without these, or without ``score``."""
-        if self.data.test_features is None or not hasattr(self.estimator, "score"):
-            return {}
-        return {"test/log_likelihood": self.estimator.score(self.data.test_features)}
 
     def _held_out(self) -> Gain | None:
         """With ``held_out=true``: the gain of a second fit, on the answers that were held out from it."""

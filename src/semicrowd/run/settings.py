@@ -42,8 +42,8 @@ class Resolved:
     def read(cls, content: Mapping[str, Any]) -> Self:
         """The settings of a run from its config.yaml; ``origins`` and ``extra`` are left empty."""
         choices = {group: content[group]["name"] for group in CHOSEN}
-        known = described_by_name({"": RunSettings, **groups_of(choices), **METHODS[choices["model"]].groups})
         of_the_fit = described_by_name(METHODS[choices["model"]].groups)
+        known = described_by_name({"": RunSettings, **groups_of(choices)}) | of_the_fit
         values = {name: value for name, value in dotted(content).items() if name in known}
         told = {name: value for name, value in values.items() if name in of_the_fit}
         return cls(choices, values, {}, {}, fit_settings(choices["model"], told, None))

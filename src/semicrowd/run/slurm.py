@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -100,15 +99,10 @@ def _find_semicrowd() -> str:
     return f"export PYTHONPATH={source}${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
-@dataclass(frozen=True)
-class _OnCluster:
-    """A job's call in a process that SLURM has started: scancel interrupts it like Ctrl-C."""
-
-    call: JobCall
-
-    def __call__(self) -> None:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        self.call()
+def _on_cluster(call: JobCall) -> None:
+    """Run a job in a process that SLURM has started: scancel interrupts it like Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    call()
 
 
 def _submit(settings: SlurmSettings, folder: Path, calls: Sequence[JobCall]) -> "Iterator[Job[None]]":
@@ -124,14 +118,10 @@ def _submit(settings: SlurmSettings, folder: Path, calls: Sequence[JobCall]) -> 
         executor = AutoExecutor(folder=folder, cluster="slurm")
         executor.update_parameters(**requested(settings, group[0].given))
         try:
-            yield from executor.submit_array([_OnCluster(call) for call in group])
+            yield from executor.map_array(_on_cluster, group)
         except (FailedSubmissionError, FailedJobError, subprocess.CalledProcessError, OSError) as error:
-            raise UserError(f"hydra/launcher=slurm: sbatch refused the jobs: {_reason(error)}") from error
-
-
-def _reason(error: BaseException) -> str:
-    """The error, which ends with sbatch's own message, on one line."""
-    return " ".join(str(error).split())
+            said = " ".join(str(error).split())  # it ends with sbatch's own message
+            raise UserError(f"hydra/launcher=slurm: sbatch refused the jobs: {said}") from error
 
 
 def _cancel(jobs: "Sequence[Job[None]]") -> None:

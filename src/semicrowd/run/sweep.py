@@ -12,14 +12,14 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 
 from semicrowd.errors import UserError
-from semicrowd.files import RunDirectory, existing_ancestor, remove_empty, settle, write_csv, write_json
+from semicrowd.files import RunDirectory, existing_ancestor, read_object, remove_empty, settle, write_csv, write_json
 from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
 from semicrowd.run.interrupts import raise_again
-from semicrowd.run.job import REPORTS, JobCall, Launch, read_report, report_path
+from semicrowd.run.job import REPORTS, JobCall, Launch, report_path
 from semicrowd.run.processes import place
 from semicrowd.run.settings import check_given, sources
 
@@ -214,7 +214,7 @@ class Sweep:
         return len(failed)
 
     def _report(self, job: Job) -> dict[str, Any]:
-        return read_report(report_path(self.folder, job.folder))
+        return read_object(report_path(self.folder, job.folder))
 
     def _finish(self, ancestor: Path) -> list[dict[str, Any]]:
         """Write jobs.csv, print the table, and remove the folders of jobs that never started."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from semicrowd.errors import UserError
 from semicrowd.settings.fields import (
@@ -11,6 +11,7 @@ from semicrowd.settings.fields import (
     choice,
     each,
     either,
+    expecting,
     file_path,
     flag,
     mapping,
@@ -84,14 +85,8 @@ class ImagesSettings(OwnDataSettings):
 PIXEL_COMPONENTS = 100
 
 
-def _components(value: Any) -> str | None:
-    fits = value == "auto" or whole(1, 3072)(value) is None
-    return None if fits else "auto, a whole number from 1 to 3072, or null for none"
-
-
-def count_or_all(value: Any) -> str | None:
-    """Rule: a number of items of which at least two are needed."""
-    return None if whole(2)(value) is None else "a whole number >= 2, or null for all"
+#: Rule: a number of items of which at least two are needed.
+count_or_all = expecting("a whole number >= 2, or null for all", whole(2))
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,8 @@ class CIFAR10Settings(DataSettings):
     features: str = setting("pixels", f"pixels | {EMBEDDING_HELP}", choice("pixels", EFFICIENTNET_LITE0))
     pca: int | str | None = setting(
         "auto", f"number of principal components; null: no PCA; auto: {PIXEL_COMPONENTS} for pixels, else no PCA",
-        _components, optional=True,
+        expecting("auto, a whole number from 1 to 3072, or null for none", either(choice("auto"), whole(1, 3072))),
+        optional=True,
     )  # fmt: skip
     subset: int | None = setting(
         None, "number of training images, drawn at random; null: all, in their order", count_or_all, optional=True

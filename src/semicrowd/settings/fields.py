@@ -98,6 +98,11 @@ def either(*rules: Rule) -> Rule:
     return check
 
 
+def expecting(expected: str, rule: Rule) -> Rule:
+    """``rule`` with another message."""
+    return lambda value: None if rule(value) is None else expected
+
+
 def setting(default: Any, help: str, rule: Rule, *, optional: bool = False) -> Any:
     """A field of a dataclass of settings.
 
@@ -135,11 +140,6 @@ def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:
     """Settings of several dataclasses by their dotted names; those of the group "" have none before theirs."""
     return {f"{group}.{one.spelled}" if group else one.spelled: one
             for group, kind in groups.items() for one in described(kind)}
-
-
-def heading(settings: type) -> str:
-    """What a choice of the command line is, in a line: the first of its docstring."""
-    return (settings.__doc__ or "").partition("\n")[0]
 
 
 def names(settings: type) -> list[str]:

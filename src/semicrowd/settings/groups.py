@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from semicrowd.settings.fields import Choice, Settings, described, heading
+from semicrowd.settings.fields import Choice, Settings, described
 from semicrowd.settings.methods import METHODS, Kind, Later
 from semicrowd.settings.model import NetSettings
 from semicrowd.settings.sources import ANSWERS, DATA
@@ -82,4 +82,4 @@ def chosen_with(group: str, choice: str) -> Mapping[str, str]:
 
 def what_is(group: str, choice: str) -> str:
     """A choice of a group of :data:`CHOSEN` in one line."""
-    return METHODS[choice].what if group == "model" else heading(CHOSEN[group][choice])
+    return METHODS[choice].what if group == "model" else (CHOSEN[group][choice].__doc__ or "").partition("\n")[0]

@@ -14,17 +14,8 @@ from semicrowd.settings.model import BayesSettings, GenerativeSettings, SCDCSett
 from semicrowd.settings.parameters import Parameters
 
 
-def names_in_text(module: str, kind: str) -> list[str]:
-    """Names of the settings of a class and of those that it is made of, in no particular order.
-
-    Parameters
-    ----------
-    module, kind : where it is, and its name
-    """
-    return sorted(set(_names(module, kind)))
-
-
 def _names(module: str, kind: str) -> Iterator[str]:
+    """Names of the settings of a class and of its base classes, read from their text; some may come twice."""
     defined, imported = _parsed(module)
     if kind not in defined:
         return
@@ -64,11 +55,13 @@ class Entry:
     what : description in one line, for ``--help``
     generative : settings class of a generative model; None for other methods, whose settings are the parameters of
         their estimator
+    expects_number: whether ``model.K`` is the number that is aimed at, and no maximum
     """
 
     place: str
     what: str
     generative: type[GenerativeSettings] | None = None
+    expects_number: bool = False
 
     @property
     def module(self) -> str:
@@ -101,7 +94,7 @@ class Entry:
         """Names of :attr:`settings` on the command line, for which nothing is loaded."""
         if self.generative is not None:
             return [one.spelled for one in described(self.generative)]
-        return [Parameters.spelling.get(name, name) for name in names_in_text(self.module, self.kind)]
+        return [Parameters.spelling.get(name, name) for name in sorted(set(_names(self.module, self.kind)))]
 
     @property
     def others(self) -> Mapping[str, type[Settings]]:
@@ -152,10 +145,12 @@ METHODS: Mapping[str, Entry] = {
     "affinity_propagation": Entry(
         "affinity_propagation.AffinityPropagation",
         "Affinity propagation on the features (Frey & Dueck 2007), with about K clusters; answers are ignored.",
+        expects_number=True,
     ),
     "dp_means": Entry(
         "dp_means.DPMeans",
         "DP-means: k-means with a penalty for each cluster, set for K clusters (Kulis & Jordan 2012); ignores answers.",
+        expects_number=True,
     ),
     "gmeans": Entry(
         "gmeans.GMeans",

@@ -13,7 +13,7 @@ _SHARE = number(0, 1)
 EFFECTS = ("hardness", "confused", "other_axis", "lazy", "drift", "copying")
 
 
-class Grouped:
+class Grouped(Settings):
     """What the settings of simulated tasks have in common."""
 
     num_annotators: int
@@ -25,8 +25,9 @@ class Grouped:
         """Minimum and maximum number of items in a task."""
         return (self.task_size, self.task_size) if isinstance(self.task_size, int) else self.task_size
 
-    def check_tasks(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse sizes that are no interval, and fewer tasks than annotators."""
+        super().__post_init__()
         low, high = self.sizes
         if low > high:
             raise UserError(f"annotations.task_size=[{low}, {high}]: expected [minimum, maximum]")
@@ -96,7 +97,6 @@ class RealisticTasksSettings(Grouped, EffectSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_tasks()
         if self.sensitivity <= 0 or self.sensitivity + self.specificity < 1:
             raise UserError("annotations: expected sensitivity > 0 and sensitivity + specificity >= 1")
 

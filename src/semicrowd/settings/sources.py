@@ -22,11 +22,11 @@ from semicrowd.settings.data import (
     count_or_all,
 )
 from semicrowd.settings.fields import (
-    Rule,
     Settings,
     choice,
     each,
     either,
+    expecting,
     file_path,
     flag,
     nearest,
@@ -44,18 +44,9 @@ CROWD_TASKS = 91
 Rates = float | Sequence[float]
 
 
-def _expecting(expected: str, rule: Rule) -> Rule:
-    """``rule`` with another message."""
-    return lambda value: None if rule(value) is None else expected
-
-
-_RATES = _expecting("probabilities between 0 and 1", either(number(0, 1), each(number(0, 1), "[.9, .8]", least=1)))
-_SHARE_FLIPPED = _expecting("a fraction of the annotators, from 0 to 1", number(0, 1))
+_RATES = expecting("probabilities between 0 and 1", either(number(0, 1), each(number(0, 1), "[.9, .8]", least=1)))
+_SHARE_FLIPPED = expecting("a fraction of the annotators, from 0 to 1", number(0, 1))
 _COUNT = whole(1)
-
-
-def _components(most: int) -> Rule:
-    return _expecting(f"a whole number from 1 to {most}, or null for the pixels", whole(1, most))
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,10 @@ class MNISTSettings(DataSettings):
 class FaceSettings(DataSettings):
     """624 images of 20 people, 30 × 32 pixels; the classes are the four poses (CMU, UCI 124)."""
 
-    pca: int | None = setting(20, "number of principal components; null: the pixels", _components(600), optional=True)
+    pca: int | None = setting(
+        20, "number of principal components; null: the pixels",
+        expecting("a whole number from 1 to 600, or null for the pixels", whole(1, 600)), optional=True,
+    )  # fmt: skip
     standardize: str = setting(
         "none", "standardise: none | before the PCA | after it (whitening) | both",
         choice("none", "before", "after", "both"),
@@ -240,8 +234,30 @@ class NoAnswers(AnswerSettings):
     """No answers."""
 
 
+class Rated(AnswerSettings):
+    """What the settings of simulated annotators with given rates have in common."""
+
+    num_annotators: int
+    sensitivity: Rates
+    specificity: Rates
+
+    def __post_init__(self) -> None:
+        """Refuse lists of rates that are not one for each annotator."""
+        super().__post_init__()
+        for name, given in (("sensitivity", _listed(self.sensitivity)), ("specificity", _listed(self.specificity))):
+            if len(given) not in (1, self.num_annotators):
+                raise UserError(f"annotations.{name}: {len(given)} numbers; expected one, or one for each of "
+                                f"{self.num_annotators}")
+
+    @property
+    def rates(self) -> tuple[Sequence[float], ...]:
+        """Sensitivity and specificity, a number for each annotator."""
+        both = _listed(self.sensitivity), _listed(self.specificity)
+        return tuple(one if len(one) > 1 else (*one,) * self.num_annotators for one in both)
+
+
 @dataclass(frozen=True)
-class TwoCoinSettings(AnswerSettings):
+class TwoCoinSettings(Rated):
     """Simulated: annotators answer random pairs (SCDC paper, pinwheel)."""
 
     num_annotators: int = setting(20, "M, number of annotators", _COUNT)
@@ -252,13 +268,9 @@ class TwoCoinSettings(AnswerSettings):
     sensitivity: Rates = setting(0.9, "P(answer same | same), for all annotators or a list", _RATES)
     specificity: Rates = setting(0.9, "P(answer different | different), for all annotators or a list", _RATES)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_rates(self, self.num_annotators)
-
 
 @dataclass(frozen=True)
-class QuotaSettings(AnswerSettings):
+class QuotaSettings(Rated):
     """Simulated: half of each annotator's pairs are truly the same (SCDC paper, faces)."""
 
     sensitivity: Rates = setting((0.95, 0.9, 0.85, 0.8, 0.75), "P(answer same | same) of each annotator", _RATES)
@@ -268,18 +280,14 @@ class QuotaSettings(AnswerSettings):
         None, "number of items from which the pairs are made; null: all", whole(2), optional=True
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_rates(self, self.num_annotators)
-
     @property
-    def num_annotators(self) -> int:
+    def num_annotators(self) -> int:  # type: ignore[override]
         """M, the length of the longer of the two lists."""
         return max(len(_listed(self.sensitivity)), len(_listed(self.specificity)))
 
 
 @dataclass(frozen=True)
-class TasksSettings(Grouped, AnswerSettings):
+class TasksSettings(Grouped, Rated):
     """Simulated: annotators group the items of tasks (grids), as for MNIST; answers are all pairs of a task."""
 
     num_annotators: int = setting(48, "M, number of annotators", _COUNT)
@@ -309,11 +317,8 @@ class TasksSettings(Grouped, AnswerSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_rates(self, self.num_annotators)
-        alpha, beta = (_for_each(rates, self.num_annotators) for rates in (self.sensitivity, self.specificity))
-        if any(a <= 0 or a + b < 1 for a, b in zip(alpha, beta, strict=True)):
+        if any(a <= 0 or a + b < 1 for a, b in zip(*self.rates, strict=True)):
             raise UserError("annotations=tasks: expected sensitivity > 0 and sensitivity + specificity >= 1")
-        self.check_tasks()
         if self.merging + self.guessing > 1:
             rest = f"{1 - self.merging:g} at most, because the other annotators merge classes"
             raise UserError(f"annotations.guessing={self.guessing}: expected {rest}")
@@ -332,7 +337,7 @@ class CrowdSettings(AnswerSettings):
 
     num_tasks: int | None = setting(
         None, "number of MNIST's 91 tasks, drawn by the seed (a larger number includes those of a smaller); null: all",
-        _expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
+        expecting(f"a whole number from 1 to {CROWD_TASKS}, or null for all", whole(1, CROWD_TASKS)), optional=True,
     )  # fmt: skip
     flipped: float = setting(0.0, "share of the annotators whose answers are all inverted", _SHARE_FLIPPED)
     anonymise: bool = setting(False, ANONYMISE, flag())
@@ -380,18 +385,6 @@ def source_settings(group: str, name: str, options: Mapping[str, Any]) -> Settin
     return kinds[name].of(options)
 
 
-def _check_rates(settings: TwoCoinSettings | QuotaSettings | TasksSettings, num_annotators: int) -> None:
-    for name, rates in (("sensitivity", settings.sensitivity), ("specificity", settings.specificity)):
-        if len(_listed(rates)) not in (1, num_annotators):
-            raise UserError(
-                f"annotations.{name}: {len(_listed(rates))} numbers; expected one, or one for each of {num_annotators}"
-            )
-
-
 def _listed(rates: Rates) -> Sequence[float]:
     return rates if isinstance(rates, Sequence) else (rates,)
 
-
-def _for_each(rates: Rates, num_annotators: int) -> Sequence[float]:
-    listed = _listed(rates)
-    return listed if len(listed) > 1 else (*listed,) * num_annotators

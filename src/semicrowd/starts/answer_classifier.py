@@ -27,7 +27,7 @@ from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import signed_embedding
 from semicrowd.expfam import beta
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update
-from semicrowd.nets import Classifier
+from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.parameters import QUALITY_PRIOR

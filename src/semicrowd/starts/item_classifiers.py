@@ -69,7 +69,7 @@ class ItemClassifier(ABC):
         return probabilities
 
 
-class _BatchedClassifier(ItemClassifier):
+class BatchedClassifier(ItemClassifier):
     """A classifier that is trained first and predicts in batches.
 
     Parameters
@@ -86,13 +86,10 @@ class _BatchedClassifier(ItemClassifier):
 
     def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
         """See :class:`ItemClassifier`."""
-        predict, probabilities = self.learn(items, known), np.empty((self.num_items, known.shape[1]))
-        for piece in in_batches(np.arange(self.num_items)):
-            probabilities[piece] = predict(piece)
-        return probabilities
+        return self.learn(items, known)(np.arange(self.num_items))
 
 
-class LogisticClassifier(_BatchedClassifier):
+class LogisticClassifier(BatchedClassifier):
     """Multinomial logistic regression with a ridge penalty, on the most probable clusters.
 
     Its training time is proportional to the annotated items: 50,000 × 50 in ten clusters take 1.5 s of one core.
@@ -106,22 +103,14 @@ class LogisticClassifier(_BatchedClassifier):
         """See :class:`ItemClassifier`."""
         clusters, K = known.argmax(1), known.shape[1]
         if (clusters == clusters[0]).all():
-            return lambda rows: np.where(np.arange(K) == clusters[0], 1.0, np.full((len(rows), 1), _MIN_PROBABILITY))
+            return in_batches(lambda rows: np.ones((len(rows), 1)), clusters[:1], K)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # 200 iterations are near enough to the optimum
             regression = LogisticRegression(max_iter=200).fit(self.features[items], clusters)
-
-        def predict(rows: np.ndarray) -> np.ndarray:
-            probabilities = np.full((len(rows), K), _MIN_PROBABILITY)
-            for piece in in_batches(np.arange(len(rows))):
-                some = regression.predict_proba(self.features[rows[piece]])
-                probabilities[piece[:, None], regression.classes_] = some
-            return probabilities
-
-        return predict
+        return in_batches(lambda rows: regression.predict_proba(self.features[rows]), regression.classes_, K)
 
 
-class LabelPropagation(_BatchedClassifier):
+class LabelPropagation(BatchedClassifier):
     """Local and global consistency (Zhou et al. 2004) on the graph of nearest neighbours.
 
     Solves F = a S F + (1 − a) Y with S = D^(−½) W D^(−½), as scikit-learn's LabelSpreading, which takes labels only,
@@ -145,8 +134,8 @@ class LabelPropagation(_BatchedClassifier):
         """See :class:`ItemClassifier`."""
         probabilities = self._along_graph(items, known)
         self._last = items, known[None], probabilities[None, self.training_rows(items)]
-        everywhere = known.mean(0)
-        return lambda rows: _normalised(probabilities[rows], everywhere)
+        everywhere, K = known.mean(0), known.shape[1]
+        return in_batches(lambda rows: _normalised(probabilities[rows], everywhere), np.arange(K), K)
 
     def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
         """See :class:`ItemClassifier`."""
@@ -200,7 +189,7 @@ class LabelPropagation(_BatchedClassifier):
         return probabilities
 
 
-class GaussianClassifier(_BatchedClassifier):
+class GaussianClassifier(BatchedClassifier):
     """Semi-supervised discriminant analysis: EM of a Gaussian mixture, with the clusters of the known items fixed.
 
     The prior is that of starts/gaussians.py. EM starts at the probabilities of label propagation and is fitted to its
@@ -245,13 +234,9 @@ class GaussianClassifier(_BatchedClassifier):
 
     def _of_rows(self, mode: Mode, used: np.ndarray) -> Predictor:
         def predict(rows: np.ndarray) -> np.ndarray:
-            probabilities = np.full((len(rows), len(used)), _MIN_PROBABILITY)
-            for piece in in_batches(np.arange(len(rows))):
-                x = self.x[rows[piece]].astype(np.float64)
-                probabilities[piece[:, None], np.flatnonzero(used)] = softmax(mode.log_density(x), axis=1)
-            return probabilities
+            return softmax(mode.log_density(self.x[rows].astype(np.float64)), axis=1)
 
-        return predict
+        return in_batches(predict, np.flatnonzero(used), len(used))
 
 
 def known_outside_fold(known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n"]) -> Float[np.ndarray, "F n K"]:
@@ -259,9 +244,17 @@ def known_outside_fold(known: Float[np.ndarray, "n K"], fold: Int[np.ndarray, "n
     return np.where((fold == np.arange(int(fold.max()) + 1)[:, None])[..., None], 0.0, known)
 
 
-def in_batches(rows: Int[np.ndarray, "n"]) -> list[Int[np.ndarray, "m"]]:
-    """The rows in batches."""
-    return [rows[first : first + _BATCH] for first in range(0, len(rows), _BATCH)]
+def in_batches(predict: Predictor, columns: Int[np.ndarray, "k"], num_clusters: int) -> Predictor:
+    """A predictor that asks ``predict``, which knows the clusters ``columns`` only, for :data:`_BATCH` rows at once."""
+
+    def of_rows(rows: np.ndarray) -> np.ndarray:
+        probabilities = np.full((len(rows), num_clusters), _MIN_PROBABILITY)
+        for first in range(0, len(rows), _BATCH):
+            batch = slice(first, first + _BATCH)
+            probabilities[batch, columns] = predict(rows[batch])
+        return probabilities
+
+    return of_rows
 
 
 def _normalised(

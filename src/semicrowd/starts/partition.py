@@ -40,15 +40,6 @@ class Cells:
     settings: StartSettings
     t_x: Float[Tensor, "R N S"]
 
-    def rng(self, restart: int, candidate: int) -> np.random.Generator:
-        """The random stream of one candidate."""
-        return stream(self.data.seed, "partition", restart, candidate)
-
-    def sample(self, restart: int, rng: np.random.Generator) -> np.ndarray:
-        """Latent means of at most :data:`MOST_ITEMS` items."""
-        latent = latent_means(self.model, self.t_x[restart])
-        return latent[rng.permutation(len(latent))[:MOST_ITEMS]]
-
     def posterior(self, restart: int, clusters: np.ndarray, rows: np.ndarray | None = None) -> Mixture:
         """The conjugate posterior of clusters [n] of all items, or of the items marked in ``rows``."""
         t_x = self.t_x[restart] if rows is None else self.t_x[restart][torch.from_numpy(rows).to(self.t_x.device)]
@@ -65,7 +56,8 @@ class Cells:
 def best_partition(cells: Cells, restart: int) -> np.ndarray:
     """The candidate partition with the highest evidence, [N]."""
     settings, answers = cells.settings, cells.data.annotations
-    candidates = [_kmeans(cells, restart, cells.rng(restart, candidate)) for candidate in range(settings.candidates)]
+    streams = (stream(cells.data.seed, "partition", restart, number) for number in range(settings.candidates))
+    candidates = [_kmeans(cells, restart, rng) for rng in streams]
     if answers is not None:
         cells.model.reverse_annotators(restart, reversed_annotators(candidates[0], answers))
         if settings.cells:
@@ -75,10 +67,11 @@ def best_partition(cells: Cells, restart: int) -> np.ndarray:
 
 def _kmeans(cells: Cells, restart: int, rng: np.random.Generator) -> np.ndarray:
     """``settings.cells`` cells if answers will join them, else K clusters, [N]."""
-    subset, K = cells.sample(restart, rng), cells.model.num_clusters
+    latent, K = latent_means(cells.model, cells.t_x[restart]), cells.model.num_clusters
+    subset = latent[rng.permutation(len(latent))[:MOST_ITEMS]]
     number = max(cells.settings.cells, K) if cells.data.annotations is not None else K
     kmeans = KMeans(min(number, len(subset)), n_init=1, random_state=int(rng.integers(2**31))).fit(subset)
-    return kmeans.predict(latent_means(cells.model, cells.t_x[restart]))
+    return kmeans.predict(latent)
 
 
 def _join_by_answers(cells: Cells, restart: int, initial: np.ndarray, answers: PairAnnotations) -> np.ndarray:

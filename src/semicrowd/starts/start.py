@@ -185,8 +185,10 @@ def _initialise(
     clusters = target if target.dim() == 2 else target.argmax(-1)
     model.set_mixture(partition_posterior(model.mixture_prior(), t_x, clusters))
     if isinstance(model, SCDC):
+        model.hold_classifier(False)
         teach_classifier(model, data, settings, target, progress)
         if data.views is not None:
             learn_agreement(model, data, data.views, settings, target, progress)
+        model.hold_classifier(settings.hold)
     elif isinstance(model, BayesSCDC) and not of_latent:
         teach_bayes(model, data, settings, clusters, progress)

@@ -15,7 +15,7 @@ from sklearn.cluster import kmeans_plusplus
 
 from semicrowd.random import stream
 from semicrowd.starts.gaussians import Gaussians
-from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, Predictor, in_batches
+from semicrowd.starts.item_classifiers import BatchedClassifier, GaussianClassifier, Predictor, in_batches
 
 #: Numbers L of levels of the second factor that are compared; 1: there is no second factor.
 _NUM_LEVELS = (1, 6, 24)
@@ -152,7 +152,7 @@ def _normalised(log_p: Float[np.ndarray, "N K L"]) -> Float[np.ndarray, "N K L"]
     return probabilities
 
 
-class TwoWayClassifier(ItemClassifier):
+class TwoWayClassifier(BatchedClassifier):
     """Classifies by the two-way mixture with the number of levels whose bound is highest.
 
     The number is chosen once for each number of clusters, to save time. With one level the classifier is
@@ -165,13 +165,10 @@ class TwoWayClassifier(ItemClassifier):
     """
 
     def __init__(self, features: Float[np.ndarray, "N D"], one_level: GaussianClassifier) -> None:
-        self.one_level, self.num_items = one_level, len(features)
+        super().__init__(len(features))
+        self.one_level = one_level
         self.sample = stream(0, "two_way/sample").permutation(len(features))[:_MAX_UNANNOTATED]
         self.levels: dict[int, int] = {}
-
-    def __call__(self, items: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """See :class:`ItemClassifier`."""
-        return self.learn(items, known)(np.arange(self.num_items))
 
     def learn(self, items: np.ndarray, known: np.ndarray) -> Predictor:
         """See :class:`ItemClassifier`."""
@@ -184,14 +181,7 @@ class TwoWayClassifier(ItemClassifier):
         if levels == 1:
             return self.one_level.learn(items, known)
         mode, x = self._fit(items, known[:, used], levels), self.one_level.x
-
-        def predict(rows: np.ndarray) -> np.ndarray:
-            probabilities = np.full((len(rows), known.shape[1]), _MIN_PROBABILITY)
-            for piece in in_batches(np.arange(len(rows))):
-                probabilities[piece[:, None], used] = mode.probabilities(x[rows[piece]].astype(np.float64))
-            return probabilities
-
-        return predict
+        return in_batches(lambda rows: mode.probabilities(x[rows].astype(np.float64)), used, known.shape[1])
 
     def out_of_sample(self, items: np.ndarray, known: np.ndarray, fold: np.ndarray) -> np.ndarray:
         """See :class:`ItemClassifier`."""

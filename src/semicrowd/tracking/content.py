@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from semicrowd.settings.fields import dotted
+from semicrowd.settings.fields import dotted, shown
 
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
@@ -61,7 +61,7 @@ def tags(provenance: Mapping[str, Any]) -> dict[str, str]:
         **{f"sha256.{name}": digest for name, digest in (provenance.get("data_hashes") or {}).items()},
         **{f"version.{name}": version for name, version in (provenance.get("versions") or {}).items()},
     }
-    return {_allowed(name): _text(value) for name, value in found.items() if value is not None}
+    return {_allowed(name): shown(value) for name, value in found.items() if value is not None}
 
 
 def description(warnings: Sequence[str]) -> dict[str, str]:
@@ -97,10 +97,6 @@ def annotator_weights(weights: Mapping[str, float]) -> dict[str, float]:
 def _allowed(name: str) -> str:
     """A tag's name in the characters that MLflow takes."""
     return "".join(c if c.isalnum() or c in "_-. /" else "_" for c in name)[:LONGEST]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def curve(metrics: Mapping[str, float]) -> dict[str, float]:

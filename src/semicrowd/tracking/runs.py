@@ -4,14 +4,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semicrowd.errors import UserError
 from semicrowd.files import write_text
 from semicrowd.tracking import content
-from semicrowd.tracking.store import Store, first_line, open_store, store_errors
+from semicrowd.tracking.store import first_line, open_store, store_errors
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 RUN_ID = "mlflow_run_id"
 #: Environment variable that tells a sweep's jobs the MLflow run they belong to.
 PARENT = "SEMICROWD_PARENT_RUN"
-_BATCH = 100  # parameters or tags a request, the least that a server takes
 
 
 class FolderRun:
@@ -31,32 +29,30 @@ class FolderRun:
 
     Parameters
     ----------
-    store : an open store
+    settings : ``logger`` names the store; with ``resume`` the MLflow run of this folder goes on, if the store has it
     folder : of the run or sweep; ``mlflow_run_id`` is kept here
-    resume : go on in the MLflow run of this folder, if the store still has it
+    kind : run or sweep: the folder is the tag ``run_dir`` or ``sweep_dir``
     name : shown in the list of runs
-    parameters, tags : of the run; a parameter that MLflow knows already keeps its value
+    parameters : of the run; one that MLflow knows already keeps its value
+    provenance : of the run, for its tags
 
     Raises
     ------
     UserError
-        Where the store takes no run.
+        Where the tracking store cannot be used.
     """
 
     def __init__(
-        self,
-        store: Store,
-        folder: Path,
-        resume: bool,
-        name: str,
-        parameters: Mapping[str, str],
-        tags: Mapping[str, str],
-    ) -> None:
+        self, settings: Mapping[str, Any], folder: Path, kind: str, name: str, parameters: Mapping[str, str],
+        provenance: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        logger = settings["logger"]
+        self.store = store = open_store(logger["uri"], logger["experiment"])
         self.client = store.client
         self.folder = folder
         self._noted = False
         previous = self._previous()
-        if previous is not None and resume:
+        if previous is not None and settings["resume"]:
             self.run = previous
         else:
             if previous is not None and previous.info.status == "RUNNING":  # its process was killed
@@ -65,15 +61,11 @@ class FolderRun:
                 self.run = self.client.create_run(store.experiment_id, run_name=name)
             except store_errors() as error:
                 raise UserError(f"{store.uri}: the tracking store cannot be used: {first_line(error)}") from error
-            write_text(folder / RUN_ID, f"{self.id}\n")
+            write_text(folder / RUN_ID, f"{self.run.info.run_id}\n")
+        #: MLflow's id of the run.
+        self.id: str = self.run.info.run_id
+        tags = {**content.tags(provenance), f"{kind}_dir": str(folder)}
         self.attempt(lambda: self._describe(parameters, tags))
-
-    @property
-    def id(self) -> str:
-        """MLflow's id of the run."""
-        run_id = self.run.info.run_id
-        assert isinstance(run_id, str)
-        return run_id
 
     def _previous(self) -> "Run | None":
         from mlflow.exceptions import MlflowException
@@ -91,27 +83,17 @@ class FolderRun:
         return run if run.info.lifecycle_stage == "active" else None
 
     def _describe(self, parameters: Mapping[str, str], tags: Mapping[str, str]) -> None:
-        from mlflow.entities import Param
+        from mlflow.entities import Param, RunTag
 
         known = self.run.data.params
-        rows: Sequence[Param] = [Param(name, value) for name, value in parameters.items() if name not in known]
-        for start in range(0, len(rows), _BATCH):
-            self.client.log_batch(self.id, params=rows[start : start + _BATCH])
-        self._tag({**tags, **self._parent()})
+        parent = {"mlflow.parentRunId": os.environ[PARENT]} if PARENT in os.environ else {}
+        self.client.log_batch(
+            self.id, params=[Param(name, value) for name, value in parameters.items() if name not in known],
+            tags=[RunTag(name, value) for name, value in {**tags, **parent}.items()],
+        )  # fmt: skip
         if "error" in self.run.data.tags:
             self.client.delete_tag(self.id, "error")
         self.client.update_run(self.id, status="RUNNING")
-
-    def _tag(self, tags: Mapping[str, str]) -> None:
-        from mlflow.entities import RunTag
-
-        marks = [RunTag(name, value) for name, value in tags.items()]
-        for start in range(0, len(marks), _BATCH):
-            self.client.log_batch(self.id, tags=marks[start : start + _BATCH])
-
-    def _parent(self) -> dict[str, str]:
-        parent = os.environ.get(PARENT)
-        return {} if parent is None else {"mlflow.parentRunId": parent}
 
     def attempt(self, action: Callable[[], object]) -> bool:
         """Do something with the store; whether it worked. The first time that it does not, say so."""
@@ -126,7 +108,9 @@ class FolderRun:
 
     def mark(self, tags: Mapping[str, str]) -> None:
         """Set tags of the run."""
-        self.attempt(lambda: self._tag(tags))
+        from mlflow.entities import RunTag
+
+        self.attempt(lambda: self.client.log_batch(self.id, tags=[RunTag(*one) for one in tags.items()]))
 
     def keep(self, path: Path) -> None:
         """Copy a file, or all files of a folder, to the artifacts, under its path within the run's folder."""
@@ -151,7 +135,6 @@ class SweepTracker:
 
     def __init__(self, run: FolderRun | None = None) -> None:
         self.run = run
-        self.ended = False
 
     def finish(self, failed: int, artifacts: Sequence[Path]) -> None:
         """Take the number of failed jobs (0: the sweep is FINISHED, else FAILED) and files of the sweep's folder."""
@@ -159,7 +142,6 @@ class SweepTracker:
             for path in artifacts:
                 self.run.keep(path)
             self.run.end(f"{failed} jobs failed" if failed else None)
-        self.ended = True
 
 
 @contextlib.contextmanager
@@ -181,30 +163,23 @@ def open_sweep(
     UserError
         Where the tracking store cannot be used.
     """
-    logger = settings["logger"]
-    if logger["name"] == "none":
+    if settings["logger"]["name"] == "none":
         yield SweepTracker()
         return
-    store = open_store(logger["uri"], logger["experiment"])
-    sweep_dir.mkdir(parents=True, exist_ok=True)
-    tags = {**content.tags(provenance), "sweep_dir": str(sweep_dir)}
-    run = FolderRun(store, sweep_dir, settings["resume"], f"sweep {sweep_dir.name}", {}, tags)
-    sweep, stopped = SweepTracker(run), None
+    run = FolderRun(settings, sweep_dir, "sweep", f"sweep {sweep_dir.name}", {}, provenance)
     os.environ[PARENT] = run.id
     try:
-        yield sweep
+        yield SweepTracker(run)
     except BaseException as error:
-        stopped = error
+        run.end(error)
         raise
     finally:
         del os.environ[PARENT]
-        run.attempt(partial(_end_lost_children, store, run))
-        if not sweep.ended:
-            run.end(stopped)
+        run.attempt(lambda: _end_lost_children(run))
 
 
-def _end_lost_children(store: Store, run: FolderRun) -> None:
+def _end_lost_children(run: FolderRun) -> None:
     """Mark the runs whose process died without a word."""
     chosen = f"tags.mlflow.parentRunId = '{run.id}' and attributes.status = 'RUNNING'"
-    for child in run.client.search_runs([store.experiment_id], chosen):
+    for child in run.client.search_runs([run.store.experiment_id], chosen):
         run.client.set_terminated(child.info.run_id, "KILLED")

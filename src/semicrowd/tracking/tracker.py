@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from semicrowd.tracking import content
 from semicrowd.tracking.runs import FolderRun
-from semicrowd.tracking.store import open_store
 
 if TYPE_CHECKING:
     from mlflow.entities import Metric
@@ -62,14 +61,9 @@ def start_run(settings: Mapping[str, Any], run_dir: Path, provenance: Mapping[st
     UserError
         Where the tracking store cannot be used.
     """
-    logger = settings["logger"]
-    if logger["name"] == "none":
+    if settings["logger"]["name"] == "none":
         return RunTracker()
-    store = open_store(logger["uri"], logger["experiment"])
-    tags = {**content.tags(provenance), "run_dir": str(run_dir)}
-    run = FolderRun(
-        store, run_dir, settings["resume"], content.run_name(settings), content.parameters(settings), tags
-    )
+    run = FolderRun(settings, run_dir, "run", content.run_name(settings), content.parameters(settings), provenance)
     for name in ("config.yaml", "provenance.json"):
         if (run_dir / name).exists():
             run.keep(run_dir / name)
@@ -112,12 +106,10 @@ class _MlflowTracker(RunTracker):
         return [Metric(name, value, now, epoch) for name, value in metrics.items()]
 
     def _flush(self) -> None:
+        """Log what waits; where that fails, once more with the next epoch."""
         self._flushed = time.monotonic()
-        while self._waiting:
-            batch = self._waiting[:500]
-            if not self.run.attempt(lambda: self.run.client.log_batch(self.run.id, metrics=batch)):  # noqa: B023
-                return  # once more with the next epoch
-            del self._waiting[:500]
+        if self.run.attempt(lambda: self.run.client.log_batch(self.run.id, metrics=self._waiting)):
+            self._waiting = []
 
     def finish(
         self,

@@ -37,6 +37,7 @@ def test_every_table_and_figure_is_listed_once_the_longest_paper_first() -> None
         assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.usefixtures("none_recorded")
 def test_a_further_paper_is_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a_new_one").mkdir()
     (tmp_path / "a_new_one" / "__init__.py").write_text(PAPER)

@@ -1,4 +1,4 @@
-"""Dirichlet process with answers about pairs, by the two-coin model; the annotators' rates are sampled.
+"""Dirichlet process (Antoniak 1974) with answers about pairs, if any, by the two-coin model; rates are sampled.
 
 Annotator m answers "same" with probability α_m about two items of one cluster, and "different" with probability β_m
 about items of two clusters. All rates have the same Beta prior. Given the rates, an answer has the log-weight w in
@@ -7,7 +7,6 @@ is that of the Dirichlet process times exp(Σ w), summed over the pairs within c
 """
 
 import math
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,6 @@ class Answered(NamedTuple):
     evidence: np.ndarray
 
 
-@dataclass(frozen=True)
 class Answers:
     """P answers of M annotators.
 
@@ -60,22 +58,13 @@ class Answers:
     first, other, answer : the answers by item, as in :class:`Answered`; ``answer`` [2 P]: index of each in ``pairs``
     """
 
-    pairs: PairAnnotations
-    prior: tuple[float, float]
-    first: np.ndarray = field(init=False)
-    other: np.ndarray = field(init=False)
-    answer: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        ends = np.concatenate([self.pairs.i, self.pairs.j])
+    def __init__(self, pairs: PairAnnotations, prior: tuple[float, float]) -> None:
+        self.pairs, self.prior = pairs, prior
+        ends = np.concatenate([pairs.i, pairs.j])
         order = np.argsort(ends, kind="stable")
-        by_item = {
-            "first": np.searchsorted(ends[order], np.arange(self.pairs.num_items + 1)),
-            "other": np.concatenate([self.pairs.j, self.pairs.i])[order],
-            "answer": order % len(self.pairs.i),
-        }
-        for name, value in by_item.items():
-            object.__setattr__(self, name, value)
+        self.first = np.searchsorted(ends[order], np.arange(pairs.num_items + 1))
+        self.other = np.concatenate([pairs.j, pairs.i])[order]
+        self.answer = order % len(pairs.i)
 
     @property
     def expected(self) -> Float[np.ndarray, "2 M"]:

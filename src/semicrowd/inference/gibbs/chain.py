@@ -11,7 +11,6 @@ from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.exchanges import price_of, split_or_merge_separated
 from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
-from semicrowd.inference.gibbs.restaurant import Restaurant
 from semicrowd.inference.gibbs.splits import split_or_merge
 from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep
 
@@ -188,7 +187,7 @@ class Chain:
         split_or_merge_separated(prior, family, seating, planes, self.price, self.eta, free, rng)
         self.free = np.array(free, np.int64)
 
-    def _seated(self, tilted: bool) -> tuple[Any, Restaurant | Franchise | Answered, Seating]:
+    def _seated(self, tilted: bool) -> tuple[Any, Franchise | Answered, Seating]:
         """Sufficient statistics of the current partition, recomputed so that rounding errors do not accumulate."""
         model = self.model
         family = model.family(self.slots)
@@ -203,7 +202,9 @@ class Chain:
         if model.answers is not None:
             return family, model.answers.prior_of(alpha, self.quality, self.slots), seating
         if model.neighbours is None:
-            return family, Restaurant(alpha), seating
+            # The Chinese restaurant process: no answers.
+            ends, nothing = np.zeros(len(self.z) + 1, np.int64), np.zeros(0, np.int64)
+            return family, Answered(alpha, ends, nothing, np.zeros(0), np.zeros(self.slots)), seating
         moves = transitions(self.z, model.neighbours[0], self.slots)
         prior = Franchise(
             *model.neighbours, moves, moves.sum(1), self.beta, np.array([self.rest]), alpha, np.array([self.gamma])
@@ -215,7 +216,7 @@ class Chain:
         assert self.model.planes is not None
         return self.model.planes.log_ratio(self.eta)
 
-    def _note(self, prior: Restaurant | Franchise | Answered, seating: Seating) -> None:
+    def _note(self, prior: Franchise | Answered, seating: Seating) -> None:
         """Copy the free hyperplanes and concentrations, which a sweep changes in place, back into this state."""
         self.free = seating.free[: seating.num_free[0]].copy()
         if isinstance(prior, Franchise):

@@ -54,16 +54,6 @@ class Margins(Hyperplanes):
         return eta
 
 
-def best_rival(
-    score: Float[np.ndarray, "N K"], z: Int[np.ndarray, "N"]
-) -> tuple[Int[np.ndarray, "N"], Float[np.ndarray, "N"]]:
-    """The cluster with the highest score except the item's own, and this score; −∞ if there is no other."""
-    others = score.copy()
-    others[np.arange(len(z)), z] = -np.inf
-    rival = others.argmax(1)
-    return rival, others[np.arange(len(z)), rival]
-
-
 def log_margins(
     score: Float[np.ndarray, "N H"], rivals: Int[np.ndarray, "K"], cost: float, margin: float
 ) -> Float[np.ndarray, "N H"]:
@@ -74,7 +64,8 @@ def log_margins(
         top = of_rivals.argmax(1)
         best[:] = of_rivals.max(1, keepdims=True)
         rows = np.arange(len(score))
-        best[rows, rivals[top]] = best_rival(of_rivals, top)[1]
+        of_rivals[rows, top] = -np.inf  # a copy of the scores
+        best[rows, rivals[top]] = of_rivals.max(1)
     return -2 * cost * np.maximum(0, margin - score + best)
 
 

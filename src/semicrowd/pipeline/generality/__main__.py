@@ -1,6 +1,7 @@
 """``python -m semicrowd.pipeline.generality``: run what is not finished yet, then write the tables and the picture."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -58,7 +59,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         description="Measure methods on many data sets under many regimes of answers. Our methods are not given the "
         "number of clusters, the others are. A finished fit is only run again if code that it depends on has changed.",
     )  # fmt: skip
-    listed: dict[str, Any] = {"type": lambda text: text.split(","), "metavar": "A,B,…"}
+    # Commas within brackets belong to the settings of a variant.
+    listed: dict[str, Any] = {"type": lambda text: re.split(r",(?![^\[]*\])", text), "metavar": "A,B,…"}
     variants = (
         "methods; a baseline stands for all of its variants, such as mcvc_raw_one; scdc[model.latent_dim=4;epochs=0] "
         "is scdc with other settings, reported in a table of its own"

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from semicrowd.pipeline.generality.plan import base_of
-from semicrowd.pipeline.generality.summary import markdown, provenance, signed, with_error
+from semicrowd.pipeline.generality.summary import markdown, provenance, with_error
 
 
 def ablation(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> str:
@@ -26,7 +25,7 @@ def ablation(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) ->
     cells = sorted(by_cell.groups, key=lambda cell: [order[part] for part in cell])
     lines = [[name, *_overall(differences[name])] for name in variants]
     table = [
-        [*cell, *(_paired(by_cell.get_group(cell)[name].dropna().to_numpy()) for name in variants)] for cell in cells
+        [*cell, *(_paired(by_cell.get_group(cell)[name].dropna()) for name in variants)] for cell in cells
     ]
     return "\n\n".join([
         "# Ablations",
@@ -43,15 +42,12 @@ def _overall(differences: pd.Series) -> list[str]:
     """Mean over cells and seeds, numbers of seeds and cells, and of the cells that are better and worse."""
     table = differences.dropna().unstack("seed")
     whole = table.dropna(axis=1)
-    beyond = table.mean(axis=1) / (table.std(axis=1) / np.sqrt(table.notna().sum(axis=1)))
+    beyond = table.mean(axis=1) / table.sem(axis=1)
     return [
-        _paired(whole.mean().to_numpy()), str(whole.shape[1]), str(len(table)),
+        _paired(whole.mean()), str(whole.shape[1]), str(len(table)),
         str(int((beyond > 2).sum())), str(int((beyond < -2).sum())),
     ]  # fmt: skip
 
 
-def _paired(differences: np.ndarray) -> str:
-    if not len(differences):
-        return "not measured"
-    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.nan
-    return with_error(float(differences.mean()), float(error)) if len(differences) > 1 else signed(differences[0])
+def _paired(differences: pd.Series) -> str:
+    return with_error(differences.mean(), differences.sem()) if len(differences) else "not measured"

@@ -26,33 +26,27 @@ class Variant:
     predicted: bool = False
 
 
-def _variants(baseline: str) -> dict[str, Variant]:
-    """Two variants: raw and standardised columns."""
-    return {f"{baseline}_{name}": Variant(baseline, scaled) for name, scaled in (("raw", False), ("scaled", True))}
-
-
 #: Switches off the estimator's own standardisation, since the suite scales the columns or leaves them raw.
 _AS_GIVEN = {"standardize": False}
+#: Baseline → ends of the names of its variants → parameters. Each is run on raw and on standardised columns.
+_KINDS: dict[str, dict[str, dict[str, Any]]] = {
+    "kmeans": {"": {}},
+    "gmm": {"": {}},
+    "crowd_logistic": {"": _AS_GIVEN, "_predict": _AS_GIVEN},
+    "mcvc": {"_one": {**_AS_GIVEN, "n_views": 1}, "_five": {**_AS_GIVEN, "n_views": 5}},
+    "constrained_kmeans": {"": {}},
+}
 #: Name → how it is run. The baselines are given the true number of clusters.
 VARIANTS: dict[str, Variant] = {
-    **_variants("kmeans"),
-    **_variants("gmm"),
-    **{
-        f"crowd_logistic_{columns}{suffix}": Variant("crowd_logistic", scaled, _AS_GIVEN, predicted)
-        for columns, scaled in (("raw", False), ("scaled", True))
-        for suffix, predicted in (("", False), ("_predict", True))
-    },
-    **{
-        f"mcvc_{columns}_{views}": Variant("mcvc", scaled, {**_AS_GIVEN, "n_views": number})
-        for columns, scaled in (("raw", False), ("scaled", True))
-        for views, number in (("one", 1), ("five", 5))
-    },
-    **_variants("constrained_kmeans"),
+    f"{baseline}_{columns}{end}": Variant(baseline, columns == "scaled", options, end == "_predict")
+    for baseline, kinds in _KINDS.items()
+    for columns in ("raw", "scaled")
+    for end, options in kinds.items()
 }
 #: Baseline → its variants.
 BASELINES: dict[str, tuple[str, ...]] = {
     baseline: tuple(name for name, variant in VARIANTS.items() if variant.baseline == baseline)
-    for baseline in dict.fromkeys(variant.baseline for variant in VARIANTS.values())
+    for baseline in _KINDS
 }
 #: What the variants are, for the reader.
 EXPLAINED = (

@@ -31,9 +31,10 @@ from semicrowd.metrics import (
 )
 from semicrowd.metrics.clustering import USED_SHARE
 from semicrowd.pipeline.dependencies import SOURCE, data_modules, fingerprints
-from semicrowd.pipeline.generality.plan import OURS, Cell, parameters
+from semicrowd.pipeline.generality.plan import OURS, Cell
 from semicrowd.pipeline.generality.regimes import REGIMES
 from semicrowd.settings.methods import METHODS
+from semicrowd.settings.sources import source_settings
 from semicrowd.settings.training import TrainerSettings
 from semicrowd.starts.recent import RECENT
 
@@ -119,7 +120,8 @@ def _prepared(cell: Cell, data: Dataset) -> tuple[np.ndarray, CrowdClusterer]:
     if trained:
         given |= {"trainer": TrainerSettings(threads=1), "settings": cell.settings}
     if cell.estimator in OURS:
-        return features, kind(**given, **({} if trained else parameters(cell.settings)))
+        own = {} if trained else {name.removeprefix("model."): value for name, value in cell.settings.items()}
+        return features, kind(**given, **own)
     if cell.variant.scaled:
         features = StandardScaler().fit_transform(features)
     if cell.estimator == "gmm":
@@ -190,12 +192,11 @@ def _limited(seconds: float) -> Iterator[None]:
 def fingerprint(cell: Cell) -> str:
     """Hash of the code and of all options that a cell's numbers depend on."""
     code = _code(cell.table.loader, cell.estimator, METHODS[cell.estimator].trained)
-    table, regime = dict(cell.table.options), REGIMES[cell.regime]
-    variant = {**vars(cell.variant), "options": dict(cell.variant.options)}
-    options = json.dumps(
-        [cell.name, _COMPONENTS, _STARTS, table, regime.kind, regime.share, dict(regime.options), variant]
-    )
-    return sha256(f"{code}{options}".encode()).hexdigest()[:16]
+    regime = REGIMES[cell.regime]
+    answers = vars(source_settings("annotations", regime.kind, regime.settings(1000)))
+    data = vars(source_settings("data", cell.table.loader, cell.table.options))
+    parts = [cell.name, _COMPONENTS, _STARTS, data, regime.kind, regime.share, answers, vars(cell.variant)]
+    return sha256(f"{code}{json.dumps(parts, default=str)}".encode()).hexdigest()[:16]
 
 
 @cache

@@ -74,14 +74,12 @@ def settings_of(method: str) -> dict[str, Any]:
     match = re.fullmatch(r"\w+\[([\w.]+=[^;=/]*(?:;[\w.]+=[^;=/]*)*)\]", method)
     if match is None or base not in OURS:
         raise UserError(f"--methods {method}: expected {' or '.join(OURS)} with [name=value;name=value]")
-    given = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in match[1].split(";"))}
+    try:
+        given = {name: yaml.safe_load(value) for name, _, value in (one.partition("=") for one in match[1].split(";"))}
+    except yaml.YAMLError:
+        raise UserError(f"--methods {method}: a value is not valid YAML") from None
     fit_settings(base, given, Facts(num_items=1000, num_features=10, num_classes=2))
     return given
-
-
-def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of the estimator, for a method without rules: ``model.max_iter`` becomes ``max_iter``."""
-    return {name.removeprefix("model."): value for name, value in given.items()}
 
 
 def cells(

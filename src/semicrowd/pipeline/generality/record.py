@@ -32,11 +32,9 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a fit, from the numbers of its cell."""
     method = str(result["method"])
     commit = str(result.get("commit") or "unknown")[:10] + (_CHANGED if result.get("dirty", True) else "")
-    kept = {name: result.get(name) for name in ("data", "regime", "seed", "nmi", "acc", "clusters", "classes")}
-    return kept | {
-        "method": base_of(method), "seconds": result.get("seconds"), "commit": commit,
-        "date": str(result.get("date", ""))[:10], "settings": settings_text(method), "status": result.get("status"),
-        **{name: result.get(name) for name in TRUST},
+    return {name: result.get(name) for name in COLUMNS} | {
+        "method": base_of(method), "commit": commit, "date": str(result.get("date", ""))[:10],
+        "settings": settings_text(method),
     }  # fmt: skip
 
 

@@ -46,12 +46,13 @@ def summary(rows: pd.DataFrame, data: Sequence[str], regimes: Sequence[str]) -> 
 def cell_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The table of cells that :func:`summary` describes."""
     summarised = []
+    rows = rows.reindex(columns=list(dict.fromkeys([*rows, "nmi", "clusters"])))  # where no fit has a score
     for (data, regime), fits_of_all in rows.groupby(["data", "regime"], sort=False):
         # A suite that was stopped has not tried every method on its last seed, which is no failure.
         tried = [set(fits["seed"]) for _, fits in fits_of_all.groupby("method")]
         common = set.intersection(*tried) or set.union(*tried)
         cell = _best_variants(fits_of_all[fits_of_all["seed"].isin(common)])
-        scores = cell.pivot(index="seed", columns="method", values="nmi") if "nmi" in cell else pd.DataFrame()
+        scores = cell.pivot(index="seed", columns="method", values="nmi")
         # A fit without a score (it failed or took too long) leaves its method without a mean in this cell.
         means = scores.mean(skipna=False)
         rank = (-means).rank(method="average", na_option="bottom")
@@ -97,8 +98,7 @@ def _difference(scores: pd.DataFrame, one: str, other: str, name: str) -> dict[s
         return {}
     # If one seed has no score, there is no difference: the other seeds alone would favour one of the two methods.
     paired = scores[one] - scores[other]
-    error = paired.std(skipna=False) / np.sqrt(len(paired)) if len(paired) > 1 else np.nan
-    return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(error)}
+    return {f"to_{name}": float(paired.mean(skipna=False)), f"to_{name}_se": float(paired.sem(skipna=False))}
 
 
 def provenance(rows: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from semicrowd.data.embedding import MISSING, installed
@@ -40,29 +41,19 @@ def _file(name: str, **options: Any) -> Table:
     return Table("npz", {"path": name, **options})
 
 
-def _letters(first: str, last: str) -> list[str]:
-    return [chr(code) for code in range(ord(first), ord(last) + 1)]
-
-
 #: Data sets on which decisions about the methods are made.
 DEVELOPMENT: dict[str, Table] = {
-    "iris": Table(options={"which": "iris"}),
-    "wine": Table(options={"which": "wine"}),
-    "digits": Table(options={"which": "digits"}),
+    **{name: Table(options={"which": name}) for name in ("iris", "wine", "digits")},
     "pen": Table(options={"which": "pen", "subset": _DRAWN}),
-    "letter_first": Table(options={"which": "letter", "classes": _letters("A", "J"), "subset": _DRAWN}),
+    "letter_first": Table(options={"which": "letter", "classes": [*ascii_uppercase[:10]], "subset": _DRAWN}),
     "pinwheel": Table("pinwheel"),
     "face": Table("face"),
     "mnist": Table("mnist", {"subset": _DRAWN}),
     "families": Table(options={"which": "families"}, regimes=("hard",)),
     # Locked until they were evaluated in November 2026.
-    "letter_last": Table(options={"which": "letter", "classes": _letters("Q", "Z"), "subset": _DRAWN}),
-    "leukaemia": Table(options={"which": "leukaemia", "columns": 500}),
-    "lung": Table(options={"which": "lung", "columns": 500}),
-    "activities": Table(options={"which": "activities", "subset": _DRAWN}),
-    "texts": Table(options={"which": "texts", "subset": _DRAWN}),
-    "wifi_1": Table(options={"which": "wifi_1", "subset": _DRAWN}),
-    "wifi_11": Table(options={"which": "wifi_11", "subset": _DRAWN}),
+    "letter_last": Table(options={"which": "letter", "classes": [*ascii_uppercase[-10:]], "subset": _DRAWN}),
+    **{name: Table(options={"which": name, "columns": 500}) for name in ("leukaemia", "lung")},
+    **{name: Table(options={"which": name, "subset": _DRAWN}) for name in ("activities", "texts", "wifi_1", "wifi_11")},
     "wifi_14": Table(options={"which": "wifi_14"}),
     # The photographs and features of the first three are the same.
     "birds5_pairs": _crowd("birds5_pairs", "none", embedded=True),
@@ -78,12 +69,7 @@ DEVELOPMENT: dict[str, Table] = {
     # It has 1,162 classes, most of them with one or two items.
     "product_matching": _crowd("product_matching"),
     "segment": _file("segment", subset=_DRAWN),
-    "vehicle": _file("vehicle"),
-    "ecoli": _file("ecoli"),
-    "olive": _file("olive"),
-    "mice_protein": _file("mice_protein"),
-    "banknote": _file("banknote"),
-    "ionosphere": _file("ionosphere"),
+    **{name: _file(name) for name in ("vehicle", "ecoli", "olive", "mice_protein", "banknote", "ionosphere")},
 }  # fmt: skip
 #: Locked data sets, which are evaluated once, at the end. No decision may be based on them.
 LOCKED: dict[str, Table] = {

@@ -88,7 +88,7 @@ def parse(arguments: Sequence[str]) -> Command:
 def implied(arguments: Sequence[str]) -> list[str]:
     """``data=`` and ``annotations=file``, if paths are given without them; empty beside an experiment."""
     said = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
-    if "experiment" in said or any(argument.startswith(("-c", "--config")) for argument in arguments):
+    if "experiment" in said:
         return []
     more = []
     if "data.path" in said and "data" not in said:

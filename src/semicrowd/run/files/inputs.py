@@ -41,11 +41,6 @@ def _digest(path: Path, skip_unreadable: bool) -> str:
     return digest_of(find_images(path, skip_unreadable))
 
 
-def read_provenance(run_dir: Path) -> dict[str, Any]:
-    """Content of a run's provenance.json, empty where it is missing or damaged."""
-    return read_object(run_dir / PROVENANCE)
-
-
 def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
     """Refuse a finished run whose input files have changed since; only these files are read.
 
@@ -54,7 +49,7 @@ def check_files(run_dir: Path, given: Mapping[str, Any]) -> None:
     UserError
         Naming the file.
     """
-    _compare(read_provenance(run_dir).get("files"), file_hashes(given), run_dir, _AGAIN)
+    _compare(read_object(run_dir / PROVENANCE).get("files"), file_hashes(given), run_dir, _AGAIN)
 
 
 def check_inputs(run_dir: Path, now: Mapping[str, Any], advice: str = _AGAIN) -> None:
@@ -70,7 +65,7 @@ def check_inputs(run_dir: Path, now: Mapping[str, Any], advice: str = _AGAIN) ->
     UserError
         Naming the data, the answers, or the file.
     """
-    before = read_provenance(run_dir)
+    before = read_object(run_dir / PROVENANCE)
     _compare(before.get("data_hashes"), now["data_hashes"], run_dir, advice)
     answers = [{"the answers": digest} if (digest := (one.get("annotations") or {}).get("sha256")) else {}
                for one in (before, now)]  # fmt: skip

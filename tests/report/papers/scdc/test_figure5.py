@@ -32,7 +32,7 @@ def test_on_cifar10_the_best_run_stands_beside_the_papers_and_the_mean_by_itself
     assert best.paper is not None
     assert best.ours is not None
     assert (best.paper.value, best.ours.mean, best.ours.sd, best.ours.seeds) == (0.44, 0.25, None, (1,))
-    assert best.remark == "best of 3 by label (oracle); answers simulated; 20000 images"
+    assert best.remark == "best of 3 by label (oracle); simulated answers; 20000 images"
     assert best.deviations[:2] == ("3 runs (paper: 5)", "20000 of the 50000 training images")
     assert mean.ours is not None
     assert (mean.paper, mean.ours.mean, mean.ours.sd) == (None, 0.1875, 0.0625)

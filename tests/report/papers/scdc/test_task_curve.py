@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from semicrowd.report.experiments import not_in_profile
+from semicrowd.report.experiments import mean_of, metric, not_in_profile
 from semicrowd.report.papers.scdc import mnist
 from semicrowd.report.runs import Collected, Run
 
@@ -40,8 +40,8 @@ def test_rows_are_means_over_the_seeds_there_are() -> None:
 
 def test_points_are_means_and_bars_standard_deviations(tmp_path: Path) -> None:
     values = {0: [0.9], 20: [0.9, 0.94], 91: [0.95, 0.95]}
-    found = {tasks: summary for tasks, v in values.items() if (summary := mnist._accuracy(
-        of({tasks: v}).finished(mnist.TASKS[tasks])))}  # fmt: skip
+    found = {tasks: summary for tasks, v in values.items() if (summary := mean_of(
+        of({tasks: v}).finished(mnist.TASKS[tasks]), metric("test/acc")))}  # fmt: skip
     axes = mnist.draw_tasks(found, {0: TABLE_1.value("BayesSCDC, without", "accuracy"),
                                    91: TABLE_1.value("BayesSCDC, with", "accuracy")}).axes[0]
     ours, paper = (c for c in axes.containers if isinstance(c, ErrorbarContainer))

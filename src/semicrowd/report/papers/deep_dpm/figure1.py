@@ -60,7 +60,7 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def draw_run(run: Run, name: str, folder: Path, path: Path) -> Image:
     """The flow's space after each epoch that was saved, and the clusters at the end."""
-    x, labels = data_of(run, "shapes")
+    x, labels = data_of(run)
     model = load(Path(run.directory) / MODEL)
     panels = [Panel(f"{name}: the points", model.scaler_.transform(x), labels)]
     panels += [Panel(f"after {epoch} epochs", model.transform(x, epoch), labels) for epoch in model.epochs_]

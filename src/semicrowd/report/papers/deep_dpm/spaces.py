@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.figures.images import draw_grid
 from semicrowd.figures.style import look, new_figure, save, tidy
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER, NOISE, SPACES
@@ -27,28 +27,17 @@ NAMES = {
 PICTURED = "deep_mnist"
 
 
-class Picture(NamedTuple):
+def read_picture(collected: Collected, name: str) -> tuple[dict[str, np.ndarray] | None, list[int], tuple[str, ...]]:
     """Arrays of the first run, None if ``deep_spaces`` has not run; its seed, if the run exists; commands."""
-
-    arrays: dict[str, np.ndarray] | None
-    seeds: list[int]
-    commands: tuple[str, ...]
-
-
-def read_picture(collected: Collected, name: str, folder: Path = FOLDER) -> Picture:
-    """The file ``name`` that ``deep_spaces`` has written for the first run."""
-    path = folder / PICTURED / f"{name}.npz"
+    path = FOLDER / PICTURED / f"{name}.npz"
     commands = (*collected.commands_of(PICTURED), f"python -m semicrowd.pipeline.deep_spaces {PICTURED}")
     seeds = [run.seed for run in collected.finished(PICTURED)[:1]]
-    if not path.is_file():
-        return Picture(None, seeds, commands)
-    with np.load(path, allow_pickle=False) as content:
-        return Picture(dict(content), seeds, commands)
+    return read_npz(path) if path.is_file() else None, seeds, commands
 
 
-def read_scores(experiment: str, which: str, folder: Path = FOLDER) -> pd.DataFrame:
+def read_scores(experiment: str, which: str) -> pd.DataFrame:
     """Scores on one data set; empty if ``deep_spaces`` has not run."""
-    path = folder / experiment / "scores.csv"
+    path = FOLDER / experiment / "scores.csv"
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
     scores = pd.read_csv(path)
@@ -59,11 +48,8 @@ def cells(scores: pd.DataFrame, data: str, space: str, method: str) -> list[Cell
     """A cell for each measure and for K, mean over the runs; empty if ``deep_spaces`` has not run."""
     rows = scores[(scores["space"] == space) & (scores["method"] == method)]
     label = f"{data}, {NAMES[method]}, {space}'s space"
-    return [Cell(label, quantity, ours=_summary(rows, quantity)) for quantity in (*QUANTITIES, "clusters") if len(rows)]
-
-
-def _summary(rows: pd.DataFrame, quantity: str) -> Summary | None:
-    return summarise(rows[quantity].astype(float).tolist(), rows["seed"].astype(int).tolist())
+    return [Cell(label, quantity, ours=summarise(rows[quantity].tolist(), rows["seed"].tolist()))
+            for quantity in (*QUANTITIES, "clusters") if len(rows)]  # fmt: skip
 
 
 IMAGE = Path("figures/deep-dpm-spaces.png")
@@ -105,8 +91,12 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 
 def _pair(groups: Sequence[Sequence[Cell]], quantity: str) -> tuple[Summary, Summary] | None:
-    found = [cell.ours for cells in groups for cell in cells if cell.quantity == quantity and cell.ours is not None]
-    return (found[0], found[1]) if len(found) == 2 else None
+    """The first number of each of the two groups: that of the profile where there are recorded ones, too."""
+    first, second = (
+        next((cell.ours for cell in cells if cell.quantity == quantity and cell.ours is not None), None)
+        for cells in groups
+    )
+    return (first, second) if first and second else None
 
 
 def draw(bars: Bars) -> Figure:
@@ -119,7 +109,8 @@ def draw(bars: Bars) -> Figure:
             _panel(axes, f"{method}: {name}", pairs)
         for axes in axes_of[len(of) :]:
             axes.set_axis_off()
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    drawn = next(axes for axes in grid.ravel() if axes.get_legend_handles_labels()[0])
+    figure.legend(*drawn.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
 from semicrowd.metrics.clustering import pairwise_f1
-from semicrowd.pipeline.run_files import read_clusters, read_partitions, read_table
+from semicrowd.pipeline.run_files import read_clusters, read_partitions
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.experiments import data_of, protocol_of, remarks_on
@@ -42,7 +42,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
                 Cell(share, "clusters", ours=summarise([float((found == 2).sum())], [run.seed]),
                      deviations=protocol_of([run], exhibit, with_answers=False))
             )  # fmt: skip
-            points, labels = data_of(run, "benchmark")
+            points, labels = data_of(run)
             panels = panels or [Panel("the two chains", points, labels)]
             clusters = read_clusters(Path(run.directory))
             panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", points, clusters))
@@ -156,8 +156,8 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 def curve_of(run: Run) -> pd.DataFrame:
     """Mean over chains of ``seconds`` and ``f1``, by sweep, for the partitions that a run has saved."""
     directory = Path(run.directory)
-    samples, chains = read_partitions(directory), read_table(directory / "chains.csv")
-    _, labels = data_of(run, "sequence")
+    samples, chains = read_partitions(directory), pd.read_csv(directory / "chains.csv")
+    _, labels = data_of(run)
     scores = [pairwise_f1(labels, partition) for partition in samples.partitions]
     frame = pd.DataFrame({"chain": samples.chain, "sweep": samples.sweep, "f1": scores})
     return frame.merge(chains, on=["chain", "sweep"]).groupby("sweep")[["seconds", "f1"]].mean()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, metric, paired
+from semicrowd.report.experiments import RECORDED, Measure, cells_of_experiment, paired
 from semicrowd.report.papers.discriminative_bnp.paper import METHODS, NMI, OF_SEQUENCES
 from semicrowd.report.runs import Collected, Run
 
@@ -28,28 +28,20 @@ def cells(
     whether the chains have mixed. Recorded runs follow; they are the only ones if the profile does not run the
     experiment.
     """
-    kept = collected.recorded.get(experiment, [])
-    profile, recorded = replace(collected, recorded={}), replace(collected, runs={})
-    found = []
-    if experiment in collected.runs or not kept:
-        found += _cells(profile, profile.finished(experiment), experiment, exhibit, paper, label, quantities)
-    if kept:
-        found += _cells(recorded, kept, experiment, exhibit, paper, label, quantities)
-    return found
+    measures = {quantity: _measure(quantity) for quantity in quantities}
+    found = cells_of_experiment(collected, experiment, exhibit, paper, measures, with_answers=False, label=label)
+    kept = [run for run in collected.recorded.get(experiment, []) if run.status == "finished"]
+    described = []
+    for cell in found:
+        runs = kept if cell.cell.endswith(RECORDED) else collected.finished(experiment)
+        sampled = bool(runs) and SAMPLED["nmi"] in runs[0].metrics
+        described.append(_of_chains(cell, runs) if sampled else _of_points(cell, runs))
+    return described
 
 
-def _cells(
-    collected: Collected, runs: Sequence[Run], experiment: str, exhibit: Exhibit, paper: str, label: str,
-    quantities: Sequence[str],
-) -> list[Cell]:
-    """Cells of runs of the profile, or of recorded runs; never of both, because the remark describes one run."""
-    sampled = bool(runs) and "samples/nmi" in runs[0].metrics
-    names = SAMPLED if sampled else ONE
-    measures: dict[str, Measure] = {quantity: metric(names[quantity]) for quantity in quantities}
-    found = cells_of_experiment(
-        collected, experiment, exhibit, paper, measures, with_answers=False, label=label
-    )  # fmt: skip
-    return [_of_chains(cell, runs) if sampled else _of_points(cell, runs) for cell in found]
+def _measure(quantity: str) -> Measure:
+    """Of a sampler the mean over its partitions, of another method the number of its only partition."""
+    return lambda run: run.metrics.get(SAMPLED[quantity], run.metrics.get(ONE[quantity]))
 
 
 def _of_points(cell: Cell, runs: Sequence[Run]) -> Cell:
@@ -166,12 +158,8 @@ def _draws(collected: Collected, exhibit: Exhibit) -> list[Cell]:
         rows += cells(collected, experiment, exhibit, "", f"MNIST, five draws of the images, {name}")
     for name in list(DRAWS)[:-1]:
         label = f"MNIST, the same draws, DDPM-L minus {name}"
-        rows += paired(collected, label, DRAWS["DDPM-L"], DRAWS[name], {"nmi": _nmi})
+        rows += paired(collected, label, DRAWS["DDPM-L"], DRAWS[name], {"nmi": _measure("nmi")})
     return rows
-
-
-def _nmi(run: Run) -> float | None:
-    return run.metrics.get(SAMPLED["nmi"], run.metrics.get(ONE["nmi"]))
 
 
 def _levels(collected: Collected) -> str:

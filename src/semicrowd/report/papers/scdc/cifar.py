@@ -6,12 +6,12 @@ from pathlib import Path
 
 from semicrowd.data.cifar10 import CIFAR10_IMAGES, CIFAR10_SHAPE
 from semicrowd.evaluation.scores import Likeliest
-from semicrowd.figures.images import likeliest_images
+from semicrowd.figures.images import cluster_images
 from semicrowd.figures.style import save
 from semicrowd.pipeline.run_files import read_num_items
 from semicrowd.report.cells import Cell, PaperValue, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Row, cells_of_experiment, cells_of_rows, metric, remarks_on
+from semicrowd.report.experiments import Row, cells_of_experiment, cells_of_rows, mean_of, metric, remarks_on
 from semicrowd.report.papers.scdc.face import SOME, cells, image
 from semicrowd.report.papers.scdc.paper import FIGURE_4B
 from semicrowd.report.runs import Collected, Run
@@ -88,7 +88,8 @@ def _images(collected: Collected, folder: Path) -> Iterator[Image]:
                 continue
             path = Path(f"figures/cifar10-{label.rpartition(' ')[2]}-answers.png")
             title = f"CIFAR-10, {label} answers, seed {run.seed}: test images of highest probability"
-            save(likeliest_images(found, CIFAR10_SHAPE, title), folder / path)
+            figure = cluster_images(found.images, found.clusters, found.share, CIFAR10_SHAPE, title)
+            save(figure, folder / path)
             yield Image(path, f"{title}, a row for each cluster with at least 0.5 % of the images, largest first.")
 
 
@@ -137,15 +138,14 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
     protocol = _protocol(runs)
-    remark = "; ".join([*remarks, "answers simulated", f"{read_num_items(Path(runs[0].directory))} images"])
+    remark = "; ".join([*remarks, "simulated answers", f"{read_num_items(Path(runs[0].directory))} images"])
     best = max(runs, key=lambda run: run.metrics["final/nmi"])
     found = [
         Cell(BEST, "nmi", paper, summarise([best.metrics["final/nmi"]], [best.seed]),
              f"best of {len(runs)} by label (oracle); {remark}", protocol)
     ]  # fmt: skip
     for name, entry in _MEANS.items():
-        scored = [run for run in runs if entry in run.metrics]
-        ours = summarise([run.metrics[entry] for run in scored], [run.seed for run in scored])
+        ours = mean_of(runs, metric(entry))
         if ours is not None:
             found.append(Cell(name, "nmi", ours=ours, remark=remark, deviations=protocol))
     return found

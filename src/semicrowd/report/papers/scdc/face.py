@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from semicrowd.figures.style import COLOURS, MUTED, look, new_figure, save, tidy
-from semicrowd.pipeline.run_files import read_table
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result
 from semicrowd.report.experiments import (
     Row,
-    cells_of_experiment,
     cells_of_rows,
+    mean_of,
     metric,
     paired,
     protocol_of,
@@ -140,9 +140,7 @@ def image(
     found = curves(collected, exhibit, answers, models)
     if not found:
         return ()
-    baseline = cells_of_experiment(
-        collected, "face_kmeans", exhibit, "", MEASURES, with_answers=False
-    )[0].ours
+    baseline = mean_of(collected.finished_or_recorded("face_kmeans"), MEASURES["nmi"])
     save(draw(title, found, baseline), folder / path)
     missing = [MODELS[model] for model in models if model not in found and model not in OPTIONAL]
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
@@ -157,7 +155,7 @@ def image(
 
 def draw(title: str, found: Curves, baseline: Summary | None) -> Figure:
     """A line with a band for each model; k-means as a dashed line."""
-    figure = new_figure(8.4, 5.2, title)
+    figure = new_figure(9.6, 7.6, title)
     axes = figure.subplots()
     ranks = {model: rank for rank, model in enumerate(MODELS)}
     for model, curve in found.items():
@@ -171,8 +169,9 @@ def draw(title: str, found: Curves, baseline: Summary | None) -> Figure:
         axes.axhline(baseline.mean, ls="--", lw=1, color=MUTED, label="k-means, no answers")
     axes.set_ylim(0, 1.02)
     axes.set_xticks(sorted({number for curve in found.values() for number in curve}))
+    axes.tick_params("x", rotation=45)  # 200 and 400 are close to each other
     tidy(axes, "", "answers of each annotator", "NMI, all images")
-    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.legend(fontsize=8, frameon=False, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -248,7 +247,7 @@ def figure_3c(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def _weights_of(runs: list[Run]) -> tuple[dict[int, np.ndarray], np.ndarray]:
     """Estimated weights of the annotators by seed, and the true ones; none without runs."""
-    tables = {run.seed: read_table(Path(run.directory) / "workers.csv") for run in runs}
+    tables = {run.seed: pd.read_csv(Path(run.directory) / "workers.csv") for run in runs}
     estimates = {seed: table["weight"].to_numpy() for seed, table in tables.items()}
     if not tables:
         return estimates, np.zeros(0)

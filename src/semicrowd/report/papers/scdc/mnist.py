@@ -14,13 +14,14 @@ from semicrowd.report.experiments import (
     Measure,
     Row,
     cells_of_rows,
+    mean_of,
     metric,
     protocol_of,
     remarks_on,
     seconds_per_epoch,
     why_replaced,
 )
-from semicrowd.report.runs import Collected, Run
+from semicrowd.report.runs import Collected
 
 #: Protocol → how the names of its experiments begin. The paper's protocol at full length has recorded runs.
 _PREFIXES = {"paper": "mnist_whole", "semicrowd": "mnist"}
@@ -179,7 +180,7 @@ def task_cells(collected: Collected, exhibit: Exhibit) -> list[Cell]:
 
 def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[Image, ...]:
     """The curve, drawn into ``folder``; no image if fewer than two of its points have runs."""
-    of_tasks = {tasks: _accuracy(collected.finished_or_recorded(experiment)) for tasks, experiment in TASKS.items()}
+    of_tasks = {n: mean_of(collected.finished_or_recorded(name), MEASURES["accuracy"]) for n, name in TASKS.items()}
     found = {tasks: summary for tasks, summary in of_tasks.items() if summary is not None}
     if len(found) < 2:
         return ()
@@ -195,10 +196,6 @@ def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[I
         + (f" Simulated answers at {_list(simulated)} tasks." if simulated else "")
     )
     return (Image(TASKS_IMAGE, caption),)
-
-
-def _accuracy(runs: list[Run]) -> Summary | None:
-    return summarise([run.metrics["test/acc"] for run in runs], [run.seed for run in runs])
 
 
 def _list(tasks: list[int]) -> str:

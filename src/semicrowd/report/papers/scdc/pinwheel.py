@@ -86,10 +86,10 @@ def _panels(collected: Collected) -> list[Panel]:
     without, with_answers = collected.finished(WITHOUT)[:1], collected.finished(WITH)[:1]
     if not without and not with_answers:
         return []
-    data = data_of((without + with_answers)[0], "pinwheel")
+    data = data_of((without + with_answers)[0])
     panels = [Panel("a: true classes", *data)]
     for run in without:
-        elbo, starts = np.array(run.restarts["elbo"]), len(run.restarts["elbo"])
+        elbo, starts = np.array(run.restarts["elbo"], float), len(run.restarts["elbo"])
         order = [start for start in np.argsort(elbo) if np.isfinite(elbo[start])]  # a start that diverged has no ELBO
         clusters = read_restart_clusters(Path(run.directory))
         panels += [
