@@ -18,8 +18,8 @@ _ALMOST_ALL = 0.95
 _CHANCE = 0.1
 #: Adjusted Rand index at and above which two partitions count as similar.
 _ALIKE = 0.8
-#: Adjusted Rand index from which on two partitions are the same, however many clusters each may have left empty.
-_SAME = 0.995
+#: Adjusted Rand index from which on two partitions differ in a few items only, whatever the numbers of their clusters.
+_SAME = 0.95
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
 _ROWS = "check that i and j of the answers are rows of this table, counted from 0"
