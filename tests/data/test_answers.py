@@ -87,9 +87,9 @@ Crowd = Callable[..., PairAnnotations]
 TASK_OF = [(3 * t * t) % 31 for t in range(91)]
 
 
-@pytest.fixture
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, Dataset]:
-    """Rows of a file like that of the real crowd, which ``crowd`` then reads, and items about which they are."""
+@pytest.fixture(scope="module")
+def made_up_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, Dataset]:
+    """A file like that of the real crowd, its rows, and items about which they are."""
     rng = np.random.default_rng(0)
     labels = rng.integers(5, size=300)
     labels[:36] = np.arange(36)
@@ -98,10 +98,19 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray
         # The tasks of person 0 have no two images of a kind.
         items = np.arange(36) if person == 0 else rng.choice(np.arange(36, 300), 36, replace=False)
         rows += [(i, j, person, rng.integers(2)) for i, j in combinations(items.tolist(), 2)]
-    path = tmp_path / "crowd.npy"
+    path = tmp_path_factory.mktemp("crowd") / "crowd.npy"
     np.save(path, np.array(rows))
+    return path, np.array(rows), Dataset("mnist", np.zeros((300, 1), np.float32), labels)
+
+
+@pytest.fixture
+def made_up(
+    made_up_file: tuple[Path, np.ndarray, Dataset], monkeypatch: pytest.MonkeyPatch
+) -> tuple[np.ndarray, Dataset]:
+    """The rows that ``crowd`` then reads, and the items."""
+    path, rows, data = made_up_file
     monkeypatch.setattr("semicrowd.data.answers.fetch", lambda *_: {"crowd_annotations_mnist.npy": path})
-    return np.array(rows), Dataset("mnist", np.zeros((300, 1), np.float32), labels)
+    return rows, data
 
 
 @pytest.fixture

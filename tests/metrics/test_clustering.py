@@ -41,17 +41,13 @@ def test_accuracy_is_the_best_of_all_matchings(num_classes: int, num_clusters: i
 
 
 @given(CLUSTERINGS)
-def test_nmi_is_the_v_measure(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    assert clustering_scores(*pair)["nmi"] == pytest.approx(v_measure_score(*pair), abs=1e-9)
-
-
-@given(CLUSTERINGS)
 def test_no_name_and_no_order_of_items_matters(pair: tuple[np.ndarray, np.ndarray]) -> None:
     labels, clusters = pair
     rng = np.random.default_rng(0)
     order = rng.permutation(len(labels))
     renamed = rng.permutation(20)[clusters]
     scores = clustering_scores(labels, clusters)
+    assert scores["nmi"] == pytest.approx(v_measure_score(labels, clusters), abs=1e-9)
     assert clustering_scores(labels[order], renamed[order]) == pytest.approx(scores, abs=1e-9)
     assert clustering_scores(clusters, labels)["acc"] == scores["acc"]
     largest = np.bincount(np.unique(labels, return_inverse=True)[1]).max()
