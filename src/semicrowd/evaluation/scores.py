@@ -10,6 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
 from semicrowd.data import Dataset
 from semicrowd.data.arrays import read_npz
+from semicrowd.evaluation.held_out import Gain
 from semicrowd.files import write_arrays
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
 from semicrowd.metrics import (
@@ -96,6 +97,8 @@ def score(
         scores |= _calibration("final", data.labels, result.final)
     if result.samples is not None:
         scores |= _score_samples(result.samples, data.labels)
+    if (gain := Gain.of(result.verdict)) is not None:
+        scores |= gain.scores("cross_validated_gain")
     workers = None
     if answers is not None:
         items = answers.annotated

@@ -13,7 +13,6 @@ from semicrowd.data import Dataset
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
-from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.scores import score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import write_text
@@ -61,10 +60,8 @@ def write_report(
         columns=getattr(estimator, "columns_", None), image_shape=getattr(estimator, "image_shape", None),
     )  # fmt: skip
     result = score(estimator.result_, data, answers)
-    gain = Gain.of(result.found.verdict)
-    scores = {**result.scores, **({} if gain is None else gain.scores("cross_validated_gain"))}
     settings, given = _settings(estimator)
-    page = Page(type(estimator).__name__, data, answers, result, scores,
+    page = Page(type(estimator).__name__, data, answers, result, result.scores,
                 reliability_warnings(result.found, answers), settings, given)  # fmt: skip
     write_text(Path(path), render(page))
     return Path(path)

@@ -86,14 +86,13 @@ class Session:
         scored = score(self.estimator.result_, self.data, self.answers, test)
         result, components = numbered_like(scored, self.data.previous)
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
-        own, held_out = Gain.of(result.found.verdict), self._held_out()
+        held_out = self._held_out()
         warnings = reliability_warnings(result.found, self.answers, held_out)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
-            **result.scores, **likelihood, **({} if own is None else own.scores("cross_validated_gain")),
-            **({} if held_out is None else held_out.scores("held_out_gain")), "seconds/fit": round(seconds, 3),
-            "epochs": epochs, "warnings/count": len(warnings),
+            **result.scores, **likelihood, **({} if held_out is None else held_out.scores("held_out_gain")),
+            "seconds/fit": round(seconds, 3), "epochs": epochs, "warnings/count": len(warnings),
         }  # fmt: skip
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}

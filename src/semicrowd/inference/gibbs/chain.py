@@ -115,10 +115,15 @@ class Chain:
         return len(np.unique(self.z[self.z >= 0]))
 
     @property
+    def planes(self) -> Hyperplanes:
+        """The hyperplanes' data and prior, of a model with hyperplanes."""
+        assert self.model.planes is not None
+        return self.model.planes
+
+    @property
     def candidates(self) -> int:
         """Number of free hyperplanes, which represent those of all clusters without items."""
-        assert self.model.planes is not None
-        return int(np.clip(_NUMBERS // max(self.model.planes.items.size, 1), _FEWEST, _MOST))
+        return int(np.clip(_NUMBERS // max(self.planes.items.size, 1), _FEWEST, _MOST))
 
     def state(self) -> dict[str, Any]:
         """Everything that later sweeps depend on, except the random generator."""
@@ -177,8 +182,7 @@ class Chain:
                 split_or_merge(prior, family.integrated(), seating, rng)
 
     def _split_separated(self, prior: Any, family: Any, seating: Seating, rng: np.random.Generator) -> None:
-        planes = self.model.planes
-        assert planes is not None
+        planes = self.planes
         if self.price is None:
             self.price = price_of(planes)
         if not len(self.free):
@@ -213,8 +217,7 @@ class Chain:
 
     def _tilt(self) -> np.ndarray:
         """Extra log-weight of each item in a cluster with each hyperplane, [N, H]."""
-        assert self.model.planes is not None
-        return self.model.planes.log_ratio(self.eta)
+        return self.planes.log_ratio(self.eta)
 
     def _note(self, prior: Franchise | Answered, seating: Seating) -> None:
         """Copy the free hyperplanes and concentrations, which a sweep changes in place, back into this state."""
@@ -229,8 +232,7 @@ class Chain:
 
     def _move_planes(self, rng: np.random.Generator) -> None:
         """One Gibbs step of the clusters' hyperplanes and of some free hyperplanes."""
-        planes = self.model.planes
-        assert planes is not None
+        planes = self.planes
         used = np.unique(self.z)
         if not len(self.eta):  # the first sweep with hyperplanes: create one for each existing cluster
             self.eta = np.zeros((len(used), planes.items.shape[1]))
@@ -248,8 +250,7 @@ class Chain:
         self.eta[moved] = planes.redraw(self.eta[moved], y, rng)
 
     def _of_prior(self, rng: np.random.Generator, number: int) -> np.ndarray:
-        planes = self.model.planes
-        assert planes is not None
+        planes = self.planes
         return np.sqrt(planes.variance) * rng.standard_normal((number, planes.items.shape[1]))
 
     def _free_more(self, rng: np.random.Generator) -> None:
@@ -258,8 +259,7 @@ class Chain:
         A draw given y is made by Gibbs steps that start from an existing free hyperplane, or, for the first ones, by
         more Gibbs steps that start from the prior.
         """
-        planes = self.model.planes
-        assert planes is not None
+        planes = self.planes
         number = self.candidates
         new = self._of_prior(rng, number)
         if self.model.new == "corrected":
