@@ -41,7 +41,7 @@ def test_accuracy_is_the_best_of_all_matchings(num_classes: int, num_clusters: i
 
 
 @given(CLUSTERINGS)
-def test_no_name_and_no_order_of_items_matters(pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_no_name_and_no_order_of_items_matters_and_nmi_is_the_v_measure(pair: tuple[np.ndarray, np.ndarray]) -> None:
     labels, clusters = pair
     rng = np.random.default_rng(0)
     order = rng.permutation(len(labels))
