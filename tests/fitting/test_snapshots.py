@@ -54,6 +54,14 @@ def equal(one: Snapshots, other: Snapshots) -> bool:
     return all(np.array_equal(vars(one)[name], vars(other)[name]) for name in vars(one))
 
 
+def test_a_run_that_stopped_after_its_last_epoch_has_them_when_it_is_resumed(tmp_path: Path) -> None:
+    kept = run(new("scdc"), tmp_path, snapshots=(1,))
+    again = run(new("scdc"), tmp_path, snapshots=(1,), resume=True)
+    assert kept is not None
+    assert again is not None
+    assert equal(again, kept)
+
+
 @pytest.mark.parametrize("model", ["bayes", "scdc"])
 def test_they_hold_the_best_restart_at_the_start_after_the_epochs_and_at_the_end(model: str, tmp_path: Path) -> None:
     one = new(model, seed=1)
