@@ -235,6 +235,7 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
             axis.add_patch(Circle(centre, radius, fill=False, color=MUTED, lw=1.2))
         axis.set_aspect("equal")
         tidy(axis, fill(panel.title, 48), "feature 1", "feature 2")
+        axis.label_outer()
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     save(figure, path)

@@ -87,5 +87,6 @@ def save(figure: Figure, path: Path) -> Path:
     UserError
         Where the file cannot be written.
     """
-    write_atomic(path, lambda temporary: figure.savefig(temporary, dpi=DPI, format="png"))
+    # "tight": beside images of a fixed aspect the layout may leave too little room for the names of rows.
+    write_atomic(path, lambda temporary: figure.savefig(temporary, dpi=DPI, format="png", bbox_inches="tight"))
     return path

@@ -106,7 +106,7 @@ def draw(bars: Bars) -> Figure:
     grid = figure.subplots(2, columns, squeeze=False, sharey=True)
     for axes_of, (method, of) in zip(grid, bars.items(), strict=True):
         for axes, (name, pairs) in zip(axes_of, of.items(), strict=False):
-            _panel(axes, f"{method}: {name}", pairs)
+            _panel(axes, f"{method}\n{name}", pairs)
         for axes in axes_of[len(of) :]:
             axes.set_axis_off()
     drawn = next(axes for axes in grid.ravel() if axes.get_legend_handles_labels()[0])
