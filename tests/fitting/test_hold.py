@@ -18,3 +18,5 @@ def test_training_leaves_the_held_classifier_alone(build: Callable[..., SmallFit
     assert any(name.startswith("classifier") for name in changed) is not hold
     assert any(name.startswith("decoder") for name in changed)
     assert {"location", "logits_quality"} <= changed
+    # What is held costs no backward pass.
+    assert any(parameter.requires_grad for parameter in fit.model.classifier.parameters()) is not hold
