@@ -25,6 +25,13 @@ from semicrowd.report.experiments import (
 )
 from semicrowd.report.runs import Collected, Run
 
+#: SCDC without one piece of its start → its name in the report; in the table alone.
+PIECES = {
+    "scdc_answers": "SCDC, start from the answers alone",
+    "scdc_features": "SCDC, start from the features alone",
+    "scdc_cold": "SCDC, cold start",
+    "scdc_free": "SCDC, q(z | o) trained after the start",
+}
 #: The setting that a sweep on Face varies: the number of answers of each annotator.
 NUMBER = "pairs_per_annotator"
 #: Model → its name in the report, in the order of the legend.
@@ -37,6 +44,7 @@ MODELS = {
     "bayes_between": "BayesSCDC, between: the released code's step, answers by items, best bound of five cold starts",
     "scdc_held": "SCDC, seeds first seen on 25 November 2026",
     "bayes_held": "BayesSCDC, seeds first seen on 25 November 2026",
+    **PIECES,
     "mcvc": "MCVC",
     "deep_mcvc": "deep MCVC",
     "semicrowd": "SemiCrowd",
@@ -50,7 +58,7 @@ MODELS = {
 #: Models with the paper's protocol: the first of :data:`OPTIONAL`.
 PAPER_PROTOCOL = ("scdc_paper", "bayes_paper")
 #: Models that a profile may omit; each then has a single row, which says how `make record` runs it.
-OPTIONAL = (*PAPER_PROTOCOL, "bayes_between", "scdc_held", "bayes_held")
+OPTIONAL = (*PAPER_PROTOCOL, "bayes_between", "scdc_held", "bayes_held", *PIECES)
 #: Experiment → name, for methods without answers.
 ALONE = {"face_kmeans": "k-means", "face_gmm": "Gaussian mixture"}
 #: Scores of all items; each is clustered from its features and, if it has any, its answers.
@@ -184,6 +192,7 @@ OURS = ("scdc", "bayes")
 _DIFFERENCES = (
     ("scdc", "cotrain"), ("bayes", "cotrain"), ("scdc", "mcvc"), ("scdc", "scdc_paper"), ("bayes", "bayes_paper"),
     ("bayes_between", "bayes_paper"), ("bayes", "bayes_between"), ("bayes", "scdc"),
+    *(("scdc", piece) for piece in PIECES),
 )  # fmt: skip
 WEIGHTS_IMAGE = Path("figures/face-weights.png")
 _TEXT = (
@@ -208,7 +217,9 @@ def figure_3ab(answers: str, exhibit: Exhibit, collected: Collected, folder: Pat
     return Result(
         cells=tuple(cells(collected, exhibit, answers, models, _DIFFERENCES)),
         text=_TEXT,
-        images=image(collected, exhibit, answers, models, TITLES[answers], path, folder),
+        images=image(
+            collected, exhibit, answers, [one for one in models if one not in PIECES], TITLES[answers], path, folder
+        ),
         commands=collected.commands_of(*(f"{answers}_{model}" for model in models), *ALONE),
     )
 
