@@ -67,6 +67,8 @@ MEASURES = {"nmi": metric("final/nmi")}
 _WHY = {
     "scdc_paper": "if half of the pairs show the same pose, 'all in one cluster' is a fixed point of a cold start",
     "bayes_paper": "if half of the pairs show the same pose, 'all in one cluster' is a fixed point of a cold start",
+    "scdc_cold": "twenty epochs from a cold start are too few, or end in 'all in one cluster'",
+    "scdc_features": "the features vary more between people than between poses, and clusters found in them are people",
     "bayes_between": "in most fits some of the four poses are one cluster, as in the fixed point of a cold start",
     "crowd_only": "it sees the answers alone: an image with few answers, some of them wrong, or with none is placed at "
                   "random or in the largest cluster",
