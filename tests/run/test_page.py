@@ -1,6 +1,7 @@
 """report.html at the end of a run, and made anew from the run's folder."""
 
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 
 from .conftest import Command, _called
 
+SCRIPT = Path(__file__).parents[2] / "src" / "report.py"
+
 
 def report(folder: Path, *arguments: str) -> Any:
-    from semicrowd.run.rebuild import main
-
-    return _called(main, folder, list(arguments), {})
+    """What ``python src/report.py`` does with these arguments."""
+    script = run_path(str(SCRIPT), run_name="report")
+    return _called(script["main"], folder, list(arguments), {})
 
 
 @pytest.mark.usefixtures("table", "answers")
