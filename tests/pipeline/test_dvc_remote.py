@@ -1,16 +1,14 @@
 """DVC with a folder as its remote, as docs/CLUSTER.md has it: what one clone has made, another need not make."""
 
-import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from .conftest import command, copy_project
+
 PARAMS = """\
 profile: tiny
 groups: {all: {seeds: [0, 1], experiments: [pinwheel_two_coin, pinwheel_cotrain]}}
@@ -20,31 +18,11 @@ experiments:
 """
 
 
-def command(folder: Path, *arguments: str) -> "CompletedProcess[str]":
-    """Run a command in a clone, whose own code its stages run."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    variables = {"PATH": path, "PYTHONPATH": str(folder / "src"), "SEMICROWD_DATA": str(folder / "data"),
-                 "SEMICROWD_OFFLINE": "1", "SEMICROWD_MIRROR": str(folder / "nowhere"), "GIT_AUTHOR_NAME": "a",
-                 "GIT_AUTHOR_EMAIL": "a@localhost", "GIT_COMMITTER_NAME": "a",
-                 "GIT_COMMITTER_EMAIL": "a@localhost"}  # fmt: skip
-    return subprocess.run(
-        arguments, cwd=folder, env=os.environ | variables, capture_output=True, text=True, timeout=600, check=True
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_what_one_clone_has_pushed_another_pulls_and_has_the_report_of(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir()
-    for name in ("conf", "src", "recorded", ".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml",
-                 "pyproject.toml"):  # fmt: skip
-        source, target = PROJECT / name, first / name
-        target.parent.mkdir(exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        else:
-            shutil.copyfile(source, target)
+    copy_project(first)
     (first / "params.yaml").write_text(PARAMS)
     command(first, "git", "init", "-q")
     said = command(first, sys.executable, "-m", "semicrowd.pipeline.reproduce").stdout

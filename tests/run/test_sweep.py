@@ -80,7 +80,10 @@ def test_jobs_that_had_not_begun_when_a_worker_died_are_run(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(
-    "launcher", [[], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]], ids=["serial", "joblib"]
+    "launcher",
+    [[], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"],
+     pytest.param(["hydra/launcher=joblib", "hydra.launcher.n_jobs=1"], marks=pytest.mark.slow)],
+    ids=["serial", "joblib", "joblib-alone"],
 )
 def test_a_job_that_fails_leaves_the_others_alone(train: Command, tmp_path: Path, launcher: list[str]) -> None:
     done = train("-m", "data=table", "data.path=items.csv,nowhere.csv", "model=kmeans,kmaens", "model.K=2",

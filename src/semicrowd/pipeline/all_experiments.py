@@ -25,7 +25,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.pipeline import experiment
 from semicrowd.pipeline.experiments import DATA, RESULTS, load_plan
 from semicrowd.pipeline.tasks import Task, expected_seconds, keep_seconds, tasks_of, urgency
-from semicrowd.run.interrupts import end_with
+from semicrowd.run.interrupts import end_with_dvc
 
 #: After a task with more CPU seconds than this, its process is replaced, which frees the memory that it has kept.
 _LONG = 60.0
@@ -194,8 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="run every experiment of params.yaml that is not up to date")
     parser.parse_args(arguments)
     plan = load_plan()
-    if "DVC_STAGE" in os.environ:  # if DVC is killed, its stage would go on beside that of the next command
-        end_with(os.getppid())
+    end_with_dvc()
     for folder in (DATA / ENCODED, RESULTS):  # DVC expects these folders, even if they are empty
         folder.mkdir(parents=True, exist_ok=True)
     return 0 if Schedule(tasks_of(plan), plan.jobs).run() else 1

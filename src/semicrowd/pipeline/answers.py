@@ -23,6 +23,7 @@ from semicrowd.pipeline.experiments import (
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
 from semicrowd.run.inputs import load_inputs
+from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.run.settings import resolve
 
 #: File that describes the answers of a run; written last.
@@ -87,6 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="write the answers of experiments of params.yaml")
     parser.add_argument("names", nargs="*", help="experiments or shared sets of answers; all if none is named")
     names = parser.parse_args(arguments).names
+    end_with_dvc()
     plan = load_plan(PARAMS)
     make_all([one for name in names for one in plan.with_answers(name)] or list(plan.experiments.values()))
     return 0

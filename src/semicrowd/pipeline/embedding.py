@@ -11,6 +11,7 @@ from semicrowd.data.cifar10 import EMBEDDED, keep_embedding
 from semicrowd.errors import without_traceback
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
+from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 
@@ -18,6 +19,7 @@ from semicrowd.settings.data import EFFICIENTNET_LITE0
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.embedding``."""
     argparse.ArgumentParser(description="make the embedding of CIFAR-10").parse_args(arguments)
+    end_with_dvc()
     (DATA / EMBEDDED).mkdir(parents=True, exist_ok=True)
     for name in ("cifar10", EFFICIENTNET_LITE0):
         if message := why_missing(name):

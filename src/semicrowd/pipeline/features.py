@@ -11,6 +11,7 @@ from semicrowd.errors import without_traceback
 from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
+from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
@@ -50,7 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.features <data set>``."""
     parser = argparse.ArgumentParser(description="write the principal components of a data set's images")
     parser.add_argument("data", choices=MAKERS)
-    for path in MAKERS[parser.parse_args(arguments).data](DATA):
+    data = parser.parse_args(arguments).data
+    end_with_dvc()
+    for path in MAKERS[data](DATA):
         print(path)
     return 0
 

@@ -17,6 +17,7 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_json
 from semicrowd.pipeline.experiments import DATA
+from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
 STATUS = DATA / "status.json"
@@ -84,6 +85,7 @@ def why_missing(name: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.fetch``."""
     argparse.ArgumentParser(description="fetch the pipeline's data sets").parse_args(arguments)
+    end_with_dvc()
     status = fetch_all(DATA)
     write_json(STATUS, status)
     for name, entry in status.items():

@@ -10,8 +10,10 @@ import json
 import os
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
+import psutil
 from dvc.lock import make_lock
 
 from semicrowd.errors import without_traceback
@@ -26,18 +28,42 @@ def allow_missing_git(root: Path) -> None:
         own.write_text("[core]\n    no_scm = true\n", encoding="utf-8")
 
 
+#: Runs DVC in a process that ends with this one; after a kill, its stages would go on beside those of the next command.
+_DVC = """\
+import sys
+from dvc.cli import main
+from semicrowd.run.interrupts import end_with
+end_with(int(sys.argv[1]))
+sys.exit(main(["repro"]))
+"""
+
+
 def mend_lock(root: Path) -> None:
-    """Delete DVC's lock file if a process was killed while writing it, since DVC would stop with an error."""
+    """Delete DVC's list of locks if a killed process has left it, since DVC would stop with an error.
+
+    A file that is cut off is an error for DVC, and so is a process that has ended and is still listed by the system,
+    because its parent has not asked for its exit code (a zombie; in a container they often stay).
+    """
     folder = root / ".dvc" / "tmp"
     listed = folder / "rwlock"
     if not listed.exists():
         return
     with make_lock(str(folder / "rwlock.lock"), tmp_dir=str(folder), wait=True):
         try:
-            json.loads(listed.read_text(encoding="utf-8"))
-        except ValueError:
+            locks = json.loads(listed.read_text(encoding="utf-8"))
+            holders = [*locks["write"].values(), *chain.from_iterable(locks["read"].values())]
+            in_use = any(_is_running(holder["pid"]) for holder in holders)
+        except (ValueError, LookupError, TypeError):
+            in_use = False
+        if not in_use:
             listed.unlink()
-            print("note: an earlier run was killed; its damaged DVC lock file is deleted")
+
+
+def _is_running(process: int) -> bool:
+    try:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def reproduce(root: Path) -> int:
@@ -48,7 +74,8 @@ def reproduce(root: Path) -> int:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = os.environ | {"PATH": path, "SEMICROWD_DATA": str(root / DATA)}
     load_plan(root / PARAMS)  # reports a mistake in params.yaml before anything is started
-    done = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment, check=False).returncode
+    dvc = [sys.executable, "-c", _DVC, str(os.getpid())]
+    done = subprocess.run(dvc, cwd=root, env=environment, check=False).returncode
     if done != 0:
         print("error: a stage failed (see above); the report is written from the available results", file=sys.stderr)
         subprocess.run([sys.executable, "src/report.py"], cwd=root, env=environment, check=False)

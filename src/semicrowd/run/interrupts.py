@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from functools import cache
 from typing import Any, NoReturn
 
 #: Signal → its default handler in Python.
@@ -44,6 +45,7 @@ def raise_again() -> None:
             signal.signal(number, _interrupt)
 
 
+@cache
 def end_with(parent: int) -> None:
     """From now on this process ends when its parent process has ended, since nobody would use its results.
 
@@ -57,3 +59,9 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def end_with_dvc() -> None:
+    """From now on this stage of the pipeline ends when DVC has ended; the next command's would run beside it."""
+    if "DVC_STAGE" in os.environ:
+        end_with(os.getppid())

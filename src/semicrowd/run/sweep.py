@@ -18,7 +18,7 @@ from semicrowd.run.commandline.mistakes import explain, is_mistake
 from semicrowd.run.commandline.show import show_sweep
 from semicrowd.run.composition import Given, composed, parsed
 from semicrowd.run.files.provenance import command
-from semicrowd.run.interrupts import raise_again
+from semicrowd.run.interrupts import end_with, raise_again
 from semicrowd.run.job import REPORTS, JobCall, Launch, report_path
 from semicrowd.run.processes import place
 from semicrowd.run.settings import check_given, sources
@@ -50,9 +50,17 @@ def launcher(given: Given) -> Launch | None:
     def launch(calls: Sequence[JobCall]) -> object:
         from joblib import Parallel, delayed
 
-        return Parallel(**{**settings, "backend": "loky"})(delayed(call)() for call in calls)
+        run = delayed(_run_beside)
+        return Parallel(**{**settings, "backend": "loky"})(run(call, os.getpid()) for call in calls)
 
     return launch
+
+
+def _run_beside(call: JobCall, sweep: int) -> None:
+    """Run a job; a process of its own ends with that of the sweep, so that a killed sweep can be started again."""
+    if os.getpid() != sweep:  # with n_jobs=1, joblib starts none
+        end_with(sweep)
+    call()
 
 
 @dataclass(frozen=True)
