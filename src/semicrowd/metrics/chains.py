@@ -3,74 +3,57 @@
 Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16), whose bounds these are too.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
-from scipy.stats import rankdata
+from jaxtyping import Float
 
-#: R-hat up to which chains count as mixed.
+#: Largest R-hat of mixed chains.
 MOST_R_HAT = 1.01
-#: Effective sample size from which on they do.
+#: Least effective sample size of mixed chains.
 LEAST_SAMPLES = 400.0
-#: What chains are judged by.
+#: Sweeps from which on the halves of a chain have a variance.
+_LEAST_SWEEPS = 4
+#: Columns that are diagnosed.
 TRACES = ("clusters", "log_likelihood")
 
 
-def _split(draws: np.ndarray) -> np.ndarray:
-    """Halves of chains, [C, S] → [2 C, S // 2]: a chain that drifts disagrees with itself."""
+def r_hat(draws: Float[np.ndarray, "C S"]) -> float:
+    """R-hat of S sweeps of C chains: that of the ranks, or of the ranks of the distances to the median if it is larger.
+
+    1 if all draws are equal, infinite if no chain moves and they differ, NaN of fewer than four sweeps.
+    """
+    if draws.shape[1] < _LEAST_SWEEPS:
+        return float("nan")
+    if np.ptp(draws) == 0:
+        return 1.0
+    if not np.ptp(draws, axis=1).any():
+        return float("inf")
+    return float(_diagnostics().rhat(_chains(draws), chain_axis=0, draw_axis=1))
+
+
+def effective_size(draws: Float[np.ndarray, "C S"]) -> float:
+    """Number of independent draws that the ranks of S sweeps of C chains are worth (bulk-ESS).
+
+    The number of draws if all are equal, NaN of fewer than four sweeps.
+    """
+    if draws.shape[1] < _LEAST_SWEEPS:
+        return float("nan")
+    return float(_diagnostics().ess(_chains(draws), chain_axis=0, draw_axis=1))
+
+
+def _chains(draws: np.ndarray) -> np.ndarray:
+    """A single chain as its two halves, since chains are compared with each other."""
     half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+    return draws if len(draws) > 1 else draws[0, : 2 * half].reshape(2, half)
 
 
-def _variances(halves: np.ndarray) -> tuple[float, float]:
-    """Mean variance within the chains, and the estimate of the posterior's that counts that between them, too."""
-    length = halves.shape[1]
-    within = float(halves.var(1, ddof=1).mean())
-    return within, within * (length - 1) / length + float(halves.mean(1).var(ddof=1))
+def _diagnostics() -> Any:
+    # Imported here: few methods have chains, and the package is one of the samplers' extra.
+    from arviz_stats.base.array import array_stats
 
-
-def _normal(draws: np.ndarray) -> np.ndarray:
-    """Normal scores of the ranks among all draws, those of equals alike: no draw is far out."""
-    return ndtri((rankdata(draws, axis=None).reshape(draws.shape) - 0.375) / (draws.size + 0.25))
-
-
-def r_hat(draws: np.ndarray) -> float:
-    """Split R-hat of draws [chains, sweeps]: the greater of those of their ranks and of their distances' to the median.
-
-    1 where all are alike, NaN of fewer than four sweeps.
-    """
-    if draws.shape[1] < 4:
-        return float("nan")
-    values = []
-    for one in (draws, np.abs(draws - np.median(draws))):
-        within, total = _variances(_split(_normal(one)))
-        apart = within <= 1e-12 * total  # the mean of alike numbers may have a last bit of its own
-        values.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
-    return max(values)
-
-
-def effective_size(draws: np.ndarray) -> float:
-    """Independent draws that the ranks of chains [chains, sweeps] are worth (bulk-ESS).
-
-    The number of draws where all are alike, NaN of fewer than four sweeps.
-
-    Autocorrelations are summed in pairs, as long as they are above 0 and fall (Geyer 1992).
-    """
-    if draws.shape[1] < 4:
-        return float("nan")
-    halves = _split(_normal(draws))
-    number, length = halves.shape
-    _, total = _variances(halves)
-    if total == 0:
-        return float(number * length)
-    centred = halves - halves.mean(1, keepdims=True)
-    power = np.abs(np.fft.rfft(centred, 2 * length)) ** 2
-    covariance = np.fft.irfft(power)[:, :length].mean(0) / (length - 1)
-    within = covariance[0]
-    correlation = 1 - (within - covariance) / total
-    pairs = correlation[: length // 2 * 2].reshape(-1, 2).sum(1)
-    pairs = np.minimum.accumulate(pairs[: np.argmax(np.append(pairs, -1) < 0)])
-    return float(number * length / max(2 * pairs.sum() - 1, 1 / np.log10(number * length)))
+    return array_stats
 
 
 def mixing(chains: pd.DataFrame) -> dict[str, float]:
