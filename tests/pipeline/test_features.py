@@ -1,6 +1,5 @@
 """Stages ``face_features`` and ``cifar10_features``."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,19 +11,13 @@ from semicrowd.data.components import SCALINGS, Axes
 from semicrowd.pipeline import features, fetch
 
 
-def write_status(message: str) -> None:
-    fetch.STATUS.parent.mkdir(exist_ok=True)
-    status = {name: {"available": not message, "message": message} for name in features.MAKERS}
-    fetch.STATUS.write_text(json.dumps(status))
-
-
 @pytest.mark.needs_data
 def test_runs_load_what_the_stage_has_made(
     public_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = public_data("face") / "cmu_faces"
     monkeypatch.chdir(tmp_path)
-    write_status("")
+    fetch.write_status(dict.fromkeys(features.MAKERS, ""))
     (tmp_path / "data" / "cmu_faces").symlink_to(source)
     root = tmp_path / "data"
     before = {scaling: load_dataset("face", root, standardize=scaling).features for scaling in SCALINGS}
@@ -43,7 +36,7 @@ def test_without_the_images_there_is_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_status("put them there")
+    fetch.write_status(dict.fromkeys(features.MAKERS, "put them there"))
     features.main([name])
     assert list((tmp_path / "data" / f"{name}_features").iterdir()) == []
 
@@ -52,7 +45,7 @@ def test_axes_of_cifar10_are_those_that_the_loader_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Callable[..., dict[str, np.ndarray]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_status("")
+    fetch.write_status(dict.fromkeys(features.MAKERS, ""))
     root = tmp_path / "data"
     write_cifar10(root, data_batch_1=150, data_batch_2=30, test_batch=20)
     before = load_dataset("cifar10", root)

@@ -66,7 +66,7 @@ def make_all(experiments: list[Experiment]) -> None:
     for experiment in experiments:
         sets.setdefault(experiment.answers_name, []).append(experiment)
     for name, sharing in sets.items():
-        made_of = digest(CONFIGURATIONS / name / "answers.yaml", [why_missing(one) for one in _data_of(sharing[0])])
+        made_of = digest(CONFIGURATIONS / name / "answers.yaml", [not why_missing(one) for one in _data_of(sharing[0])])
         same = forget_others(ANNOTATIONS / name, ANNOTATIONS / name / INPUTS, made_of)
         wanted = {job.folder: (experiment, job) for experiment in sharing for job in experiment.jobs}
         missing = [one for one in wanted.values() if not (same and (one[0].annotation_dir(one[1]) / ABOUT).is_file())]

@@ -3,10 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from semicrowd.data.cifar10 import EMBEDDED, fetch_cifar10
 from semicrowd.data.embedding import MISSING, installed
@@ -15,12 +14,15 @@ from semicrowd.data.fetch import fetch
 from semicrowd.data.own import WANTED
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import write_json
+from semicrowd.files import read_object, write_json
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.run.interrupts import end_with_dvc
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
+#: Data set → whether it is available. Stages depend on this file, so that it names no folder of a machine.
 STATUS = DATA / "status.json"
+#: Data set that is not available → how to get it on this machine.
+MESSAGES = DATA / "missing.json"
 #: Data set of the pipeline → function that fetches it.
 DATA_SETS: dict[str, Callable[[Path], object]] = {
     "face": fetch_faces,
@@ -46,8 +48,8 @@ def folder_of(name: str) -> Path:
     return Path(name) if name in OWN else PUBLIC[name].folder
 
 
-def fetch_all(root: Path) -> dict[str, Any]:
-    """Fetch every data set of the pipeline; returns for each whether it is available, or a message how to get it.
+def fetch_all(root: Path) -> dict[str, str]:
+    """Fetch every data set of the pipeline; returns for each how to get it, an empty text if it is available.
 
     A network that makes features is not fetched; the result only says whether it is installed.
     """
@@ -63,7 +65,13 @@ def fetch_all(root: Path) -> dict[str, Any]:
             messages[name] = ""
         except UserError as error:
             messages[name] = str(error)
-    return {name: {"available": not message, "message": message} for name, message in messages.items()}
+    return messages
+
+
+def write_status(messages: Mapping[str, str]) -> None:
+    """Keep what :func:`fetch_all` has found."""
+    write_json(MESSAGES, {name: message for name, message in messages.items() if message})
+    write_json(STATUS, {name: not message for name, message in messages.items()})
 
 
 def why_missing(name: str) -> str:
@@ -75,10 +83,11 @@ def why_missing(name: str) -> str:
         If the stage ``fetch`` has not been run, or before this data set was added.
     """
     try:
-        status = json.loads(STATUS.read_text(encoding="utf-8"))[name]
+        available = json.loads(STATUS.read_text(encoding="utf-8"))[name]
     except (FileNotFoundError, KeyError) as error:
         raise UserError(f"{STATUS}: {name} is not in it; python -m semicrowd.pipeline.fetch makes it") from error
-    return "" if status["available"] else str(status["message"])
+    how = f"{name}: python -m semicrowd.pipeline.fetch says how to get it"
+    return "" if available else str(read_object(MESSAGES).get(name, how))
 
 
 @without_traceback
@@ -86,10 +95,10 @@ def main(arguments: list[str] | None = None) -> int:
     """``python -m semicrowd.pipeline.fetch``."""
     argparse.ArgumentParser(description="fetch the pipeline's data sets").parse_args(arguments)
     end_with_dvc()
-    status = fetch_all(DATA)
-    write_json(STATUS, status)
-    for name, entry in status.items():
-        print(f"{name}: {'available' if entry['available'] else 'not available here: ' + entry['message']}")
+    messages = fetch_all(DATA)
+    write_status(messages)
+    for name, message in messages.items():
+        print(f"{name}: {f'not available here: {message}' if message else 'available'}")
     return 0
 
 
