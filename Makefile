@@ -56,6 +56,10 @@ lint: setup  ## ruff
 types: setup  ## mypy
 	$(PY) -m mypy
 
+.PHONY: wheel
+wheel: setup  ## build the wheel, and fit with it in an empty environment without extras
+	@tools/check_wheel.sh
+
 .PHONY: docs tutorial
 docs: setup  ## make the documentation's site, site/index.html; a broken link fails (SERVE=1: on this machine, made again at every change)
 	$(PY) tools/settings_page.py
