@@ -25,7 +25,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
 from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import signed_embedding
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update
 from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
@@ -233,7 +233,7 @@ def learners(
 
 def _prior(reverse: np.ndarray, candidates: int) -> Prior:
     """:data:`QUALITY_PRIOR` of α and of β, or its mirror image, for every candidate."""
-    usual = beta.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
+    usual = dirichlet.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
     marked = torch.from_numpy(reverse).repeat_interleave(candidates, 0)[..., None]
     return Prior(torch.where(marked, usual.flip(-1), usual), torch.zeros(2, dtype=torch.float64))
 
