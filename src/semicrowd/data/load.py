@@ -10,8 +10,8 @@ from semicrowd.settings.sources import source_settings
 #: Name → module and its loader(root, settings), imported when asked for, so that a run imports the code of its own data
 #: alone. A new data set is a line here and its settings.
 LOADERS: dict[str, str] = {
-    "pinwheel": "semicrowd.data.pinwheel:load_pinwheel",
-    "shapes": "semicrowd.data.shapes:load_shapes",
+    "pinwheel": "semicrowd.data.generated:load_pinwheel",
+    "shapes": "semicrowd.data.generated:load_shapes",
     "mnist": "semicrowd.data.mnist:load_mnist",
     "face": "semicrowd.data.faces:load_face",
     "cifar10": "semicrowd.data.cifar10:load_cifar10",
