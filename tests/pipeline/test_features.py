@@ -1,4 +1,4 @@
-"""Stages ``face_features`` and ``cifar10_features``."""
+"""Stage ``features``; ``cifar10_embedding`` is in tests/data/test_embedded.py."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from semicrowd.pipeline import features, fetch
 
 def write_status(message: str) -> None:
     fetch.STATUS.parent.mkdir(exist_ok=True)
-    status = {name: {"available": not message, "message": message} for name in features.MAKERS}
+    status = {name: {"available": not message, "message": message} for name in fetch.DATA_SETS}
     fetch.STATUS.write_text(json.dumps(status))
 
 
@@ -28,7 +28,8 @@ def test_runs_load_what_the_stage_has_made(
     (tmp_path / "data" / "cmu_faces").symlink_to(source)
     root = tmp_path / "data"
     before = {scaling: load_dataset("face", root, standardize=scaling).features for scaling in SCALINGS}
-    assert len(features.make_face_features(root)) == len(SCALINGS)
+    features.main(["face_features"])
+    assert len(list((root / "face_features").iterdir())) == len(SCALINGS)
 
     def compute(*_: object) -> np.ndarray:
         raise AssertionError("computed again")
@@ -38,14 +39,14 @@ def test_runs_load_what_the_stage_has_made(
         assert load_dataset("face", root, standardize=scaling).features.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", features.MAKERS)
+@pytest.mark.parametrize("name", ["face_features", "cifar10_features"])
 def test_without_the_images_there_is_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_status("put them there")
     features.main([name])
-    assert list((tmp_path / "data" / f"{name}_features").iterdir()) == []
+    assert list((tmp_path / "data" / name).iterdir()) == []
 
 
 def test_axes_of_cifar10_are_those_that_the_loader_takes(
@@ -56,7 +57,7 @@ def test_axes_of_cifar10_are_those_that_the_loader_takes(
     root = tmp_path / "data"
     write_cifar10(root, data_batch_1=150, data_batch_2=30, test_batch=20)
     before = load_dataset("cifar10", root)
-    features.main(["cifar10"])
+    features.main(["cifar10_features"])
 
     def compute(*_: object) -> Axes:
         raise AssertionError("computed again")
