@@ -110,12 +110,12 @@ def bound(
     return answers + views - quality - sticks - 0.5 * squared_weights
 
 
-def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R H"]:
+def used_views(experts: Experts) -> Int[Tensor, "R H"]:
     """Indices of the used views of each restart, that with the most annotators first, [R, G'] with G' ≤ G.
 
     No answer affects the weights of a view without annotators, so their optimum is 0 and the view stays unused. A view
-    is used if it has more than ``least`` expected annotators. G' is the largest number of used views in a restart.
+    is used if it has more than .001 expected annotators. G' is the largest number of used views in a restart.
     """
     popularity = experts.view.sum(1)
     order = popularity.argsort(dim=-1, descending=True, stable=True)
-    return order[:, : int((popularity > least).sum(-1).max())]
+    return order[:, : int((popularity > 1e-3).sum(-1).max())]

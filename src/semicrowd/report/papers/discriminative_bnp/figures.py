@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from semicrowd.figures.plane import Panel, draw_panels
-from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
+from semicrowd.figures.style import MUTED, look, new_figure, tidy
 from semicrowd.metrics.clustering import pairwise_f1
 from semicrowd.pipeline.run_files import read_clusters, read_partitions
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import data_of, protocol_of, remarks_on
 from semicrowd.report.papers.discriminative_bnp import tables
 from semicrowd.report.papers.discriminative_bnp.paper import NMI
@@ -93,13 +93,13 @@ def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             for cell in found:
                 if cell.ours is not None:
                     curves.setdefault(method, {}).setdefault(cell.quantity, {})[w] = cell.ours
-    images: tuple[Image, ...] = ()
-    if curves:
-        save(draw_widths(curves, reference), folder / WIDTH_IMAGE)
-        spread = "mean and one standard deviation over the kept partitions; dashed: DPM."
-        images = (Image(WIDTH_IMAGE, f"{_DIGITS}: NMI and K against w, {spread}"),)
-    commands = collected.commands_of(REFERENCE, *WIDTH_EXPERIMENTS)
-    return Result(cells=tuple(rows), text=_WIDTH_TEXT, images=images, commands=commands)
+    spread = "mean and one standard deviation over the kept partitions; dashed: DPM."
+    caption = f"{_DIGITS}: NMI and K against w, {spread}"
+    return Result(
+        tuple(rows), _WIDTH_TEXT,
+        (drawn(draw_widths(curves, reference), folder, WIDTH_IMAGE, caption),) if curves else (),
+        collected.commands_of(REFERENCE, *WIDTH_EXPERIMENTS),
+    )  # fmt: skip
 
 
 def draw_widths(curves: dict[str, dict[str, Curve]], reference: dict[str, Summary]) -> Figure:
@@ -145,11 +145,8 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             last, seconds = curve.iloc[-1], curve["seconds"].iloc[-1]
             label = f"{method}, after {seconds:.1f} s and {int(last.name)} sweeps of a chain"
             rows.append(Cell(label, "f1", ours=summarise([last["f1"]], [run.seed]), remark=remark, deviations=protocol))
-    images: tuple[Image, ...] = ()
-    if curves:
-        save(draw_times(curves), folder / TIME_IMAGE)
-        caption = "UJIIndoorLoc, user 1: F1 against the CPU time of a chain, means over chains."
-        images = (Image(TIME_IMAGE, caption),)
+    caption = "UJIIndoorLoc, user 1: F1 against the CPU time of a chain, means over chains."
+    images = (drawn(draw_times(curves), folder, TIME_IMAGE, caption),) if curves else ()
     return Result(cells=tuple(rows), text=_TIME_TEXT, images=images, commands=collected.commands_of(*TIMED))
 
 

@@ -8,7 +8,7 @@ from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, data_of, metric, worst_start
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, data_of, metric, worst_start
 from semicrowd.report.runs import Collected, Run
 
 WITHOUT = "pinwheel_none"
@@ -53,10 +53,11 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     as_in_the_paper = {name for name in (WITHOUT, WITH)
                        if any(run.config.get("protocol") == "paper" for run in collected.finished(name))}
     less = [one for one in DIFFERENCES if "semicrowd" not in one[0] or as_in_the_paper.isdisjoint(one)]
-    rows = (Row(WITH, "", _ASKED), Row(CLASSIFIERS, "with answers, co-training (no generative model)"), *RECORDED_ROWS)
+    classifiers = Row(CLASSIFIERS, "with answers, co-training (no generative model)")
+    rows = (Row(WITH, paper=_ASKED), classifiers, *RECORDED_ROWS)
     cells = [
-        *cells_of_experiment(collected, WITHOUT, exhibit, _GOOD, best, with_answers=False),
-        *cells_of_experiment(collected, WITHOUT, exhibit, _BAD, worst, with_answers=False),
+        *cells_of_rows(collected, exhibit, [Row(WITHOUT, paper=_GOOD, with_answers=False)], best),
+        *cells_of_rows(collected, exhibit, [Row(WITHOUT, paper=_BAD, with_answers=False)], worst),
         *cells_of_rows(collected, exhibit, rows, MEASURES, less=less, compared=("accuracy", "nmi")),
     ]
     panels = _panels(collected)
