@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.figures.style import MUTED, look, new_figure, tidy
 from semicrowd.metrics.clustering import pairwise_f1
-from semicrowd.pipeline.run_files import read_clusters, read_partitions
 from semicrowd.report.cells import Cell, Summary, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import data_of, protocol_of, remarks_on
@@ -17,6 +17,7 @@ from semicrowd.report.papers.discriminative_bnp import tables
 from semicrowd.report.papers.discriminative_bnp.paper import NMI
 from semicrowd.report.papers.discriminative_bnp.tables import cells
 from semicrowd.report.runs import Collected, Run
+from semicrowd.run.files.results import final_clusters
 
 CHAINS = {"bnp_chains_dpm": "DPM", "bnp_chains_ddpm_l": "DDPM-L", "bnp_chains_ddpm_s": "DDPM-S"}
 CHAINS_IMAGE = Path("figures/bnp-chains.png")
@@ -44,7 +45,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             )  # fmt: skip
             points, labels = data_of(run)
             panels = panels or [Panel("the two chains", points, labels)]
-            clusters = read_clusters(Path(run.directory))
+            clusters = final_clusters(Path(run.directory))
             panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", points, clusters))
             scatter = f"{run.config['model']['scatter']:g}"
     if panels:
@@ -58,9 +59,10 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def number_of_clusters(run: Run) -> np.ndarray:
     """K of each chain after its last sweep."""
-    samples = read_partitions(Path(run.directory))
-    last = samples.sweep == samples.sweep.max()
-    return samples.partitions[last].max(1) + 1
+    samples = read_npz(Path(run.directory) / "partitions.npz")
+    last = samples["sweep"] == samples["sweep"].max()
+    found: np.ndarray = samples["partitions"][last].max(1) + 1
+    return found
 
 
 WIDTH = "model.w"
@@ -153,10 +155,10 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 def curve_of(run: Run) -> pd.DataFrame:
     """Mean over chains of ``seconds`` and ``f1``, by sweep, for the partitions that a run has saved."""
     directory = Path(run.directory)
-    samples, chains = read_partitions(directory), pd.read_csv(directory / "chains.csv")
+    samples, chains = read_npz(directory / "partitions.npz"), pd.read_csv(directory / "chains.csv")
     _, labels = data_of(run)
-    scores = [pairwise_f1(labels, partition) for partition in samples.partitions]
-    frame = pd.DataFrame({"chain": samples.chain, "sweep": samples.sweep, "f1": scores})
+    scores = [pairwise_f1(labels, partition) for partition in samples["partitions"]]
+    frame = pd.DataFrame({"chain": samples["chain"], "sweep": samples["sweep"], "f1": scores})
     return frame.merge(chains, on=["chain", "sweep"]).groupby("sweep")[["seconds", "f1"]].mean()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from semicrowd.data.cifar10 import CIFAR10_IMAGES, CIFAR10_SHAPE
 from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.images import cluster_images
-from semicrowd.pipeline.run_files import read_num_items
+from semicrowd.files import read_object
 from semicrowd.report.cells import Cell, PaperValue, summarise
 from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import Row, cells_of_rows, mean_of, metric, remarks_on
@@ -135,7 +135,7 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
     protocol = _protocol(runs)
-    remark = "; ".join([*remarks, "simulated answers", f"{read_num_items(Path(runs[0].directory))} images"])
+    remark = "; ".join([*remarks, "simulated answers", f"{_num_images(runs[0])} images"])
     best = max(runs, key=lambda run: run.metrics["final/nmi"])
     found = [
         Cell(BEST, "nmi", paper, summarise([best.metrics["final/nmi"]], [best.seed]),
@@ -148,9 +148,13 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     return found
 
 
+def _num_images(run: Run) -> int:
+    return int(read_object(Path(run.directory) / "provenance.json")["num_items"])
+
+
 def _protocol(runs: list[Run]) -> tuple[str, ...]:
     """Differences of our runs from the paper's."""
-    config, num_images = runs[0].config, read_num_items(Path(runs[0].directory))
+    config, num_images = runs[0].config, _num_images(runs[0])
     pca = config["data"]["pca"]
     return (
         *([f"{len(runs)} runs (paper: {DEEP_MCVC_RUNS})"] if len(runs) != DEEP_MCVC_RUNS else []),
