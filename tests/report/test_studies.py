@@ -79,7 +79,7 @@ def test_numbers_stand_beside_the_best_baseline_and_missing_cells_are_counted(tm
     failed = rows["iris", "pairs90", "scdc"]
     assert (failed[0], failed[-2:]) == ("–", ("no", "ValueError: a | b"))
     # Without answers .05 below the better of k-means and GMM is near enough.
-    assert rows["iris", "none", "scdc"][-3:] == ("−.040", "yes", "")
+    assert rows["iris", "none", "scdc"][-3:] == ("−0.040", "yes", "")
     assert ("wine", "pairs90", "bayes") not in rows
     plan = [cell for cell in cells(list(DEVELOPMENT), list(REGIMES), OURS, [0], locked=False)
             if not DEVELOPMENT[cell.data].embedded]  # fmt: skip
