@@ -20,7 +20,7 @@ _AT_ONCE = 100_000
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read` to make an object; they check their input.
+    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.of_table` to make an object; they check their input.
 
     Attributes
     ----------
