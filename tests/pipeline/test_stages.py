@@ -123,7 +123,7 @@ def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> N
 
 @pytest.mark.usefixtures("project")
 def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert features.main(["face"]) == 2
+    assert features.main(["face_features"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"error: {fetch.STATUS}: face is not in it; python -m semicrowd.pipeline.fetch makes it"
     ]
