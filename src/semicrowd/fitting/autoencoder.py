@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from semicrowd.nets import descend
 from semicrowd.nets.autoencoder import Autoencoder
 from semicrowd.random import torch_stream
 
@@ -70,7 +71,7 @@ def _pretrain(net: Autoencoder, items: Tensor, steps: int, generator: torch.Gene
             hidden = hidden if number == len(layers) - 1 else hidden.relu()
             back = outward(_dropped(hidden, generator))[0].float()
             back = back if number == 0 else back.relu()
-            _step(optimizer, (back - batch).square().mean())
+            descend(optimizer, (back - batch).square().mean())
         if number < len(layers) - 1:
             with torch.no_grad():
                 items = torch.cat([inward(part)[0].float().relu() for part in items.split(4096)])
@@ -83,7 +84,7 @@ def _finetune(
     marks = {round(steps * stop / stops) for stop in range(1, stops + 1)}
     for done, (optimizer, batch) in enumerate(_steps(list(net.parameters()), items, steps, generator), 1):
         error = (net.decode(net.encode(batch)) - batch).square().mean()
-        _step(optimizer, error)
+        descend(optimizer, error)
         errors.append(error.detach())
         if done in marks:
             with torch.no_grad():
@@ -100,12 +101,6 @@ def _steps(
     for _ in range(steps):
         yield optimizer, items[torch.randint(len(items), (BATCH,), generator=generator)]
         schedule.step()
-
-
-def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
 
 
 def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:
