@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.answer_files import read_csv_answers
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
@@ -18,7 +19,7 @@ def read(tmp_path: Path, text: str | bytes, ids: tuple[str, ...] | None = None) 
     """Answers about five items."""
     path = tmp_path / "answers.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return csv_file.read(path, 5, ids)
+    return read_csv_answers(path, 5, ids)
 
 
 def refused(tmp_path: Path, text: str | bytes, ids: tuple[str, ...] | None = None) -> str:
@@ -192,15 +193,15 @@ def test_a_task_with_too_many_items(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     rows = [f"{k},7,{k % 3}\n" for k in range(2001)]
     path.write_text("item,task,group\n" + "".join(rows[:-1]))
-    answers = csv_file.read(path, 2001)
+    answers = read_csv_answers(path, 2001)
     assert answers.num_pairs == 2000 * 1999 // 2
     assert np.array_equal(answers.label, answers.i % 3 == answers.j % 3)
     path.write_text("item,task,group\n" + "".join(rows))
     with pytest.raises(UserError, match=r"2,001 items in task 7 of worker everybody; expected 2,000 at most: split it"):
-        csv_file.read(path, 2001)
+        read_csv_answers(path, 2001)
     path.write_text("item,worker,label\n" + "".join(rows))
     with pytest.raises(UserError, match=r"2,001 items in one task of worker 7; expected 2,000 at most: split it"):
-        csv_file.read(path, 2001)
+        read_csv_answers(path, 2001)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -219,22 +220,22 @@ def test_a_separator_in_a_name_of_another_column(tmp_path: Path) -> None:
 def test_a_table_with_tabs_by_its_usual_name(tmp_path: Path) -> None:
     path = tmp_path / "answers.tsv"
     path.write_text("i\tj\tworker\tlabel\n0\t1\tann, bob\t1\n")
-    assert pairs(csv_file.read(path, 2)) == [(0, 1, "ann, bob", 1)]
+    assert pairs(read_csv_answers(path, 2)) == [(0, 1, "ann, bob", 1)]
 
 
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(UserError, match=r"pipe\.csv: cannot be read: not a file; expected a csv of answers"):
-        csv_file.read(tmp_path / "pipe.csv", 5)
+        read_csv_answers(tmp_path / "pipe.csv", 5)
     with pytest.raises(UserError, match=r"cannot be read: a folder; expected a csv of answers"):
-        csv_file.read(tmp_path, 5)
+        read_csv_answers(tmp_path, 5)
     for name in ("\0", "x" * 1000, ".", ""):
         with pytest.raises(UserError, match="cannot be read"):
-            csv_file.read(Path(name), 5)
+            read_csv_answers(Path(name), 5)
     read(tmp_path, HEADER + "0,1,ann,1\n")
     os.mkfifo(tmp_path / "answers.truth.json")
     with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
-        csv_file.read(tmp_path / "answers.csv", 5)
+        read_csv_answers(tmp_path / "answers.csv", 5)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"source": "x", "simulated": 1, "annotators": ' + "9" * 5000 + "}"])
@@ -257,7 +258,7 @@ def test_ids_that_count_from_1_are_no_row_numbers_where_one_item_is_gone(tmp_pat
     else:
         assert ", line 3, column i: 3; expected the id of an item, such as 1 and 2" in refused(tmp_path, text, ids)
         assert "3 of the 4 different cells are ids; if all are row numbers" in refused(tmp_path, text, ids)
-    kept = csv_file.read(tmp_path / "answers.csv", 5, ids, skip_unknown=True)
+    kept = read_csv_answers(tmp_path / "answers.csv", 5, ids, skip_unknown=True)
     assert [(i, j) for i, j, *_ in pairs(kept)] == ([(0, 1), (3, 0)] if gone == "3" else [(0, 1), (2, 3), (3, 0)])
 
 

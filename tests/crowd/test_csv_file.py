@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.answer_files import read_csv_answers
 
 from semicrowd.crowd import csv_file, simulate
 from semicrowd.crowd.annotations import PairAnnotations
@@ -26,7 +27,7 @@ def _write(tmp_path: Path, text: str) -> Path:
 
 def test_names_spaces_order_of_columns_and_further_columns(tmp_path: Path) -> None:
     path = _write(tmp_path, "label, worker,i,j,when\n1,zoë,0,1,today\n\n 0 ,ann, 2,1,\n1,zoë,2,0,now\n")
-    answers = csv_file.read(path, num_items=3)
+    answers = read_csv_answers(path, num_items=3)
     assert answers.worker_names == ("ann", "zoë")
     assert answers.worker.tolist() == [1, 0, 1]
     assert answers.i.tolist() == [0, 2, 2]
@@ -38,7 +39,7 @@ def test_names_spaces_order_of_columns_and_further_columns(tmp_path: Path) -> No
 
 def test_numbers_as_names_are_ordered_as_numbers(tmp_path: Path) -> None:
     rows = "".join(f"0,1,{worker},1,{task}\n" for worker, task in [(10, "b"), (9, "a"), (2, "b")])
-    answers = csv_file.read(_write(tmp_path, "i,j,worker,label,task\n" + rows), num_items=2)
+    answers = read_csv_answers(_write(tmp_path, "i,j,worker,label,task\n" + rows), num_items=2)
     assert answers.worker_names == ("2", "9", "10")
     assert answers.worker.tolist() == [2, 1, 0]
     assert answers.task is not None
@@ -52,7 +53,7 @@ def test_there_and_back(tmp_path: Path, kind: str) -> None:
     before = getattr(simulate, kind)(labels, np.random.default_rng(1), **few)
     path = tmp_path / "new" / "answers.csv"
     csv_file.write_with_truth(before, path)
-    after = csv_file.read(path, num_items=200)
+    after = read_csv_answers(path, num_items=200)
     for name in ("i", "j", "worker", "label", "task", "true_sensitivity", "true_specificity"):
         assert np.array_equal(getattr(before, name), getattr(after, name)), name
     assert (after.source, after.simulated) == (f"{kind} (simulated)", True)
@@ -72,7 +73,7 @@ def test_any_answers_there_and_back(before: PairAnnotations, names: list[str]) -
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers.csv"
         csv_file.write(before, path)
-        after = csv_file.read(path, before.num_items)
+        after = read_csv_answers(path, before.num_items)
     for name in ("i", "j", "label"):
         assert getattr(after, name).tolist() == getattr(before, name).tolist()
     assert [after.worker_names[m] for m in after.worker] == [before.worker_names[m] for m in before.worker]
@@ -86,7 +87,7 @@ def test_any_answers_there_and_back(before: PairAnnotations, names: list[str]) -
 def test_without_truth(tmp_path: Path) -> None:
     before = PairAnnotations.from_arrays([0, 1], [1, 2], [0, 0], [1, 0], num_items=3, source="people")
     csv_file.write_with_truth(before, tmp_path / "answers.csv")
-    after = csv_file.read(tmp_path / "answers.csv", num_items=3)
+    after = read_csv_answers(tmp_path / "answers.csv", num_items=3)
     assert (after.source, after.simulated) == ("people", False)
     assert after.true_sensitivity is None
     csv_file.write(before, tmp_path / "plain.csv")
@@ -99,7 +100,7 @@ def test_truth_that_is_partly_unknown(tmp_path: Path) -> None:
     )
     csv_file.write_with_truth(before, tmp_path / "answers.csv")
     json.loads((tmp_path / "answers.truth.json").read_text(), parse_constant=pytest.fail)
-    after = csv_file.read(tmp_path / "answers.csv", num_items=3)
+    after = read_csv_answers(tmp_path / "answers.csv", num_items=3)
     assert after.true_sensitivity is not None
     assert after.true_specificity is not None
     assert np.array_equal(after.true_sensitivity, [0.5, np.nan], equal_nan=True)
@@ -128,7 +129,7 @@ def test_truth_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     path = _write(tmp_path, "i,j,worker,label\n0,1,0,1\n")
     (tmp_path / "answers.truth.json").write_text(text)
     with pytest.raises(UserError, match=r"answers\.truth\.json: not a valid description of answers"):
-        csv_file.read(path, num_items=2)
+        read_csv_answers(path, num_items=2)
 
 
 HEADER = "i,j,worker,label\n"
@@ -163,16 +164,16 @@ HEADER = "i,j,worker,label\n"
 def test_bad_file(tmp_path: Path, text: str, message: str) -> None:
     path = _write(tmp_path, text)
     with pytest.raises(UserError, match="^" + re.escape(f"{path}{message}")) as caught:
-        csv_file.read(path, num_items=5)
+        read_csv_answers(path, num_items=5)
     assert "\n" not in str(caught.value)
 
 
 def test_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"absent\.csv: cannot be read: No such file"):
-        csv_file.read(tmp_path / "absent.csv", num_items=5)
+        read_csv_answers(tmp_path / "absent.csv", num_items=5)
     (tmp_path / "answers.csv").write_bytes(b"i,j,worker,label\n0,1,\xff,1\n")
     with pytest.raises(UserError, match="not a text file"):
-        csv_file.read(tmp_path / "answers.csv", num_items=5)
+        read_csv_answers(tmp_path / "answers.csv", num_items=5)
 
 
 def test_file_that_cannot_be_written(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from semicrowd.crowd.two_coin import (
     posterior_of_answers,
     quality_posterior,
 )
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 
 #: Beta shapes of two restarts and three annotators, [R, M, 2].
 SENSITIVITY = np.array([[[9.0, 1.5], [4.0, 4.0], [2.0, 7.0]], [[30.0, 2.0], [1.0, 1.0], [5.0, 2.5]]])
@@ -27,9 +27,10 @@ ANSWERS = list(itertools.product(range(3), (0, 1)))  # (annotator, label)
 
 def evidence() -> tuple[np.ndarray, np.ndarray]:
     """weight and offset, [R, P] each, under the Beta distributions above."""
-    alpha, beta_ = (beta.expected_statistics(beta.to_natural(torch.from_numpy(s))) for s in (SENSITIVITY, SPECIFICITY))
+    shapes = (torch.from_numpy(shape) for shape in (SENSITIVITY, SPECIFICITY))
+    alpha, beta = (dirichlet.expected_statistics(dirichlet.to_natural(shape)) for shape in shapes)
     worker, label = torch.tensor(ANSWERS).T
-    found = pair_evidence(alpha, beta_, worker, label)
+    found = pair_evidence(alpha, beta, worker, label)
     return found.weight.numpy(), found.offset.numpy()
 
 
@@ -59,9 +60,9 @@ def test_weights_are_those_of_equation_14() -> None:
 def test_the_two_answers_to_a_pair_are_certain_together() -> None:
     """With known α and β, the probabilities of "same" and "different" add up to one, whatever the truth."""
     rates = torch.tensor([[0.9, 0.55, 0.2]]), torch.tensor([[0.8, 0.97, 0.5]])
-    alpha, beta_ = (torch.stack([rate.log(), (1 - rate).log()], -1) for rate in rates)
+    alpha, beta = (torch.stack([rate.log(), (1 - rate).log()], -1) for rate in rates)
     worker, label = torch.tensor(ANSWERS).T
-    found = pair_evidence(alpha, beta_, worker, label)
+    found = pair_evidence(alpha, beta, worker, label)
     for log_likelihood in (found.offset, found.weight + found.offset):
         torch.testing.assert_close(log_likelihood.exp().unflatten(1, (3, 2)).sum(-1), torch.ones(1, 3))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.answer_files import read_csv_answers
 
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
@@ -171,7 +172,7 @@ def test_annotators_without_answers_are_gone_and_the_others_keep_their_names(cro
         assert sorted(set(answers.worker.tolist())) == list(range(answers.num_annotators))
         # A finished run reads them back from its file: the annotators must have the same numbers there.
         csv_file.write(answers, tmp_path / "answers.csv")
-        read = csv_file.read(tmp_path / "answers.csv", 300)
+        read = read_csv_answers(tmp_path / "answers.csv", 300)
         assert read.worker_names == answers.worker_names
         assert np.array_equal(read.worker, answers.worker)
         assert read.task is not None

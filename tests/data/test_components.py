@@ -8,8 +8,7 @@ import pytest
 from semicrowd.data.components import (
     SCALINGS,
     axes_place,
-    kept_axes,
-    kept_components,
+    keep,
     place,
     principal_axes,
     principal_components,
@@ -24,15 +23,14 @@ def pixels() -> np.ndarray:
 
 @pytest.mark.parametrize("standardize", SCALINGS)
 def test_kept_components_are_the_same_to_the_byte(pixels: np.ndarray, tmp_path: Path, standardize: str) -> None:
-    np.savez(place(tmp_path, 3, standardize), **kept_components(pixels, 3, standardize))  # type: ignore[arg-type]
+    keep(place(tmp_path, 3, standardize), pixels, {"scores": principal_components(pixels, 3, standardize)})
     kept = principal_components(pixels, 3, standardize, tmp_path)
     assert kept.tobytes() == principal_components(pixels, 3, standardize).tobytes()
     assert principal_components(pixels, 4, standardize, tmp_path).shape == (30, 4)
 
 
 def test_those_of_the_file_are_taken_for_its_pixels_and_for_no_others(pixels: np.ndarray, tmp_path: Path) -> None:
-    content = kept_components(pixels, 3, "none")
-    np.savez(place(tmp_path, 3, "none"), **content | {"scores": np.ones((30, 3))})  # type: ignore[arg-type]
+    keep(place(tmp_path, 3, "none"), pixels, {"scores": np.ones((30, 3))})
     np.testing.assert_array_equal(principal_components(pixels, 3, "none", tmp_path), 1)
     other = pixels + 0.1 * pixels**2
     np.testing.assert_array_equal(
@@ -48,7 +46,7 @@ def test_a_damaged_file_is_named(pixels: np.ndarray, tmp_path: Path) -> None:
 
 def test_half_a_file_and_another_kind_of_file_are_named(pixels: np.ndarray, tmp_path: Path) -> None:
     path = place(tmp_path, 3, "none")
-    np.savez(path, **kept_components(pixels, 3, "none"))  # type: ignore[arg-type]
+    keep(path, pixels, {"scores": principal_components(pixels, 3, "none")})
     whole = path.read_bytes()
     flipped = whole[:90] + bytes(255 - byte for byte in whole[90:140]) + whole[140:]
     np.save(tmp_path / "other.npy", pixels)
@@ -72,7 +70,8 @@ def test_axes_are_those_of_the_singular_value_decomposition(num_images: int) -> 
 
 def test_kept_axes_are_taken_for_their_images_and_for_no_others(tmp_path: Path) -> None:
     images = np.random.default_rng(2).integers(256, size=(40, 12), dtype=np.uint8)
-    np.savez(axes_place(tmp_path, 3), **kept_axes(images, 3) | {"mean": np.full(12, 7, np.float32)})  # type: ignore[arg-type]
+    axes = principal_axes(images, 3)._replace(mean=np.full(12, 7, np.float32))
+    keep(axes_place(tmp_path, 3), images, axes._asdict())
     np.testing.assert_array_equal(principal_axes(images, 3, tmp_path).mean, 7)
     for kept, computed in zip(principal_axes(images[::2], 3, tmp_path), principal_axes(images[::2], 3), strict=True):
         np.testing.assert_array_equal(kept, computed)

@@ -14,7 +14,7 @@ from semicrowd.data import load_dataset
 from semicrowd.data.embedded import embedded
 from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE
 from semicrowd.errors import UserError
-from semicrowd.pipeline import embedding as stage
+from semicrowd.pipeline import features as stage
 from semicrowd.pipeline import fetch
 
 
@@ -202,7 +202,7 @@ def test_the_stage_makes_all_or_says_what_is_missing(
     monkeypatch.chdir(tmp_path)
     write_cifar10(tmp_path / "data", data_batch_1=10, test_batch_first1000=5)
     fetch.write_status({name: "get it there" if name == missing else "" for name in ("cifar10", "efficientnet_lite0")})
-    assert stage.main([]) == 0
+    assert stage.main(["cifar10_embedding"]) == 0
     folder = tmp_path / "data" / "cifar10_embedding"
     if missing is None:
         assert network.seen == 15

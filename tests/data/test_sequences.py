@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
-from semicrowd.data.sequences import draw_walk, read_home
+from semicrowd.data.generated import draw_walk
+from semicrowd.data.sequences import read_home
 
 SENSORS = """Start time          \tEnd time            \tLocation\tType\tPlace
 --------------------\t--------------------\t--------\t--------\t-----

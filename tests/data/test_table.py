@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.answer_files import read_csv_answers
 
-from semicrowd.crowd import csv_file
 from semicrowd.data import Dataset, load_dataset
 from semicrowd.data.odd_items import odd_items
 from semicrowd.data.table import load_new_items
@@ -258,10 +258,10 @@ def test_ids_keep_their_zeros_and_answers_may_have_them_or_not(tmp_path: Path) -
         assert found.ids == ("007", "010")
     for text in ("i,j,worker,label\n001,002,ann,1\n", "i,j,worker,label\n1,2,ann,1\n"):
         (tmp_path / "answers.csv").write_text(text)
-        answers = csv_file.read(tmp_path / "answers.csv", 3, data.ids)
+        answers = read_csv_answers(tmp_path / "answers.csv", 3, data.ids)
         assert (answers.i.tolist(), answers.j.tolist()) == ([0], [1])
     (tmp_path / "answers.csv").write_text("i,j,worker,label\n0,1,ann,1\n")
-    answers = csv_file.read(tmp_path / "answers.csv", 3, data.ids)
+    answers = read_csv_answers(tmp_path / "answers.csv", 3, data.ids)
     assert (answers.i.tolist(), answers.j.tolist()) == ([0], [1])  # rows: no item has the id 0
 
 

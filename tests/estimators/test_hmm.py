@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.metrics import normalized_mutual_info_score
 
-from semicrowd.data.sequences import draw_walk
+from semicrowd.data.generated import draw_walk
 from semicrowd.errors import UserError
 from semicrowd.methods.hmm import HMM
 from semicrowd.random import stream

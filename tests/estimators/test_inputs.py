@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.answer_files import read_csv_answers
 
-from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers, labels_alone, names_of_rows
@@ -52,7 +52,7 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     _is(checked_answers(path, 4), task=[0, 0, 1], worker_names=["7", "12"])
     _is(checked_answers(str(path), 4), task=[0, 0, 1])
-    answers = csv_file.read(path, 4)
+    answers = read_csv_answers(path, 4)
     assert checked_answers(answers, 4) is answers
     assert checked_answers(None, 4) is None
 
@@ -254,12 +254,12 @@ def test_answers_about_some_items_are_those_of_both_ends() -> None:
 def test_rows_about_unknown_items_are_left_out_of_a_file_where_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("item,worker,group\na,eve,1\nb,eve,1\nz,eve,2\nc,bob,1\ny,bob,1\n")
-    answers = csv_file.read(path, 3, ["a", "b", "c"], skip_unknown=True)
+    answers = read_csv_answers(path, 3, ["a", "b", "c"], skip_unknown=True)
     _is(answers, i=[0], j=[1], worker=[0], label=[1], worker_names=["eve"])
     assert any("2 of 5 rows are about items that are not there, and left out (y, z)" in note for note in answers.notes)
     path.write_text("i,j,label\nx,y,1\n")
     with pytest.raises(UserError, match="no row is about items that are there; such as x, y"):
-        csv_file.read(path, 3, ["a", "b", "c"], skip_unknown=True)
+        read_csv_answers(path, 3, ["a", "b", "c"], skip_unknown=True)
 
 
 def test_a_data_frame_of_answers_may_call_its_columns_otherwise() -> None:

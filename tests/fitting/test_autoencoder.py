@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from sklearn.decomposition import PCA
 
-from semicrowd.fitting.autoencoder import train
-from semicrowd.nets.autoencoder import CODE, HIDDEN, Autoencoder
+from semicrowd.fitting.autoencoder import CODE, HIDDEN, Autoencoder, train
 from semicrowd.random import torch_stream
 
 

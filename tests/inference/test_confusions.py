@@ -11,7 +11,7 @@ from scipy.special import betaln, gammaln
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.confusions import Placed, place
 from semicrowd.inference.task_messages import Confusions
 
@@ -133,7 +133,7 @@ def test_of_certain_items_it_is_the_textbook_posterior_of_counts() -> None:
         mean = np.tensordot(np.exp(joint - np.logaddexp.reduce(joint)), means, 1)
         np.testing.assert_allclose(found.confusions[0, m], mean, rtol=0.02, atol=2e-3)
         for eta, side in zip(found.quality, given, strict=True):
-            np.testing.assert_allclose(beta.to_standard(eta)[0, m], np.array([10, 1]) + side, atol=0.05)
+            np.testing.assert_allclose(dirichlet.to_standard(eta)[0, m], np.array([10, 1]) + side, atol=0.05)
 
 
 def crowd(merging: bool, misplaced: bool) -> tuple[RelationalBatch, np.ndarray]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import (
     Experts,
     Prior,
@@ -185,7 +185,7 @@ def test_views_that_nobody_uses_are_dropped() -> None:
 def test_evidence_is_that_of_every_annotator_and_answer() -> None:
     """Eq. 14 for a Beta posterior: E ln α, E ln(1 − α) by their closed form, the digamma function."""
     shapes = torch.tensor([[[3.0, 2.0], [8.0, 1.0]], [[4.0, 4.0], [2.0, 5.0]]], dtype=torch.float64)
-    sensitivity, specificity = (beta.to_natural(shape[None]) for shape in shapes)
+    sensitivity, specificity = (dirichlet.to_natural(shape[None]) for shape in shapes)
     start = initial_experts(torch.ones(1, 2, 1, dtype=torch.float64), PRIOR)
     weight, offset = evidence(start._replace(sensitivity=sensitivity, specificity=specificity))
     psi = torch.digamma

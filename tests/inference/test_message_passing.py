@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
-from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
-from semicrowd.inference.bound import local_terms, relational_term, surrogate_bound
+from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import _relational_bound, infer_local, update_x
+from semicrowd.inference.message_passing import LocalPosterior, _relational_bound, infer_local, update_x
 from semicrowd.inference.statistics import ExpectedGlobals
 
 
@@ -29,8 +29,8 @@ def globals_(R: int, K: int, d: int, M: int, seed: int = 0) -> ExpectedGlobals:
     return ExpectedGlobals(
         dirichlet.expected_statistics(normal(R, K, seed=seed + 2).exp()),
         normal_inverse_wishart.expected_statistics(niw),
-        beta.expected_statistics(quality),
-        beta.expected_statistics(quality),
+        dirichlet.expected_statistics(quality),
+        dirichlet.expected_statistics(quality),
     )
 
 
@@ -42,6 +42,16 @@ def recognition(R: int, B: int, d: int, precision: float = 1.0, seed: int = 5) -
 def graph_of(pairs: list[tuple[int, int]], weight: torch.Tensor, n: int) -> PairGraph:
     i, j = torch.tensor(pairs).T
     return PairGraph(n, i, j, weight, torch.zeros(n, dtype=torch.long), 1)
+
+
+def surrogate_bound(
+    local: LocalPosterior, r: torch.Tensor, expected: ExpectedGlobals, graph: PairGraph, evidence: PairEvidence
+) -> torch.Tensor:
+    """Eq. 10 without the global KL divergence, which is constant in local updates; message passing maximises it."""
+    terms = local_terms(local, expected)
+    potential = (r * local.t_x).sum(-1)
+    of_items = (potential - terms.kl_z - terms.kl_x).sum(-1)
+    return of_items + relational_term(local, graph, evidence).sum(-1)
 
 
 ALL_PAIRS = list(itertools.combinations(range(4), 2))
@@ -134,7 +144,7 @@ def test_local_kl_divergences_match_the_closed_forms() -> None:
     location, sigma = normal(1, K, d), torch.eye(d).double().expand(1, K, d, d) * 1.7
     big = torch.full((1, K), nu, dtype=torch.float64)
     niw = normal_inverse_wishart.to_natural(location, big, sigma * nu, big)
-    certain = beta.expected_statistics(torch.full((1, 1, 2), 1.0).double())
+    certain = dirichlet.expected_statistics(torch.full((1, 1, 2), 1.0).double())
     expected = ExpectedGlobals(
         torch.zeros(1, K).double(), normal_inverse_wishart.expected_statistics(niw), certain, certain
     )

@@ -4,8 +4,7 @@ import pytest
 import torch
 from sklearn.mixture import GaussianMixture
 
-from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
-from semicrowd.expfam.divergence import in_domain
+from semicrowd.expfam import dirichlet, gaussian, in_domain, normal_inverse_wishart
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import natural_kl, natural_statistics
 
@@ -109,7 +108,7 @@ def test_a_step_follows_the_natural_gradient_of_both_terms_of_equation_17(step_s
 
 def test_a_correction_that_leaves_the_domain_is_halved_for_that_component_alone() -> None:
     eta = torch.nn.Parameter(torch.ones(3, 2, dtype=torch.float64))
-    optimizer = NaturalGradient([{"params": [eta], "family": beta}], step_size=1.0)
+    optimizer = NaturalGradient([{"params": [eta], "family": dirichlet}], step_size=1.0)
     eta.grad = torch.zeros_like(eta)
     correction = torch.zeros_like(eta)
     correction[1, 0] = 5.0  # the full step leads to −4: α = −3
@@ -118,12 +117,12 @@ def test_a_correction_that_leaves_the_domain_is_halved_for_that_component_alone(
     torch.testing.assert_close(eta.detach()[0], torch.ones(2, dtype=torch.float64))
     assert float(eta.detach()[1, 0]) == pytest.approx(1 - 5 / 8)  # three halvings keep half of α = η + 1 = 2
     assert float(eta.detach()[2, 0]) == pytest.approx(0.5)
-    assert in_domain(beta, eta.detach()).all()
+    assert in_domain(dirichlet, eta.detach()).all()
 
 
 def test_a_hopeless_correction_falls_back_to_the_step_without_it() -> None:
     eta = torch.nn.Parameter(torch.ones(1, 2, dtype=torch.float64))
-    optimizer = NaturalGradient([{"params": [eta], "family": beta}], step_size=0.5)
+    optimizer = NaturalGradient([{"params": [eta], "family": dirichlet}], step_size=0.5)
     eta.grad = torch.full_like(eta, -2.0)
     optimizer.step(corrections={eta: torch.full_like(eta, 1e9)})
     torch.testing.assert_close(eta.detach(), torch.full((1, 2), 2.0, dtype=torch.float64))
@@ -132,7 +131,7 @@ def test_a_hopeless_correction_falls_back_to_the_step_without_it() -> None:
 def test_step_sizes_outside_zero_to_one_are_refused() -> None:
     eta = torch.nn.Parameter(torch.ones(1, 2))
     with pytest.raises(ValueError, match="step_size"):
-        NaturalGradient([{"params": [eta], "family": beta}], step_size=1.5)
+        NaturalGradient([{"params": [eta], "family": dirichlet}], step_size=1.5)
 
 
 def test_repeated_full_steps_fit_a_mixture_as_scikit_learn_does() -> None:

@@ -12,7 +12,7 @@ from tests.small_fits import SmallFit, small_fit
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.fitting import moves
 from semicrowd.fitting.batches import Batch
 from semicrowd.fitting.bayes_moves import MovableBayes, refit
@@ -244,7 +244,7 @@ def test_answers_move_annotated_items(bayes: Build) -> None:
 def test_annotators_are_reported_by_their_beta_posteriors(bayes: Build) -> None:
     model = bayes(restarts=2).model
     shape = 1 + 9 * torch.rand(2, 6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    model.globals.eta["sensitivity"].data.copy_(beta.to_natural(shape))
+    model.globals.eta["sensitivity"].data.copy_(dirichlet.to_natural(shape))
     workers = model.workers()
     assert workers is not None
     posterior = stats.beta(shape[..., 0].numpy(), shape[..., 1].numpy())

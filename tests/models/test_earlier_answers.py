@@ -12,7 +12,7 @@ from scipy.special import betaln
 from tests.small_fits import SmallFit
 from torch.distributions import Beta, kl_divergence
 
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.fitting.generative import evaluate
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
@@ -24,11 +24,11 @@ HISTORY = np.random.default_rng(3).integers(0, 40, (6, 2, 2)).astype(float)
 
 def test_they_are_part_of_the_priors_of_bayes(bayes: Build) -> None:
     model: BayesSCDC = bayes().model
-    eta = beta.to_natural(torch.tensor(np.random.default_rng(0).uniform(1, 30, (6, 2))))
+    eta = dirichlet.to_natural(torch.tensor(np.random.default_rng(0).uniform(1, 30, (6, 2))))
     model.globals.eta["specificity"].data.copy_(eta[None])
     model.set_history(HISTORY)
     found = model.globals.kl_terms(model.globals.expected())["kl_specificity"]
-    shapes = torch.tensor(1 + HISTORY[:, 1]), beta.to_standard(eta)
+    shapes = torch.tensor(1 + HISTORY[:, 1]), dirichlet.to_standard(eta)
     prior, posterior = (Beta(shape[:, 0], shape[:, 1]) for shape in shapes)
     assert found.item() == pytest.approx(kl_divergence(posterior, prior).sum().item())
 
@@ -38,7 +38,7 @@ def test_their_probability_under_a_fitted_prior_is_part_of_the_bound_of_bayes(ba
     model: BayesSCDC = bayes(restarts=2).model
     shapes = {"sensitivity": [[2.0, 3.0], [9.0, 1.0]], "specificity": [[1.0, 1.0], [4.0, 0.5]]}
     for name, both in shapes.items():
-        model.globals.get_buffer(f"prior_{name}").copy_(beta.to_natural(torch.tensor(both).double())[:, None])
+        model.globals.get_buffer(f"prior_{name}").copy_(dirichlet.to_natural(torch.tensor(both).double())[:, None])
     assert model.globals.log_evidence_of_history().tolist() == [0, 0]
     model.set_history(HISTORY)
     expected = np.zeros(2)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from tests.expfam.test_families import draws_of_niw
 from tests.small_fits import SmallFit
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
-from semicrowd.expfam import dirichlet, normal_inverse_wishart
+from semicrowd.expfam import dirichlet
 from semicrowd.models import generative
 from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
@@ -73,9 +74,10 @@ def test_bayes_bounds_the_expected_evidence_of_its_items(
     model = fit.model
     generator = torch.Generator().manual_seed(0)
     priors = []
-    for _ in range(30):
+    for draw in range(30):
         weights = dirichlet.sample(model.globals.eta["pi"].detach()[0], generator)
-        locations, covariances = normal_inverse_wishart.sample(model.globals.eta["components"].detach()[0], generator)
+        components = [draws_of_niw(eta, 1, draw) for eta in model.globals.eta["components"].detach()[0]]
+        locations, covariances = (torch.cat(each) for each in zip(*components, strict=True))
         priors.append(log_mixture(weights.float(), locations.float(), covariances.float()))
     draws = log_evidence(fit, torch.stack(priors)).sum(1)  # [30]
     error = draws.std() / len(draws) ** 0.5

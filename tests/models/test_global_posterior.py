@@ -9,7 +9,7 @@ from scipy import stats
 from tests.small_fits import SmallFit
 
 from semicrowd.errors import UserError
-from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import HYPERPRIOR_SD
 from semicrowd.inference.mixture import mixture_prior
 from semicrowd.models.bayes import BayesSCDC
@@ -41,7 +41,7 @@ def test_the_priors_and_first_values_of_the_appendix(bayes: Build) -> None:
     torch.testing.assert_close(scale[0, 0], 2.5 * torch.eye(2, dtype=torch.float64))
     first = normal_inverse_wishart.to_standard(model.globals.eta["components"].detach())[0].numpy()
     assert stats.kstest(first.ravel(), stats.norm(0, 3).cdf).pvalue > 0.01
-    assert (beta.to_standard(model.globals.eta["sensitivity"].detach()) == torch.tensor([10.0, 1.0])).all()
+    assert (dirichlet.to_standard(model.globals.eta["sensitivity"].detach()) == torch.tensor([10.0, 1.0])).all()
 
 
 def test_the_annotators_prior_is_the_mode_of_its_posterior(bayes: Build) -> None:
@@ -60,7 +60,7 @@ def test_the_annotators_prior_is_the_mode_of_its_posterior(bayes: Build) -> None
         likelihood = stats.betabinom(n, np.exp(log_a), np.exp(log_b)).logpmf(yes).sum()
         return float(likelihood + stats.norm(0, HYPERPRIOR_SD).logpdf([log_a, log_b]).sum())
 
-    log_a, log_b = np.log(beta.to_standard(fitted)[0, 0].numpy())
+    log_a, log_b = np.log(dirichlet.to_standard(fitted)[0, 0].numpy())
     best = objective(log_a, log_b)
     for step_a in (-0.05, 0, 0.05):
         for step_b in (-0.05, 0, 0.05):
@@ -74,7 +74,7 @@ def test_perfect_answers_keep_the_prior_within_its_bounds(bayes: Build) -> None:
         perfect = torch.tensor([60.0, 0.0], dtype=torch.float64)
         model.globals.eta[name].data.copy_(model.globals.prior(name) + perfect)
     model.globals.fit_annotator_priors()
-    shape = beta.to_standard(model.globals.prior("sensitivity"))
+    shape = dirichlet.to_standard(model.globals.prior("sensitivity"))
     assert (shape > 0.01).all()
     assert (shape < 100).all()
     workers = model.workers()

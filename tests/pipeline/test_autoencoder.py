@@ -10,7 +10,7 @@ from semicrowd.data import load_dataset
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.encoded import place, to_encode, to_train
 from semicrowd.errors import UserError
-from semicrowd.nets.autoencoder import CODE
+from semicrowd.fitting.autoencoder import CODE
 from semicrowd.pipeline.autoencoder import decoded, make
 from semicrowd.settings.sources import TRAINED
 

@@ -1,4 +1,4 @@
-"""Stages ``face_features`` and ``cifar10_features``."""
+"""Stage ``features``; ``cifar10_embedding`` is in tests/data/test_embedded.py."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,11 +17,12 @@ def test_runs_load_what_the_stage_has_made(
 ) -> None:
     source = public_data("face") / "cmu_faces"
     monkeypatch.chdir(tmp_path)
-    fetch.write_status(dict.fromkeys(features.MAKERS, ""))
+    fetch.write_status(dict.fromkeys(fetch.DATA_SETS, ""))
     (tmp_path / "data" / "cmu_faces").symlink_to(source)
     root = tmp_path / "data"
     before = {scaling: load_dataset("face", root, standardize=scaling).features for scaling in SCALINGS}
-    assert len(features.make_face_features(root)) == len(SCALINGS)
+    features.main(["face_features"])
+    assert len(list((root / "face_features").iterdir())) == len(SCALINGS)
 
     def compute(*_: object) -> np.ndarray:
         raise AssertionError("computed again")
@@ -31,25 +32,25 @@ def test_runs_load_what_the_stage_has_made(
         assert load_dataset("face", root, standardize=scaling).features.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", features.MAKERS)
+@pytest.mark.parametrize("name", ["face_features", "cifar10_features"])
 def test_without_the_images_there_is_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fetch.write_status(dict.fromkeys(features.MAKERS, "put them there"))
+    fetch.write_status(dict.fromkeys(fetch.DATA_SETS, "put them there"))
     features.main([name])
-    assert list((tmp_path / "data" / f"{name}_features").iterdir()) == []
+    assert list((tmp_path / "data" / name).iterdir()) == []
 
 
 def test_axes_of_cifar10_are_those_that_the_loader_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_cifar10: Callable[..., dict[str, np.ndarray]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fetch.write_status(dict.fromkeys(features.MAKERS, ""))
+    fetch.write_status(dict.fromkeys(fetch.DATA_SETS, ""))
     root = tmp_path / "data"
     write_cifar10(root, data_batch_1=150, data_batch_2=30, test_batch=20)
     before = load_dataset("cifar10", root)
-    features.main(["cifar10"])
+    features.main(["cifar10_features"])
 
     def compute(*_: object) -> Axes:
         raise AssertionError("computed again")

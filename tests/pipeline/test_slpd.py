@@ -13,7 +13,7 @@ from semicrowd.methods import slpd
 from semicrowd.methods.ckm import CKM
 from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.metrics.clustering import balanced_rand_index
-from semicrowd.pipeline.slpd import choice, tables
+from semicrowd.pipeline.slpd import tables
 from semicrowd.pipeline.slpd.plan import SETS, TableSet, splits
 
 ROOT = Path("unused")
@@ -49,7 +49,7 @@ def test_a_chosen_number_of_clusters_is_that_of_a_fit_with_as_many() -> None:
     for _, _, trial, fold, bri, clusters in rows:
         data = load_dataset("benchmark", ROOT, which="iris", fold=fold, data_seed=trial)
         answers = load_annotations("labels", data, trial, ROOT, fraction=0.25)
-        model = SLPD(clusters, n_restarts=choice.RESTARTS, n_iter=40, random_state=trial).fit(data.features, answers)
+        model = SLPD(clusters, n_restarts=tables.RESTARTS, n_iter=40, random_state=trial).fit(data.features, answers)
         assert data.test_features is not None
         assert data.test_labels is not None
         assert bri == pytest.approx(balanced_rand_index(data.test_labels, model.predict(data.test_features)), abs=1e-9)
@@ -61,7 +61,7 @@ def test_as_many_clusters_as_there_are(kinds: int) -> None:
     rng = np.random.default_rng(kinds)
     centres = 6.0 * rng.permutation(np.eye(4, 8) + np.eye(4, 8, 4))[:kinds]
     train = centres[np.arange(120) % kinds] + rng.normal(size=(120, 8))
-    assert choice.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3, n_iter=40)) == [kinds]
+    assert tables.choose([Table(train, np.arange(120), 0)], SLPD(least_variance=1e-3, n_iter=40)) == [kinds]
 
 
 def test_all_folds_of_a_trial_share_out_its_items_and_labels() -> None:

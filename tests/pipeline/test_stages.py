@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.answer_files import read_csv_answers
 
-from semicrowd.crowd import csv_file
 from semicrowd.data import load_dataset
 from semicrowd.errors import UserError
 from semicrowd.files import RunDirectory
@@ -66,7 +66,7 @@ def test_answers_of_a_stage_are_those_that_the_run_would_draw(project: Path) -> 
     wanted = Experiment("some", SETTINGS, (3,), two_coin)
     answers.make_answers(wanted, Job(3))
     path = wanted.annotation_dir(Job(3)) / "answers.csv"
-    read = csv_file.read(path, 500)
+    read = read_csv_answers(path, 500)
     direct = answers._draw(wanted, two_coin, Job(3))
     for name in ("i", "j", "worker", "label"):
         np.testing.assert_array_equal(getattr(read, name), getattr(direct, name))
@@ -81,7 +81,7 @@ def test_options_of_answers_reach_them(project: Path) -> None:
     options = {"num_annotators": 3, "specificity": [0.7, 1, 0.8]}
     wanted = Experiment("some", SETTINGS, (0,), Answers("two_coin", options))
     answers.make_answers(wanted, Job(0))
-    read = csv_file.read(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
+    read = read_csv_answers(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
     np.testing.assert_array_equal(read.true_specificity, [0.7, 1, 0.8])
 
 
@@ -97,7 +97,7 @@ def test_real_answers_that_cannot_be_had_are_replaced_and_said_so(project: Path)
     wanted = Experiment("some", SETTINGS, (0,), Answers("crowd", {"num_tasks": 7}, instead))
     about = answers.make_answers(wanted, Job(0))
     assert about == {"kind": "tasks", "instead_of": "crowd", "because": "put them there"}
-    read = csv_file.read(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
+    read = read_csv_answers(wanted.annotation_dir(Job(0)) / "answers.csv", 500)
     assert read.simulated
     assert (read.num_tasks, read.num_annotators) == (7, 5)
     np.testing.assert_array_equal(read.true_sensitivity, np.full(5, 0.95))
@@ -117,7 +117,7 @@ def test_without_its_data_an_experiment_says_how_to_get_them(project: Path) -> N
 
 @pytest.mark.usefixtures("project")
 def test_before_anybody_has_fetched_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert features.main(["face"]) == 2
+    assert features.main(["face_features"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"error: {fetch.STATUS}: face is not in it; python -m semicrowd.pipeline.fetch makes it"
     ]
@@ -172,8 +172,8 @@ def test_a_sweep_runs_all_its_jobs_with_their_answers_and_goes_on_where_it_was_s
     first, other = (sweep.run_dir(job) for job in sweep.jobs)
     for job in sweep.jobs:
         folder = sweep.run_dir(job)
-        own = csv_file.read(folder / "annotations.csv", 500)
-        wanted = csv_file.read(sweep.annotation_dir(job) / "answers.csv", 500)
+        own = read_csv_answers(folder / "annotations.csv", 500)
+        wanted = read_csv_answers(sweep.annotation_dir(job) / "answers.csv", 500)
         np.testing.assert_array_equal(own.i, wanted.i)
         assert own.num_pairs == 100
         assert "final/nmi" in read_json(folder / "metrics.json")
@@ -189,7 +189,7 @@ def test_a_sweep_runs_all_its_jobs_with_their_answers_and_goes_on_where_it_was_s
     path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
     assert experiment.run(sweep) == 0
     assert (first / "metrics.json").stat().st_mtime_ns != kept
-    assert csv_file.read(first / "annotations.csv", 500).num_pairs == 99
+    assert read_csv_answers(first / "annotations.csv", 500).num_pairs == 99
 
 
 def test_a_sweep_that_cannot_start_says_why_in_every_run(sweep: Experiment) -> None:
@@ -223,7 +223,7 @@ def test_shared_answers_are_made_once_for_all_who_share_them(project: Path) -> N
     made = sorted(path.parent.name for path in Path("annotations").rglob("answers.csv"))
     assert made == [f"pairs_per_annotator-{number}_seed-{seed}" for number in (20, 40) for seed in (0, 1)]
     assert [path.name for path in Path("annotations").iterdir()] == ["set"]
-    read = csv_file.read(Path("annotations/set/pairs_per_annotator-40_seed-1/answers.csv"), 500)
+    read = read_csv_answers(Path("annotations/set/pairs_per_annotator-40_seed-1/answers.csv"), 500)
     assert (read.num_pairs, len(read.annotated) <= 30) == (200, True)
     # One that is lost is made again, and no other; with other settings all are.
     kept, lost = (path.parent for path in sorted(Path("annotations").rglob("answers.csv"))[:2])

@@ -14,7 +14,7 @@ from semicrowd.report import record, verify
 from semicrowd.report.cells import PaperValue, format_value
 from semicrowd.report.collect import load, save
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import cells_of_experiment, metric, paired, worst_start
+from semicrowd.report.experiments import Row, cells_of_rows, metric, paired, worst_start
 from semicrowd.report.papers.slpd import recorded as of_slpd
 from semicrowd.report.runs import Collected, RecordedRun, Run, read_recorded, write_recorded
 from semicrowd.run.main import main
@@ -135,10 +135,8 @@ def test_a_run_that_failed_is_recorded_as_one_and_said_beside_the_mean(
     collected = Collected("laptop", {}, {}, {"quick": runs})
     save(collected, project / "runs.json")
     assert load(project / "runs.json") == collected
-    (cell,) = cells_of_experiment(
-        collected, "quick", Exhibit("t", "Table", "a table"), "", {"nmi": metric("train/nmi")}, with_answers=False,
-        label="quick",
-    )
+    row = Row("quick", "quick", with_answers=False)
+    (cell,) = cells_of_rows(collected, Exhibit("t", "Table", "a table"), [row], {"nmi": metric("train/nmi")})
     assert cell.ours is not None
     assert cell.ours.num_runs == 1
     assert "seed 1 failed: diverged in epoch 2" in cell.remark
@@ -202,14 +200,15 @@ def test_the_report_has_a_row_of_its_own_for_what_is_recorded() -> None:
         Run(seed, "", "finished", metrics={"test/nmi": value}, config=of_kmeans) for seed, value in ((0, 0.6), (1, 0.8))
     ]
     collected = Collected("laptop", {}, {"one": []}, {"one": runs})
-    cells = cells_of_experiment(collected, "one", shown, "row", {"nmi": metric("test/nmi")}, with_answers=False)
+    row = Row("one", paper="row", with_answers=False)
+    cells = cells_of_rows(collected, shown, [row], {"nmi": metric("test/nmi")})
     missing, kept = cells
     assert missing.ours is None
     assert kept.ours is not None
     assert (kept.cell, kept.ours.mean, kept.ours.seeds) == ("row (recorded)", pytest.approx(0.7), (0, 1))
     assert "make record EXPERIMENT=one" in kept.remark
     assert kept.paper == missing.paper
-    assert Result(cells).status == "done"
+    assert Result(tuple(cells)).status == "done"
 
 
 def test_differences_are_of_the_seeds_that_both_have() -> None:

@@ -74,12 +74,12 @@ def test_numbers_stand_beside_the_best_baseline_and_missing_cells_are_counted(tm
     assert embedded.images == ()
     rows = {row[:3]: row[3:] for row in study.rows}
     assert rows["iris", "pairs90", "bayes"] == (
-        "0.850 ± 0.071", "2", "0 1", "4 4", "3", "crowd_logistic", "0.865 ± 0.049", "−.015 ± .015", "yes", "",
+        "0.850 ± 0.071", "2", "0 1", "4 4", "3", "crowd_logistic", "0.865 ± 0.049", "−0.015 ± 0.015", "yes", "",
     )  # fmt: skip
     failed = rows["iris", "pairs90", "scdc"]
     assert (failed[0], failed[-2:]) == ("–", ("no", "ValueError: a | b"))
     # Without answers .05 below the better of k-means and GMM is near enough.
-    assert rows["iris", "none", "scdc"][-3:] == ("−.040", "yes", "")
+    assert rows["iris", "none", "scdc"][-3:] == ("−0.040", "yes", "")
     assert ("wine", "pairs90", "bayes") not in rows
     plan = [cell for cell in cells(list(DEVELOPMENT), list(REGIMES), OURS, [0], locked=False)
             if not DEVELOPMENT[cell.data].embedded]  # fmt: skip

@@ -10,7 +10,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import quota
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import bound, update
 from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import RestartLinear
@@ -66,7 +66,7 @@ def _clusters(found: AnswerClassifiers, features: torch.Tensor) -> np.ndarray:
 
 def test_an_annotator_marked_as_reversed_has_the_mirror_image_of_the_prior() -> None:
     prior = _prior(np.array([[False, True], [True, False]]), 3)
-    shapes = beta.to_standard(prior.quality)
+    shapes = dirichlet.to_standard(prior.quality)
     assert shapes.shape == (6, 2, 2)
     usual, mirrored = [10.0, 1.0], [1.0, 10.0]
     assert shapes.tolist() == 3 * [[usual, mirrored]] + 3 * [[mirrored, usual]]
@@ -125,7 +125,7 @@ def test_an_annotator_marked_as_reversed_is_believed_the_opposite() -> None:
         case.features, turned, 4, [20, 20], NETWORKS, 0, np.array([[True, True, False, False, False]])
     )
     assert normalized_mutual_info_score(case.labels, _clusters(found, case.features)) > 0.85
-    shape = beta.to_standard(found.annotators.sensitivity)[0]
+    shape = dirichlet.to_standard(found.annotators.sensitivity)[0]
     assert ((shape[:, 0] > shape[:, 1]) == torch.tensor([False, False, True, True, True])).all()
 
 

@@ -20,7 +20,7 @@ _AT_ONCE = 100_000
 class PairAnnotations:
     """P answers of M annotators about pairs of N items.
 
-    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.read` to make an object; they check their input.
+    Use :meth:`from_arrays` or :func:`semicrowd.crowd.csv_file.of_table` to make an object; they check their input.
 
     Attributes
     ----------
@@ -126,11 +126,17 @@ class PairAnnotations:
         rows = np.flatnonzero((i >= 0) & (j >= 0))
         if not len(rows):
             raise UserError(f"{self.source}: none of the {self.num_pairs} answers is about two of these items")
-        who, worker = np.unique(self.worker[rows], return_inverse=True)
+        kept = replace(self.some(rows), i=i[rows], j=j[rows], num_items=len(chosen))
+        return kept.renumbered(np.unique(kept.worker))
+
+    def renumbered(self, who: np.ndarray) -> "PairAnnotations":
+        """A copy whose annotators 0 … M′ − 1 are the present ones ``who`` [M′], among whom are all with answers."""
+        number = np.empty(self.num_annotators, np.int64)
+        number[who] = np.arange(len(who))
         true = [None if one is None else one[who] for one in (self.true_sensitivity, self.true_specificity)]
         return replace(
-            self.some(rows), i=i[rows], j=j[rows], worker=worker, num_items=len(chosen),
-            worker_names=tuple(self.worker_names[m] for m in who), true_sensitivity=true[0], true_specificity=true[1],
+            self, worker=number[self.worker], worker_names=tuple(self.worker_names[m] for m in who),
+            true_sensitivity=true[0], true_specificity=true[1],
             history=None if self.history is None else self.history[who],
         )  # fmt: skip
 

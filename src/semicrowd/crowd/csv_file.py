@@ -39,10 +39,17 @@ def truth_path(path: Path) -> Path:
     return path.with_suffix(".truth.json")
 
 
-def read(
-    path: Path | str, num_items: int, ids: Sequence[str] | None = None, *, skip_unknown: bool = False
+def of_table(
+    table: AnswerTable,
+    num_items: int,
+    ids: Sequence[str] | None = None,
+    truth: Path | None = None,
+    *,
+    skip_unknown: bool = False,
+    by_index: bool = False,
+    known: bool = False,
 ) -> PairAnnotations:
-    """Read answers about ``num_items`` items from a CSV file with a header; additional columns are ignored.
+    """The answers of a table about ``num_items`` items; additional columns are ignored.
 
     There are three formats; columns in brackets are optional.
 
@@ -57,36 +64,17 @@ def read(
 
     Parameters
     ----------
-    path : path of the file
     num_items : N
-    ids : [N] ids of the items, if any; the file may refer to items by these ids or by row numbers from 0
+    ids : [N] ids of the items, if any; the table may refer to items by these ids or by row numbers from 0
+    truth : file with the source and the true rates, which need not exist
     skip_unknown : leave out answers about unknown items; a note reports how many
+    by_index : the ids are the index of a data frame (:meth:`AnswerTable.about`)
+    known : the answers are known links, unless the table has a column worker
 
     Raises
     ------
     UserError
         The message names the file, line, column and what was expected.
-    """
-    return of_table(AnswerTable.read(Path(path)), num_items, ids, truth_path(Path(path)), skip_unknown=skip_unknown)
-
-
-def of_table(
-    table: AnswerTable,
-    num_items: int,
-    ids: Sequence[str] | None = None,
-    truth: Path | None = None,
-    *,
-    skip_unknown: bool = False,
-    by_index: bool = False,
-    known: bool = False,
-) -> PairAnnotations:
-    """Like :func:`read`, for a table that was read before.
-
-    Parameters
-    ----------
-    truth : file with the source and the true rates
-    by_index : the ids are the index of a data frame (:meth:`AnswerTable.about`)
-    known : the answers are known links, unless the table has a column worker
     """
     path = table.path
     if known and ids is not None and table.header and set(table.header) <= {name.strip() for name in ids}:
@@ -239,7 +227,7 @@ def _read_truth(path: Path, names: list[str]) -> dict[str, Any] | None:
 
 
 def write(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write answers as a CSV file for :func:`read`, without the true rates; missing folders are created."""
+    """Write answers as a CSV file, without the true rates; missing folders are created."""
     worker = [annotations.worker_names[m] for m in annotations.worker]
     task = () if annotations.task is None else (annotations.task,)
     rows = zip(annotations.i, annotations.j, worker, annotations.label, *task, strict=True)
@@ -247,7 +235,7 @@ def write(annotations: PairAnnotations, path: Path | str) -> None:
 
 
 def write_with_truth(annotations: PairAnnotations, path: Path | str) -> None:
-    """Write the CSV file, and a second file with the source and the true rates; :func:`read` reads both."""
+    """Write the CSV file, and a second file with the source and the true rates, :func:`truth_path`."""
     write(annotations, path)
     sensitivity, specificity = annotations.true_sensitivity, annotations.true_specificity
     annotators = None

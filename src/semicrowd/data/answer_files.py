@@ -117,13 +117,7 @@ def anonymised(answers: PairAnnotations, root: Path) -> PairAnnotations:
     salt = _salt(root)
     names = [f"person-{hashlib.blake2b(name.encode(), digest_size=_HASH, key=salt).hexdigest()}"
              for name in answers.worker_names]  # fmt: skip
-    order = np.argsort(names)
-    true = [None if one is None else one[order] for one in (answers.true_sensitivity, answers.true_specificity)]
-    return replace(
-        answers, worker=np.argsort(order)[answers.worker], worker_names=tuple(names[m] for m in order),
-        true_sensitivity=true[0], true_specificity=true[1],
-        history=None if answers.history is None else answers.history[order],
-    )  # fmt: skip
+    return replace(answers, worker_names=tuple(names)).renumbered(np.argsort(names))
 
 
 def _salt(root: Path) -> bytes:

@@ -150,7 +150,7 @@ def answers_of_files(
     Raises
     ------
     UserError
-        As :func:`semicrowd.crowd.csv_file.read`.
+        As :func:`semicrowd.crowd.csv_file.of_table`.
     """
     parts, skip = [], settings.skip_unknown
     for file in read_answer_files(settings) if files is None else files:

@@ -1,17 +1,15 @@
 """Public tables with classes by name, as published: nothing is scaled."""
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from sklearn.preprocessing import scale
 
-from semicrowd.data.chains import draw_chains
 from semicrowd.data.dataset import Dataset, drawn
-from semicrowd.data.families import draw_families
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import Table, read_activities, read_expressions, read_keel, read_texts, read_wifi
+from semicrowd.data.generated import draw_chains, draw_families, hash_of
 from semicrowd.data.own import WANTED, read_own
 from semicrowd.data.public import PUBLIC
 from semicrowd.errors import UserError
@@ -98,7 +96,7 @@ def _read(name: str, root: Path) -> tuple[np.ndarray, np.ndarray, dict[str, str]
     """Features, classes' names or numbers, file → sha256."""
     if name in _GENERATED or name in ("iris", "wine", "digits"):
         features, labels = _GENERATED[name]() if name in _GENERATED else _of_scikit_learn(name)
-        digest = hashlib.sha256(np.ascontiguousarray(features, np.float32).tobytes() + labels.tobytes()).hexdigest()
+        digest = hash_of(np.ascontiguousarray(features, np.float32), labels)
         return features, labels, {f"{name} (generated or of scikit-learn)": digest}
     if name in WANTED:
         table, paths_of_user = read_own(name, root)

@@ -89,12 +89,11 @@ def _pictures(pixels: np.ndarray) -> np.ndarray:
     return pixels.reshape(-1, *CIFAR10_SHAPE).transpose(0, 2, 3, 1)
 
 
-def keep_embedding(root: Path) -> Path:
-    """Have the embedding of all images that are there in ``root/cifar10_embedding``, the folder that is returned."""
+def keep_embedding(root: Path) -> None:
+    """Have the embedding of all images that are there in ``root/cifar10_embedding``."""
     for path in fetch_cifar10(root).values():
         pixels = read_batch(path)[0]
         embedded(_pictures(pixels), len(pixels), root / EMBEDDED)
-    return root / EMBEDDED
 
 
 def read_training_pixels(root: Path) -> np.ndarray:

@@ -4,6 +4,7 @@ Of few images the components themselves are kept (:func:`principal_components`),
 (:func:`principal_axes`), which a test split is projected on too.
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
+from semicrowd.files import write_arrays
 
 #: Option ``standardize`` → whether pixels, and whether principal components, get mean 0 and variance 1.
 SCALINGS = {"none": (False, False), "before": (True, False), "after": (False, True), "both": (True, True)}
@@ -31,9 +33,10 @@ def principal_components(pixels: np.ndarray, num: int, standardize: str, folder:
     return _compute(pixels, num, standardize) if kept is None else kept[0]
 
 
-def kept_components(pixels: np.ndarray, num: int, standardize: str) -> dict[str, np.ndarray]:
-    """Content of the npz file at :func:`place`: the components, and the hash of what they are made of."""
-    return {"scores": _compute(pixels, num, standardize), "made_of": np.array(_made_of(pixels))}
+def keep(path: Path, pixels: np.ndarray, content: Mapping[str, np.ndarray]) -> Path:
+    """Write what was made of ``pixels`` (``scores``, or :class:`Axes`) and the hash of what it is made of."""
+    write_arrays(path, {**content, "made_of": np.array(_made_of(pixels))})
+    return path
 
 
 def place(folder: Path, num: int, standardize: str) -> Path:
@@ -65,11 +68,6 @@ def principal_axes(pixels: np.ndarray, num: int, folder: Path | None = None) -> 
     """
     kept = None if folder is None else _read(axes_place(folder, num), pixels, ("mean", "loadings"))
     return _compute_axes(pixels, num) if kept is None else Axes(*kept)
-
-
-def kept_axes(pixels: np.ndarray, num: int) -> dict[str, np.ndarray]:
-    """Content of the npz file at :func:`axes_place`."""
-    return {**_compute_axes(pixels, num)._asdict(), "made_of": np.array(_made_of(pixels))}
 
 
 def axes_place(folder: Path, num: int) -> Path:

@@ -7,21 +7,18 @@ from typing import Any
 from semicrowd.data.dataset import Dataset
 from semicrowd.settings.sources import source_settings
 
-#: Name → module and its loader(root, settings), imported when asked for, so that a run imports the code of its own data
-#: alone. A new data set is a line here and its settings.
-LOADERS: dict[str, str] = {
-    "pinwheel": "semicrowd.data.pinwheel:load_pinwheel",
-    "shapes": "semicrowd.data.shapes:load_shapes",
-    "mnist": "semicrowd.data.mnist:load_mnist",
-    "face": "semicrowd.data.faces:load_face",
-    "cifar10": "semicrowd.data.cifar10:load_cifar10",
-    "table": "semicrowd.data.table:load_table",
-    "npz": "semicrowd.data.npz:load_npz",
-    "images": "semicrowd.data.images:load_images",
-    "benchmark": "semicrowd.data.benchmark:load_benchmark",
-    "sequence": "semicrowd.data.sequences:load_sequence",
-    "encoded": "semicrowd.data.encoded:load_encoded",
-}
+#: Name → module in ``semicrowd.data`` with its ``load_<name>(root, settings)``, imported when asked for, so that a run
+#: imports the code of its own data alone. A new data set is an entry here and its settings.
+LOADERS = {
+    "pinwheel": "generated", "shapes": "generated", "mnist": "mnist", "face": "faces", "cifar10": "cifar10",
+    "table": "table", "npz": "npz", "images": "images", "benchmark": "benchmark", "sequence": "sequences",
+    "encoded": "encoded",
+}  # fmt: skip
+
+
+def module_of(name: str) -> str:
+    """The module of a data set's loader."""
+    return f"semicrowd.data.{LOADERS[name]}"
 
 
 def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
@@ -38,6 +35,5 @@ def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
         For an unknown name or option, a value that does not fit, and for data that cannot be had or read.
     """
     settings = source_settings("data", name, options)
-    module, _, loader = LOADERS[name].partition(":")
-    data: Dataset = getattr(import_module(module), loader)(root, settings)
+    data: Dataset = getattr(import_module(module_of(name)), f"load_{name}")(root, settings)
     return data

@@ -3,7 +3,6 @@
 The homes: Ordóñez, de Toledo & Sanchis 2013, UCI 271.
 """
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pandas as pd
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.fetch import fetch
 from semicrowd.data.formats import SILENCE, read_wifi
+from semicrowd.data.generated import draw_walk, hash_of
 from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.data import SequenceSettings
@@ -74,20 +74,6 @@ def _minutes(events: pd.DataFrame, first: pd.Timestamp, slices: int) -> np.ndarr
     return on.reshape(slices, MINUTES)
 
 
-#: Rooms of the generated walks.
-_ROOMS = 6
-#: Access points.
-_POINTS = 40
-#: Walks.
-_WALKS = 3
-#: Scans of a walk.
-_SCANS = 200
-#: Probability of staying in the room until the next scan.
-_STAY = 0.95
-#: Mean number of signals in a scan.
-_SIGNALS = 12
-
-
 def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
     """Load one of :data:`semicrowd.settings.data.SEQUENCES`; what is not below ``root`` is fetched.
 
@@ -102,7 +88,7 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
     name, _, part = settings.which.partition("_")
     if name == "walk":
         counts, labels, sequence = draw_walk(stream(settings.data_seed, "data"))
-        hashes = {"walk (generated)": hashlib.sha256(counts.tobytes() + labels.tobytes()).hexdigest()}
+        hashes = {"walk (generated)": hash_of(counts, labels)}
     else:
         public = {"wifi": "wifi", "home": "homes"}[name]
         paths, used = fetch(public, root), PUBLIC[public].files
@@ -119,21 +105,3 @@ def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
         settings.which, counts.astype(np.float32), labels.astype(np.int64), hashes=hashes,
         num_classes=int(labels.max()) + 1, sequence=sequence,
     )  # fmt: skip
-
-
-def draw_walk(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Three walks of 200 scans through six rooms: counts [600, 40], rooms [600], walks [600].
-
-    A walk begins in any room; the next scan is in the same room with probability .95, else in any of the others. A
-    room's shares of the 40 access points are from a Dirichlet distribution of parameter .2, a scan is one signal and
-    Poisson(11) others, each from an access point by the room's shares.
-    """
-    shares = rng.dirichlet(np.full(_POINTS, 0.2), _ROOMS)
-    room = np.zeros((_WALKS, _SCANS), np.int64)
-    room[:, 0] = rng.integers(_ROOMS, size=_WALKS)
-    for scan in range(1, _SCANS):
-        moves = rng.random(_WALKS) > _STAY
-        room[:, scan] = (room[:, scan - 1] + moves * rng.integers(1, _ROOMS, size=_WALKS)) % _ROOMS
-    labels = room.ravel()
-    counts = rng.multinomial(1 + rng.poisson(_SIGNALS - 1, len(labels)), shares[labels])
-    return counts.astype(np.float64), labels, np.repeat(np.arange(_WALKS), _SCANS)

@@ -69,7 +69,7 @@ def checked_answers(
     ----------
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
+        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv file; or None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
         them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a

@@ -1,4 +1,7 @@
-"""Dirichlet distribution over mixing proportions (SCDC paper, App. A.1–A.3)."""
+"""Dirichlet distribution over mixing proportions (SCDC paper, eq. 5, App. A.1–A.3).
+
+With two columns it is the Beta distribution of (θ, 1 − θ), that of an annotator's sensitivity or specificity (eq. 6).
+"""
 
 import torch
 from jaxtyping import Float

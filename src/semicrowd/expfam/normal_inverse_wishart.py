@@ -74,22 +74,3 @@ def expected_statistics(eta: Float[Tensor, "*batch F"]) -> Float[Tensor, "*batch
     log_determinant = 2 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     half_log_precision = 0.5 * (torch.digamma(_degrees(nu, d)).sum(-1) + d * math.log(2) - log_determinant)
     return torch.cat([linear, -0.5 * precision.flatten(-2), quadratic[..., None], half_log_precision[..., None]], -1)
-
-
-def _standard_normal(like: Tensor, generator: torch.Generator) -> Tensor:
-    return torch.randn(like.shape, generator=generator, dtype=like.dtype, device=like.device)
-
-
-def sample(
-    eta: Float[Tensor, "*batch F"], generator: torch.Generator
-) -> tuple[Float[Tensor, "*batch d"], Float[Tensor, "*batch d d"]]:
-    """One draw of (μ, Σ) for each batch element (Bartlett decomposition of Σ⁻¹ ~ Wishart(S⁻¹, ν))."""
-    location, kappa, scale, nu = to_standard(eta)
-    d = scale.shape[-1]
-    chi_square = 2 * torch._standard_gamma(_degrees(nu, d), generator=generator)
-    bartlett = _standard_normal(scale, generator).tril(-1) + chi_square.sqrt().diag_embed()
-    # With S = LLᵀ, Σ⁻¹ = L⁻ᵀ A Aᵀ L⁻¹ and so Σ = (L A⁻ᵀ)(L A⁻ᵀ)ᵀ.
-    root = torch.linalg.solve_triangular(bartlett, torch.linalg.cholesky(scale).mT, upper=False).mT
-    noise = _standard_normal(location, generator)
-    mean = location + (root @ noise[..., None])[..., 0] / kappa[..., None].sqrt()
-    return mean, root @ root.mT

@@ -1,7 +1,8 @@
-"""Training of a stacked autoencoder: layer by layer as denoising autoencoders, then as a whole.
+"""A stacked autoencoder, and its training: layer by layer as denoising autoencoders, then as a whole.
 
-Vincent et al. 2010, with the settings of Xie et al. 2016 and Jiang et al. 2017, which Li et al. 2022 use. No labels are
-used: progress is measured by the reconstruction error on held-out items.
+The network is D-500-500-2000-10 and back (Xie et al. 2016, whose features Li et al. 2022 cluster). Training: Vincent et
+al. 2010, with the settings of Xie et al. 2016 and Jiang et al. 2017, which Li et al. 2022 use. No labels are used:
+progress is measured by the reconstruction error on held-out items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,11 +10,16 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from semicrowd.nets.autoencoder import Autoencoder
+from semicrowd.nets import descend
+from semicrowd.nets.mlp import MLP, RestartLayer
 from semicrowd.random import torch_stream
 
+#: Widths of the encoder's hidden layers.
+HIDDEN = (500, 500, 2000)
+#: Dimension of the code.
+CODE = 10
 #: Items of a minibatch.
 BATCH = 128
 #: Share of the inputs that are set to 0 while a layer is pretrained (dropout rate).
@@ -24,6 +30,38 @@ LEARNING_RATE = 1e-3
 HELD_OUT = 0.1
 #: Maximal number of held-out items.
 MOST_HELD_OUT = 2000
+
+
+class Autoencoder(nn.Module):
+    """Encoder and decoder, mirror images of each other: ReLU layers, a linear code and a linear reconstruction.
+
+    Parameters
+    ----------
+    num_features : D
+    generator : of the initial weights
+    hidden, code : widths
+    """
+
+    def __init__(
+        self, num_features: int, generator: torch.Generator, hidden: Sequence[int] = HIDDEN, code: int = CODE
+    ) -> None:
+        super().__init__()
+        self.encoder = MLP(num_features, hidden, [code], [generator], linear_skip=False)
+        self.decoder = MLP(code, [*reversed(hidden)], [num_features], [generator], linear_skip=False)
+
+    def encode(self, x: Float[Tensor, "B D"]) -> Float[Tensor, "B d"]:
+        """Codes of items."""
+        return self.encoder(x)[0][0]
+
+    def decode(self, code: Float[Tensor, "B d"]) -> Float[Tensor, "B D"]:
+        """Items that codes stand for."""
+        return self.decoder(code)[0][0]
+
+    def layers(self) -> list[tuple[RestartLayer, RestartLayer]]:
+        """Each layer of the encoder, from the items on, with the layer of the decoder that takes back what it does."""
+        inward = [*self.encoder.hidden, *self.encoder.heads]
+        outward = [*self.decoder.hidden, *self.decoder.heads]
+        return list(zip(inward, reversed(outward), strict=True))
 
 
 @dataclass(frozen=True)
@@ -70,7 +108,7 @@ def _pretrain(net: Autoencoder, items: Tensor, steps: int, generator: torch.Gene
             hidden = hidden if number == len(layers) - 1 else hidden.relu()
             back = outward(_dropped(hidden, generator))[0].float()
             back = back if number == 0 else back.relu()
-            _step(optimizer, (back - batch).square().mean())
+            descend(optimizer, (back - batch).square().mean())
         if number < len(layers) - 1:
             with torch.no_grad():
                 items = torch.cat([inward(part)[0].float().relu() for part in items.split(4096)])
@@ -83,7 +121,7 @@ def _finetune(
     marks = {round(steps * stop / stops) for stop in range(1, stops + 1)}
     for done, (optimizer, batch) in enumerate(_steps(list(net.parameters()), items, steps, generator), 1):
         error = (net.decode(net.encode(batch)) - batch).square().mean()
-        _step(optimizer, error)
+        descend(optimizer, error)
         errors.append(error.detach())
         if done in marks:
             with torch.no_grad():
@@ -100,12 +138,6 @@ def _steps(
     for _ in range(steps):
         yield optimizer, items[torch.randint(len(items), (BATCH,), generator=generator)]
         schedule.step()
-
-
-def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
 
 
 def _dropped(values: Tensor, generator: torch.Generator) -> Tensor:

@@ -17,12 +17,11 @@ from pytorch_lightning.callbacks import Callback, Checkpoint
 from pytorch_lightning.strategies import DDPStrategy
 
 from semicrowd.errors import UserError
-from semicrowd.fitting.callbacks import Moves
+from semicrowd.fitting.callbacks import Moves, SnapshotRecorder
 from semicrowd.fitting.iterate import read_tensors
 from semicrowd.fitting.module import ClusteringModule
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.progress import Progress
-from semicrowd.fitting.snapshot_recorder import SnapshotRecorder
 from semicrowd.settings.training import TrainerSettings
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)  # no devices, tips, "Trainer.fit stopped"

@@ -1,4 +1,4 @@
-"""The terms of the surrogate bound (SCDC paper, eq. 10) and of the ELBO (eqs. 8 and 19–22), each by name, in nats."""
+"""Terms of the surrogate bound (SCDC paper, eq. 10) and of the ELBO (eqs. 8 and 19–22), in nats."""
 
 from typing import NamedTuple
 
@@ -37,19 +37,3 @@ def relational_term(local: LocalPosterior, graph: PairGraph, evidence: PairEvide
     """E ln p(L_ij | z_i, z_j) of every answer (eq. 20)."""
     agreement = graph.agreement(local.probabilities[:, : graph.num_nodes])
     return evidence.weight * agreement + evidence.offset
-
-
-def surrogate_bound(
-    local: LocalPosterior,
-    recognition: Float[Tensor, "R B S"],
-    expected: ExpectedGlobals,
-    graph: PairGraph | None = None,
-    evidence: PairEvidence | None = None,
-) -> Float[Tensor, "R"]:
-    """Eq. 10 without the global KL divergence, which is constant in local updates; message passing maximises it."""
-    terms = local_terms(local, expected)
-    potential = (recognition * local.t_x).sum(-1)
-    total = (potential - terms.kl_z - terms.kl_x).sum(-1)
-    if graph is not None and evidence is not None:
-        total = total + relational_term(local, graph, evidence).sum(-1)
-    return total

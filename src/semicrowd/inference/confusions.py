@@ -28,7 +28,7 @@ from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import pair_evidence, posterior_of_answers
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.expfam.shared_prior import Cells, common_dirichlet, log_likelihood
 from semicrowd.inference.task_messages import Belief, Confusions, graph_of_tasks, infer_tasks
 from semicrowd.settings.parameters import QUALITY_PRIOR
@@ -150,7 +150,7 @@ def place(
     (R, _, K), M, placements = unary.shape, sensitivity.shape[1], answers.placements
     assert placements is not None
     types = (Types.usual(),) * R
-    prior = beta.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
+    prior = dirichlet.to_natural(sensitivity.new_tensor(QUALITY_PRIOR, dtype=torch.float64))
     counts, expected = unary.new_zeros(R, M, K, K + 1), (sensitivity, specificity)
     quality: tuple[Tensor, ...] = ()
     belief: Belief | None = None
@@ -171,6 +171,6 @@ def place(
         settled = max(np.abs(np.log(new.rows / old.rows)).max() for new, old in pairs) < _SETTLED
         same = graph.answers.agreement(perceived.marginal(own))
         quality = posterior_of_answers(prior, prior, same, answers.worker, answers.label, M)
-        expected = beta.expected_statistics(quality[0]), beta.expected_statistics(quality[1])
+        expected = dirichlet.expected_statistics(quality[0]), dirichlet.expected_statistics(quality[1])
     assert belief is not None
     return Placed(belief.log_z, quality, confusions, types)

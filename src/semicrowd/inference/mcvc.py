@@ -18,8 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, quality_posterior
-from semicrowd.expfam import beta
-from semicrowd.expfam.divergence import kl_divergence
+from semicrowd.expfam import dirichlet, kl_divergence
 
 
 class Prior(NamedTuple):
@@ -57,8 +56,8 @@ def evidence(experts: Experts) -> PairEvidence:
     num_annotators = experts.view.shape[1]
     worker = torch.arange(num_annotators).repeat_interleave(2)
     label = torch.tensor([0, 1]).repeat(num_annotators)
-    alpha, beta_ = (beta.expected_statistics(eta) for eta in (experts.sensitivity, experts.specificity))
-    weight, offset = pair_evidence(alpha, beta_, worker, label)
+    alpha, beta = (dirichlet.expected_statistics(eta) for eta in (experts.sensitivity, experts.specificity))
+    weight, offset = pair_evidence(alpha, beta, worker, label)
     return PairEvidence(weight.unflatten(1, (-1, 2)), offset.unflatten(1, (-1, 2)))
 
 
@@ -69,7 +68,7 @@ def answer_weight(experts: Experts) -> Float[Tensor, "R G M 2"]:
 
 def log_view_prior(sticks: Float[Tensor, "R H 2"]) -> Float[Tensor, "R G"]:
     """E ln p(c = g) = E ln ν_g + Σ_{h<g} E ln(1 − ν_h), the last stick being 1; G = H + 1."""
-    log_stick, log_rest = beta.expected_statistics(sticks).unbind(-1)
+    log_stick, log_rest = dirichlet.expected_statistics(sticks).unbind(-1)
     zero = log_stick.new_zeros(len(sticks), 1)
     return torch.cat([log_stick, zero], -1) + torch.cat([zero, log_rest.cumsum(-1)], -1)
 
@@ -103,19 +102,20 @@ def bound(
     weight, offset = evidence(experts)
     same = torch.einsum("rmg,rgma->rma", experts.view, agreement)
     answers = (weight * same + offset * counts).sum((1, 2))
-    quality = kl_divergence(beta, torch.stack([experts.sensitivity, experts.specificity]), prior.quality).sum((0, 2))
-    sticks = kl_divergence(beta, experts.sticks, prior.stick).sum(-1)
+    rates = torch.stack([experts.sensitivity, experts.specificity])
+    quality = kl_divergence(dirichlet, rates, prior.quality).sum((0, 2))
+    sticks = kl_divergence(dirichlet, experts.sticks, prior.stick).sum(-1)
     log_prior = log_view_prior(experts.sticks)[:, None]
     views = (experts.view * log_prior - torch.xlogy(experts.view, experts.view)).sum((1, 2))
     return answers + views - quality - sticks - 0.5 * squared_weights
 
 
-def used_views(experts: Experts, least: float = 1e-3) -> Int[Tensor, "R H"]:
+def used_views(experts: Experts) -> Int[Tensor, "R H"]:
     """Indices of the used views of each restart, that with the most annotators first, [R, G'] with G' ≤ G.
 
     No answer affects the weights of a view without annotators, so their optimum is 0 and the view stays unused. A view
-    is used if it has more than ``least`` expected annotators. G' is the largest number of used views in a restart.
+    is used if it has more than .001 expected annotators. G' is the largest number of used views in a restart.
     """
     popularity = experts.view.sum(1)
     order = popularity.argsort(dim=-1, descending=True, stable=True)
-    return order[:, : int((popularity > least).sum(-1).max())]
+    return order[:, : int((popularity > 1e-3).sum(-1).max())]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from semicrowd.expfam.divergence import in_domain
+from semicrowd.expfam import in_domain
 
 #: How often a step that leads too close to the boundary is halved.
 _MAX_HALVINGS = 10

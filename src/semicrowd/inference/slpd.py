@@ -17,9 +17,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from semicrowd.expfam import dirichlet
+from semicrowd.expfam import dirichlet, kl_divergence
 from semicrowd.expfam.dirichlet_fit import newton
-from semicrowd.expfam.divergence import kl_divergence
 from semicrowd.inference.slpd_sums import add_up
 
 #: A cluster with a smaller expected number of values of a feature keeps its Gaussian of this feature.

@@ -22,8 +22,7 @@ from torch.nn.functional import pad
 
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import fell, largest_change, next_step
-from semicrowd.inference.simplex import log_softmax
+from semicrowd.inference.message_passing import fell, largest_change, log_softmax, next_step
 
 #: Logarithm of a probability so small that the confusion never occurs in practice.
 RARE = -60.0

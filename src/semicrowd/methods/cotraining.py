@@ -12,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import ContinuedClusterer
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -159,7 +159,8 @@ class _Fit(Method):
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
             previous=model._previous,
         ).cotrained()  # fmt: skip
-        verdict, workers = best.verdict, WorkerPosterior(*(beta.to_standard(eta).numpy() for eta in best.annotators))
+        shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
+        verdict, workers = best.verdict, WorkerPosterior(*shapes)
         if verdict.informative:
             model._keep(best.preparations, best.shares, best.alone[best.rows])
             final = Assignment.of(best.probabilities)

@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -134,7 +134,7 @@ class _Fit(Method):
         self.items = model._standardised(features)[torch.from_numpy(self.graph.items)]
         self.restarts, self.annotators = model.n_restarts, answers.num_annotators
         quality = torch.tensor([float(shape) for shape in model.quality_prior], dtype=torch.float64)
-        self.prior = Prior(beta.to_natural(quality), beta.to_natural(torch.ones(2, dtype=torch.float64)))
+        self.prior = Prior(dirichlet.to_natural(quality), dirichlet.to_natural(torch.ones(2, dtype=torch.float64)))
 
     def start(self, progress: ProgressCallback) -> None:  # noqa: ARG002 - too short to report progress
         """Initialise networks and views at random."""
@@ -188,7 +188,7 @@ class _Fit(Method):
         model.weights_ = {name: weight.detach() for name, weight in net.state_dict().items()}
         model.bounds_, model.bound_ = bounds.numpy(), float(bounds[best])
         model.expert_view_ = view[:, order].argmax(-1).numpy()
-        shapes = [beta.to_standard(quality)[best].numpy() for quality in (experts.sensitivity, experts.specificity)]
+        shapes = [dirichlet.to_standard(eta)[best].numpy() for eta in (experts.sensitivity, experts.specificity)]
         model.sensitivity_shape_, model.specificity_shape_ = shapes
         model.sensitivity_, model.specificity_ = (shape[:, 0] / shape.sum(-1) for shape in shapes)
         views = model._views(self.features)

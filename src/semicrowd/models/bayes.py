@@ -12,7 +12,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, pair_evidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.expfam import beta, dirichlet, gaussian, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph, graph_of
 from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
@@ -261,7 +261,7 @@ class BayesSCDC(GenerativeModel):
         """Beta posteriors of the annotators."""
         if not self.num_annotators:
             return None
-        shapes = [beta.to_standard(self.globals.eta[name].detach()) for name in ANNOTATORS]
+        shapes = [dirichlet.to_standard(self.globals.eta[name].detach()) for name in ANNOTATORS]
         sensitivity, specificity = (shape.cpu().numpy() for shape in shapes)
         return WorkerPosterior(sensitivity, specificity)
 

@@ -13,6 +13,7 @@ from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.isotropic import Isotropic
 from semicrowd.inference.gibbs.sweep import draw_all, seat
 from semicrowd.inference.gibbs.unions import log_joint, united
+from semicrowd.nets import descend
 from semicrowd.nets.flow import NICE
 
 #: Items that go through the flow at once: their hidden units stay in the processor's cache.
@@ -93,9 +94,7 @@ class DeepMixture:
         for _ in range(steps):
             items = torch.randint(len(self.y), (min(batch_size, len(self.y)),), generator=generator)
             loss = energy(self.flow(self.y[items])[0], location, precision, z[items])
-            self.optimizer.zero_grad()
-            (loss * len(self.y)).backward()
-            self.optimizer.step()
+            descend(self.optimizer, loss * len(self.y))
             total += float(scale[z[items]].mean()) - float(loss.detach())
         self.log_likelihood = total / max(steps, 1)
         if steps:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR
-from semicrowd.expfam import beta, dirichlet, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.mixture import Mixture, niw_natural
 from semicrowd.inference.statistics import ExpectedGlobals, natural_kl, natural_statistics
@@ -21,8 +21,8 @@ from semicrowd.settings.parameters import QUALITY_PRIOR
 FAMILIES: dict[str, ModuleType] = {
     "pi": dirichlet,
     "components": normal_inverse_wishart,
-    "sensitivity": beta,
-    "specificity": beta,
+    "sensitivity": dirichlet,
+    "specificity": dirichlet,
 }
 #: The annotators' variables, by their names in q(Θ).
 ANNOTATORS = ("sensitivity", "specificity")
@@ -64,9 +64,9 @@ class GlobalPosterior(nn.Module):
         self.eta = nn.ParameterDict({"pi": torch.stack(pi), "components": torch.stack(components)})
         initial, usual = (torch.tensor(shape, dtype=torch.float64) for shape in (QUALITY_PRIOR, FLAT_PRIOR))
         for name in ANNOTATORS:
-            self.eta[name] = nn.Parameter(beta.to_natural(initial.expand(R, M, 2)).clone())
+            self.eta[name] = nn.Parameter(dirichlet.to_natural(initial.expand(R, M, 2)).clone())
             # Persistent: model.annotators=empirical fits it.
-            self.register_buffer(f"prior_{name}", beta.to_natural(usual.expand(R, 1, 2)).clone())
+            self.register_buffer(f"prior_{name}", dirichlet.to_natural(usual.expand(R, 1, 2)).clone())
             self.register_buffer(f"history_{name}", usual.new_zeros(M, 2), persistent=False)
 
     def prior(self, name: str) -> Tensor:
@@ -88,7 +88,7 @@ class GlobalPosterior(nn.Module):
         contradicts the history would not pay for it.
         """
         gains = (
-            beta.log_partition(self.prior(name)) - beta.log_partition(self.get_buffer(f"prior_{name}"))
+            dirichlet.log_partition(self.prior(name)) - dirichlet.log_partition(self.get_buffer(f"prior_{name}"))
             for name in ANNOTATORS
         )
         return sum((gain.sum(1) for gain in gains), torch.zeros((), dtype=torch.float64, device=self.eta["pi"].device))
@@ -100,7 +100,7 @@ class GlobalPosterior(nn.Module):
         for name in ANNOTATORS:
             eta, prior = self.eta[name].detach(), self.get_buffer(f"prior_{name}")
             shapes = [common_beta(counts[crowd], FLAT_PRIOR) for counts in (eta - prior).cpu().numpy()]
-            fitted = beta.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
+            fitted = dirichlet.to_natural(torch.tensor(np.array(shapes), dtype=eta.dtype, device=eta.device))[:, None]
             self.eta[name].data.add_(fitted - prior)
             prior.copy_(fitted)
 

@@ -16,7 +16,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import RelationalBatch
 from semicrowd.crowd.two_coin import PairEvidence, posterior_of_answers
 from semicrowd.crowd.workers import WorkerPosterior
-from semicrowd.expfam import beta, normal_inverse_wishart
+from semicrowd.expfam import dirichlet, normal_inverse_wishart
 from semicrowd.inference.confusions import place
 from semicrowd.inference.graph import PairGraph, answer_graph
 from semicrowd.inference.message_passing import infer_z
@@ -344,7 +344,7 @@ class SCDC(GenerativeModel):
     def set_annotators(self, sensitivity: Float[Tensor, "R M 2"], specificity: Float[Tensor, "R M 2"]) -> None:
         """α and β at their posterior means."""
         for side, eta in enumerate((sensitivity, specificity)):
-            shape = beta.to_standard(eta)
+            shape = dirichlet.to_standard(eta)
             self.logits_quality[:, side] = (shape[..., 0] / shape.sum(-1)).logit().float()
 
     def set_history(self, history: Float[np.ndarray, "M 2 2"]) -> None:

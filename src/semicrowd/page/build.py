@@ -17,9 +17,8 @@ from semicrowd.files import expanded
 from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
 from semicrowd.page.clusters import MOST, SURE, Distances, clusters
-from semicrowd.page.decision import candidates, decided
+from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
-from semicrowd.page.number import number_of_clusters
 
 FILE = "report.html"
 #: Width of the picture of an annotator's rates, in units of the picture.

@@ -1,11 +1,15 @@
-"""How the clusters were determined: the selected start, and the influence of features and of answers."""
+"""How the clusters and their number were determined: a line for each source of information that a method has."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.fitting.result import Result
+from semicrowd.fitting.result import RESTART_SCORES, Result
+from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
+from semicrowd.settings.methods import METHODS, NAMES
 
 
 def candidates(result: Result) -> list[dict[str, Any]]:
@@ -49,3 +53,56 @@ def decided(
         verdict = "the answers support these clusters" if gain > error else "the answers do not support these clusters"
         yield (f"An answer {how} is {gain:+.3f} nats likelier with the clusters than without (standard error "
                f"{error:.3f}): {verdict}.")
+
+
+def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about the number of clusters.
+
+    Parameters
+    ----------
+    settings : settings of the run, nested
+    given : settings that the user has given, by dotted names
+    """
+    counts = cluster_counts(result.final.cluster, int(result.final.cluster.max()) + 1)
+    occupied, used = int(counts["occupied"]), int(counts["used"])
+    few = f"; {occupied - used} of them have less than {100 * USED_SHARE:g} % of the items"
+    small = "" if used == occupied else few
+    yield f"{_count(occupied)} with at least one item{small}."
+    most, name = dotted(settings).get("model.K"), str(settings.get("model", {}).get("name"))
+    method = METHODS.get(NAMES.get(name, name))  # by its name, or that of its class; None: a user's own class
+    if most is not None and not (method and method.expects_number):
+        origin = "you gave" if "model.K" in given else "the rule or the default set"
+        yield (
+            f"{origin.capitalize()} model.K={most}: this method can find at most {most} clusters, "
+            + ("and uses all of them: try a larger one, unless you know the number." if occupied >= most
+               else f"and leaves {most - occupied} without an item.")
+        )  # fmt: skip
+    if result.samples is not None:
+        number = result.samples.partitions[result.samples.kept].max(axis=1) + 1
+        low, high = np.quantile(number, (0.05, 0.95), method="nearest")
+        mode = int(np.bincount(number).argmax())
+        yield (f"Posterior over {len(number)} sampled partitions: {low} to {high} clusters with 90 % probability, most "
+               f"often {mode} ({100 * float((number == mode).mean()):.0f} % of them).")
+    if result.verdict is not None:
+        rows = result.verdict.table
+        near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
+        every = sorted({int(n) for n in rows["clusters"]})
+        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict answers "
+               f"that they had not seen; those within one standard error of the best have {_range(near)}.")
+    if result.restarts is not None and len(result.restarts.score) > 1:
+        each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
+        yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "
+               f"{RESTART_SCORES[result.restarts.column]} is kept.")
+    elif result.samples is None and result.verdict is None:
+        yield "Nothing here says how sure this number is: compare runs with other seeds, and other values of model.K."
+
+
+def _count(number: int) -> str:
+    return f"{number} cluster" + ("" if number == 1 else "s")
+
+
+def _range(numbers: list[int]) -> str:
+    """``3``, ``3 or 4``, ``3 to 7``."""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{numbers[0]} {'or' if len(numbers) == 2 else 'to'} {numbers[-1]}"

@@ -16,9 +16,8 @@ from semicrowd.data.fetch import data_root
 from semicrowd.data.own import WANTED
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_atomic, write_csv
-from semicrowd.fitting.autoencoder import train
+from semicrowd.fitting.autoencoder import CODE, Autoencoder, train
 from semicrowd.fitting.progress import threads_of_a_fit
-from semicrowd.nets.autoencoder import CODE, Autoencoder
 from semicrowd.nets.mlp import set_precision
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import load_plan

@@ -87,10 +87,10 @@ def write_configurations(experiments: list[Experiment], folder: Path = CONFIGURA
         runs = {"runs": sorted({job.folder for e in swept for job in e.jobs})} if swept else {}
         _write(folder / name / "answers.yaml", partial(answer_settings, one), runs)
     _write(folder / "slpd" / "code.yaml", partial(fingerprints, CODE), {})
-    for stage in ("autoencoder", "deep_spaces", "embedding"):
+    for stage in ("autoencoder", "deep_spaces"):
         _write(folder / stage / "code.yaml", partial(fingerprints, [f"semicrowd.pipeline.{stage}"]), {})
-    for data in MAKERS:
-        _write(folder / f"{data}_features" / "code.yaml", partial(fingerprints, data_modules(data)), {})
+    for name, (needs, _) in MAKERS.items():
+        _write(folder / name / "code.yaml", partial(fingerprints, data_modules(needs[0])), {})
 
 
 def _defaults(kind: type) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import yaml
 from semicrowd.data import load_dataset
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.pipeline.experiments import DATA
-from semicrowd.pipeline.run_files import read_clusters
 from semicrowd.run.commandline.arguments import folder_name
+from semicrowd.run.files.results import final_clusters
 
 FOLDER = Path("demo")
 MODELS = ("scdc", "bayes")
@@ -40,7 +40,7 @@ def panel(model: str, answers: str) -> Panel:
     metrics = json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
     config = yaml.safe_load((directory / "config.yaml").read_text(encoding="utf-8"))
     options = {key: value for key, value in config["data"].items() if key != "name"}
-    clusters = read_clusters(directory)  # of annotated items by their answers, too
+    clusters = final_clusters(directory)  # of annotated items by their answers, too
     title = (
         f"{NAMES[model]}, {NAMES[answers]}: {len(np.unique(clusters))} clusters, "
         f"accuracy {metrics['final/acc']:.3f}, NMI {metrics['final/nmi']:.3f}"

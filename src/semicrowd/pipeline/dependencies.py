@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import semicrowd
-from semicrowd.data.load import LOADERS
+from semicrowd.data.load import module_of
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.files import sha256_of
 
@@ -34,7 +34,7 @@ def run_modules(method: str, data: str) -> list[str]:
 
 def data_modules(data: str) -> list[str]:
     """Modules from which the imports are followed for a data set and its answers."""
-    return ["semicrowd.data.answers", LOADERS[data].partition(":")[0]]
+    return ["semicrowd.data.answers", module_of(data)]
 
 
 def fingerprints(modules: Iterable[str], source: Path = SOURCE) -> dict[str, str]:

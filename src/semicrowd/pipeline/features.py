@@ -1,4 +1,8 @@
-"""Stages ``face_features`` and ``cifar10_features``: principal components of images, once for all runs."""
+"""Stages ``features`` and ``cifar10_embedding``: features of images, once for all runs.
+
+The principal components of the faces and of CIFAR-10 take seconds. EfficientNet-Lite0's features of CIFAR-10 take about
+ten minutes of one core for 21,000 images; a stopped stage is continued.
+"""
 
 import argparse
 import sys
@@ -6,55 +10,55 @@ from collections.abc import Callable
 from pathlib import Path
 
 from semicrowd.data import cifar10, faces
-from semicrowd.data.components import SCALINGS, axes_place, kept_axes, kept_components, place
+from semicrowd.data.components import SCALINGS, axes_place, keep, place, principal_axes, principal_components
 from semicrowd.errors import without_traceback
-from semicrowd.files import write_arrays
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.fetch import why_missing
 from semicrowd.run.interrupts import end_with_dvc
-from semicrowd.settings.data import PIXEL_COMPONENTS
+from semicrowd.settings.data import EFFICIENTNET_LITE0, PIXEL_COMPONENTS
 
 #: The paper's number of components of the faces (SCDC, section 5.2).
 COMPONENTS = 20
 
 
-def make_face_features(root: Path) -> list[Path]:
-    """Write the components with every scaling into ``root/face_features``; nothing if the faces are missing."""
-    folder = root / faces.FEATURES
-    folder.mkdir(parents=True, exist_ok=True)
-    if why_missing("face"):
-        return []
-    pixels = faces.read_faces(root)[0]
-    content = {place(folder, COMPONENTS, scaling): kept_components(pixels, COMPONENTS, scaling) for scaling in SCALINGS}
-    for path, arrays in content.items():
-        write_arrays(path, arrays)
-    return list(content)
+def make_face_features(root: Path) -> None:
+    """Write the components with every scaling."""
+    pixels, folder = faces.read_faces(root)[0], root / faces.FEATURES
+    for scaling in SCALINGS:
+        scores = principal_components(pixels, COMPONENTS, scaling)
+        keep(place(folder, COMPONENTS, scaling), pixels, {"scores": scores})
 
 
-def make_cifar10_features(root: Path) -> list[Path]:
-    """Write the components' axes into ``root/cifar10_features``; nothing if CIFAR-10 is missing."""
-    folder = root / cifar10.FEATURES
-    folder.mkdir(parents=True, exist_ok=True)
-    if why_missing("cifar10"):
-        return []
-    path = axes_place(folder, PIXEL_COMPONENTS)
-    write_arrays(path, kept_axes(cifar10.read_training_pixels(root), PIXEL_COMPONENTS))
-    return [path]
+def make_cifar10_features(root: Path) -> None:
+    """Write the components' axes."""
+    pixels = cifar10.read_training_pixels(root)
+    axes = principal_axes(pixels, PIXEL_COMPONENTS)
+    keep(axes_place(root / cifar10.FEATURES, PIXEL_COMPONENTS), pixels, axes._asdict())
 
 
-#: Data set → function that writes its components.
-MAKERS: dict[str, Callable[[Path], list[Path]]] = {"face": make_face_features, "cifar10": make_cifar10_features}
+#: Folder below the data folder → what it needs, and the function that fills it.
+MAKERS: dict[str, tuple[tuple[str, ...], Callable[[Path], object]]] = {
+    faces.FEATURES: (("face",), make_face_features),
+    cifar10.FEATURES: (("cifar10",), make_cifar10_features),
+    cifar10.EMBEDDED: (("cifar10", EFFICIENTNET_LITE0), cifar10.keep_embedding),
+}
 
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m semicrowd.pipeline.features <data set>``."""
-    parser = argparse.ArgumentParser(description="write the principal components of a data set's images")
-    parser.add_argument("data", choices=MAKERS)
-    data = parser.parse_args(arguments).data
+    """``python -m semicrowd.pipeline.features <folder>``; the folder stays empty if what it needs is missing."""
+    parser = argparse.ArgumentParser(description="make features of images in a folder below data/")
+    parser.add_argument("folder", choices=MAKERS)
+    folder = parser.parse_args(arguments).folder
     end_with_dvc()
-    for path in MAKERS[data](DATA):
-        print(path)
+    (DATA / folder).mkdir(parents=True, exist_ok=True)
+    needs, make = MAKERS[folder]
+    for name in needs:
+        if message := why_missing(name):
+            print(f"{name} is not available here: {message}")
+            return 0
+    make(DATA)
+    print(DATA / folder)
     return 0
 
 

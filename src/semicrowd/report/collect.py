@@ -13,8 +13,8 @@ import yaml
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import read_metrics, read_object, write_json
-from semicrowd.pipeline.experiments import PARAMS, RESULTS, Experiment, Job, load_plan
-from semicrowd.report.runs import FOLDER, Collected, Run, read_recorded
+from semicrowd.pipeline.experiments import RESULTS, Experiment, Job, load_plan
+from semicrowd.report.runs import Collected, Run, read_recorded
 
 RUNS = Path("reports/runs.json")
 
@@ -55,17 +55,17 @@ def read_run(experiment: Experiment, job: Job, results: Path = RESULTS) -> Run:
     )
 
 
-def collect(params: Path = PARAMS, results: Path = RESULTS, recorded: Path = FOLDER) -> Collected:
-    """Read the runs of the selected profile, but no other runs in ``results``, and all recorded runs."""
-    plan = load_plan(params)
+def collect() -> Collected:
+    """Read the runs of the selected profile, but no other runs in its folder, and all recorded runs."""
+    plan = load_plan()
     return Collected(
         profile=plan.profile,
         commands={name: experiment.command() for name, experiment in plan.experiments.items()},
         runs={
-            name: [read_run(experiment, job, results) for job in experiment.jobs]
+            name: [read_run(experiment, job) for job in experiment.jobs]
             for name, experiment in plan.experiments.items()
         },
-        recorded={name: [one.run for one in runs] for name, runs in read_recorded(recorded).items()},
+        recorded={name: [one.run for one in runs] for name, runs in read_recorded().items()},
     )
 
 

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from semicrowd.errors import UserError
+from semicrowd.figures.style import save
 from semicrowd.report.cells import Cell, PaperValue
 from semicrowd.report.protocol import Protocol
 from semicrowd.report.runs import Collected
@@ -24,6 +27,12 @@ class Image:
 
     path: Path
     caption: str
+
+
+def drawn(figure: Figure, folder: Path, path: Path, caption: str) -> Image:
+    """The image of a figure, which is saved in the report's folder."""
+    save(figure, folder / path)
+    return Image(path, caption)
 
 
 @dataclass(frozen=True)

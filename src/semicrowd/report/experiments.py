@@ -1,6 +1,6 @@
 """Numbers of an experiment's runs as cells of a table, with remarks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +34,8 @@ def worst_start(column: str) -> Measure:
 
 def _by_place(collected: Collected, experiment: str) -> dict[tuple[int, str], tuple[Run, bool]]:
     """Finished runs by seed and point, and whether each is recorded; runs of the profile replace recorded runs."""
-    sources = ((collected.recorded.get(experiment, []), True), (collected.finished(experiment), False))
-    return {
-        run.place: (run, kept)
-        for runs, kept in sources for run in runs if run.status == "finished"
-    }  # fmt: skip
+    recorded, finished = collected.finished_recorded(experiment), collected.finished(experiment)
+    return {run.place: (run, True) for run in recorded} | {run.place: (run, False) for run in finished}
 
 
 def paired(
@@ -134,14 +131,14 @@ class Row(NamedTuple):
     Attributes
     ----------
     experiment : its name in params.yaml or recorded/experiments.yaml
-    label : its name in the table
+    label : its name in the table; empty: the paper's
     paper : the paper's row that it is compared with; empty if there is none
     with_answers : whether the runs have answers
     epochs : whether the method is trained in epochs, which can be timed
     """
 
     experiment: str
-    label: str
+    label: str = ""
     paper: str = ""
     with_answers: bool = True
     epochs: bool = True
@@ -153,9 +150,14 @@ def cells_of_rows(
 ) -> list[Cell]:
     """Cells of several experiments, and below them paired differences between two experiments.
 
+    A row has a cell for each quantity: the mean over the experiment's finished runs, and the paper's number. Without
+    finished runs, only the quantities that the paper prints have a cell; if it prints none, the first quantity has one.
+    Cells of recorded runs (``make record``) follow and are marked as recorded. If the profile does not run the
+    experiment, they are the only ones.
+
     Parameters
     ----------
-    measures : quantities of all rows
+    measures : quantities of all rows, and how each is read from a run
     asked : additional quantities of the rows with answers
     less : label, first and second experiment of each difference, first minus second
     compared : quantities of the differences; if empty, those of ``measures``
@@ -164,45 +166,24 @@ def cells_of_rows(
     for row in rows:
         of_row = measures | (asked or {} if row.with_answers else {})
         of_row = {name: one for name, one in of_row.items() if row.epochs or one is not seconds_per_epoch}
-        cells += cells_of_experiment(
-            collected, row.experiment, exhibit, row.paper, of_row, with_answers=row.with_answers, label=row.label
-        )
+        cells += _cells_of_row(collected, exhibit, row, of_row)
     both = {name: measures[name] for name in compared or measures}
     return cells + [cell for names in less for cell in paired(collected, *names, both)]
 
 
-def cells_of_experiment(
-    collected: Collected, experiment: str, exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
-    with_answers: bool, label: str = "",
-) -> tuple[Cell, ...]:
-    """One cell for each quantity: the mean over the experiment's finished runs, and the paper's number.
-
-    Parameters
-    ----------
-    cell : the paper's row with which ours is compared; if the paper has no such row, our numbers have no counterpart
-    measures : quantity → how it is read from a run. Without finished runs, only the quantities that the paper prints
-        get a cell; if it prints none, the first quantity does
-    label : our name of the row; empty: the paper's name
-
-    Cells of recorded runs (``make record``) follow and are marked as recorded. If the profile does not run the
-    experiment, they are the only ones.
-    """
-    recorded = collected.recorded.get(experiment, [])
-    found: tuple[Cell, ...] = ()
-    if experiment in collected.runs or not recorded:
-        found = _cells(
-            collected.finished(experiment), remarks_on(collected, experiment), exhibit, cell, measures,
-            with_answers=with_answers, label=label or cell,
-        )  # fmt: skip
-    if not recorded:
-        return found
-    failed = [f"seed {run.seed} failed: {run.message}" for run in recorded if run.status != "finished"]
-    seeds = format_ranges(sorted({run.seed for run in recorded}))
-    kept = [f"recorded: make record EXPERIMENT={experiment} SEEDS={seeds}", *failed]
-    return found + _cells(
-        [run for run in recorded if run.status == "finished"], kept, exhibit, cell, measures,
-        with_answers=with_answers, label=f"{label or cell}{RECORDED}",
-    )  # fmt: skip
+def _cells_of_row(
+    collected: Collected, exhibit: Exhibit, row: Row, measures: dict[str, Measure]
+) -> Iterator[Cell]:
+    recorded, label = collected.recorded.get(row.experiment, []), row.label or row.paper
+    if row.experiment in collected.runs or not recorded:
+        runs, remarks = collected.finished(row.experiment), remarks_on(collected, row.experiment)
+        yield from _cells(runs, remarks, exhibit, row._replace(label=label), measures)
+    if recorded:
+        failed = [f"seed {run.seed} failed: {run.message}" for run in recorded if run.status != "finished"]
+        seeds = format_ranges(sorted({run.seed for run in recorded}))
+        kept = [f"recorded: make record EXPERIMENT={row.experiment} SEEDS={seeds}", *failed]
+        runs = collected.finished_recorded(row.experiment)
+        yield from _cells(runs, kept, exhibit, row._replace(label=f"{label}{RECORDED}"), measures)
 
 
 def mean_of(runs: Iterable[Run], measure: Measure) -> Summary | None:
@@ -212,17 +193,15 @@ def mean_of(runs: Iterable[Run], measure: Measure) -> Summary | None:
 
 
 def _cells(
-    runs: Sequence[Run], remarks: Sequence[str], exhibit: Exhibit, cell: str, measures: dict[str, Measure], *,
-    with_answers: bool, label: str,
-) -> tuple[Cell, ...]:
+    runs: Sequence[Run], remarks: Sequence[str], exhibit: Exhibit, row: Row, measures: dict[str, Measure]
+) -> Iterator[Cell]:
     """One cell for each quantity, from finished runs."""
-    protocol = protocol_of(runs, exhibit, with_answers=with_answers)
-    printed = {value.quantity: value for value in exhibit.values if value.cell == cell}
+    protocol = protocol_of(runs, exhibit, with_answers=row.with_answers)
+    printed = {value.quantity: value for value in exhibit.values if value.cell == row.paper}
     shown = {name: measure for name, measure in measures.items() if runs or name in (printed or [*measures][:1])}
-    cells = []
     for quantity, measure in shown.items():
         ours = mean_of(runs, measure)
         known = () if ours is None else ours.seeds
         undefined = [f"seed {run.seed}: not defined" for run in runs if run.seed not in known]
-        cells.append(Cell(label, quantity, printed.get(quantity), ours, "; ".join([*remarks, *undefined]), protocol))
-    return tuple(cells)
+        remark = "; ".join([*remarks, *undefined])
+        yield Cell(row.label, quantity, printed.get(quantity), ours, remark, protocol)

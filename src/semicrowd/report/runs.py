@@ -75,10 +75,13 @@ class Collected:
         """The runs of an experiment that have not finished."""
         return [run for run in self.runs.get(experiment, []) if run.status != "finished"]
 
+    def finished_recorded(self, experiment: str) -> list[Run]:
+        """The recorded runs of an experiment that have finished."""
+        return [run for run in self.recorded.get(experiment, []) if run.status == "finished"]
+
     def finished_or_recorded(self, experiment: str) -> list[Run]:
         """The finished runs of the profile; where it has none, those that are recorded."""
-        recorded = (run for run in self.recorded.get(experiment, []) if run.status == "finished")
-        return self.finished(experiment) or [*recorded]
+        return self.finished(experiment) or self.finished_recorded(experiment)
 
     def at(self, point: dict[str, Any]) -> "Collected":
         """Only the runs with these values of the swept settings."""
@@ -142,14 +145,14 @@ def read_recorded(folder: Path = FOLDER) -> dict[str, list[RecordedRun]]:
     return by_experiment
 
 
-def write_recorded(experiment: str, runs: Sequence[RecordedRun], folder: Path = FOLDER) -> Path:
+def write_recorded(experiment: str, runs: Sequence[RecordedRun]) -> Path:
     """Add runs to the file of their experiment and return its path.
 
     A run replaces a recorded run with the same seed and the same values of the swept settings.
     """
-    path = folder / f"{experiment}.json"
+    path = FOLDER / f"{experiment}.json"
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(LOCK):
-        known = {one.run.place: one for one in [*read_recorded(folder).get(experiment, []), *runs]}
+        known = {one.run.place: one for one in [*read_recorded().get(experiment, []), *runs]}
         write_json(path, {"runs": [asdict(known[place]) for place in sorted(known)]})
     return path

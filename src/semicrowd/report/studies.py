@@ -17,9 +17,9 @@ from semicrowd.pipeline.generality.plan import OURS, base_of, cells
 from semicrowd.pipeline.generality.record import FILES, recorded
 from semicrowd.pipeline.generality.record import FOLDER as RECORDED
 from semicrowd.pipeline.generality.regimes import REGIMES, UNINFORMED
-from semicrowd.pipeline.generality.summary import bars, cell_table, with_error
+from semicrowd.pipeline.generality.summary import bars, cell_table
 from semicrowd.pipeline.generality.tables import DEVELOPMENT, LOCKED, Table
-from semicrowd.report.cells import format_number, format_value
+from semicrowd.report.cells import PAIRED, format_number, format_value
 from semicrowd.report.exhibits import Image, Study
 from semicrowd.report.experiments import mean_of, metric, remarks_on
 from semicrowd.report.runs import Collected
@@ -117,7 +117,7 @@ def _classes(number: float) -> str:
 
 def _difference(row: Mapping[str, Any]) -> str:
     difference, error = row.get("to_best", np.nan), row.get("to_best_se", np.nan)
-    return "–" if np.isnan(difference) else with_error(difference, error)
+    return "–" if np.isnan(difference) else format_value(difference, None if np.isnan(error) else error, f"nmi{PAIRED}")
 
 
 #: Row of the embedded track → experiment.

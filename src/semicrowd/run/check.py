@@ -102,7 +102,7 @@ annotations=file may be left out, since they follow from the paths. No file is w
 def main(arguments: Sequence[str]) -> int:
     """Run ``src/check.py`` with the arguments after its name; returns the exit code."""
     # Imported here: every run imports this module for tell(), and does not need the command line of check.py.
-    from semicrowd.run.commandline.program import as_typed
+    from semicrowd.run.commandline import as_typed
 
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
         print(as_typed(_PAGE), end="")

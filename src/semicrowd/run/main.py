@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from semicrowd.errors import UserError, naming_extras, without_traceback
+from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.commandline.arguments import Command, implied, parse
 from semicrowd.run.commandline.mistakes import explain, is_mistake
-from semicrowd.run.commandline.program import as_typed, program
 
 
 @without_traceback

@@ -1,4 +1,4 @@
-"""``report.html`` at the end of a run."""
+"""``report.html`` at the end of a run, and again from its folder: ``python src/report.py run=FOLDER``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,11 +6,16 @@ from typing import Any
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.evaluation.scores import Evaluation
-from semicrowd.files import read_object, write_text
+from semicrowd.errors import UserError, without_traceback
+from semicrowd.evaluation.scores import Evaluation, numbered_like, score
+from semicrowd.files import MODEL, read_metrics, read_object, read_status, write_text
 from semicrowd.page.build import FILE, Page, pictures, render
-from semicrowd.run.files.inputs import PROVENANCE
+from semicrowd.run.files.config import CONFIG, GIVEN, read_config
+from semicrowd.run.files.inputs import PROVENANCE, check_inputs, file_hashes
 from semicrowd.tracking.content import run_name
+
+#: Start of an argument that names a run's folder.
+ARGUMENT = "run="
 
 
 def write_page_of_run(
@@ -37,3 +42,41 @@ def write_page_of_run(
     )  # fmt: skip
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
     return run_dir / FILE
+
+
+def rebuild(run_dir: Path) -> Path:
+    """Write the page of a finished run again, from its folder and its data; returns the page's path.
+
+    Raises
+    ------
+    UserError
+        For a folder without a finished run, and for data that are gone or have changed since.
+    """
+    if read_status(run_dir).get("status") != "finished":
+        raise UserError(f"{run_dir}: not the directory of a finished run (no status.json that says so)")
+    # Imported here: importing torch takes seconds, and a wrong folder has been found by now.
+    from semicrowd.estimators.persistence import load
+    from semicrowd.run.files.provenance import provenance
+    from semicrowd.run.inputs import load_inputs
+
+    settings = read_config(run_dir / CONFIG)
+    given = settings.pop(GIVEN, None) or {}
+    data, answers = load_inputs(settings)
+    now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
+    check_inputs(run_dir, now, "its page can be made again only from what it was started with")
+    estimator = load(run_dir / MODEL)
+    result, _ = numbered_like(score(estimator.result_, data, answers), data.previous)
+    warnings = read_object(run_dir / "warnings.json").get("warnings") or []
+    return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
+
+
+@without_traceback
+def main(arguments: Sequence[str]) -> int:
+    """Run ``src/report.py run=FOLDER``; returns the exit code."""
+    folders = [Path(one.removeprefix(ARGUMENT)) for one in arguments if one.startswith(ARGUMENT)]
+    if len(folders) != len(arguments):
+        wrong = next(one for one in arguments if not one.startswith(ARGUMENT))
+        raise UserError(f"{wrong}: expected only arguments {ARGUMENT}FOLDER")
+    for folder in folders:
+        print(rebuild(folder))
+    return 0

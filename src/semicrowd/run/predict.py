@@ -11,7 +11,7 @@ import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import MODEL, read_object, read_status, write_text
-from semicrowd.run.commandline.program import as_typed, program
+from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.files.inputs import PROVENANCE
 from semicrowd.settings.data import ImagesSettings
 

@@ -25,8 +25,9 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.batch import AnswerGraph
 from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import signed_embedding
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.mcvc import Experts, Prior, answer_weight, bound, evidence, initial_experts, update
+from semicrowd.nets import descend
 from semicrowd.nets.classifier import Classifier
 from semicrowd.nets.mlp import choose_restarts, squared_weights
 from semicrowd.random import stream, torch_stream
@@ -75,11 +76,7 @@ class AnswerNetworks:
         # Its gradient in the weights is that of the answers' part of the bound; restarts are independent.
         gain = self.graph.pull(neighbours, answer_weight(self.experts)) * eta
         gain = gain if counted is None else gain[counted]
-        self.optimizer.zero_grad()
-        (penalty - gain.sum() + 0.5 * squared_weights(self.net).sum()).backward()
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
+        descend(self.optimizer, penalty - gain.sum() + 0.5 * squared_weights(self.net).sum(), rate)
         return agreement
 
     def update_annotators(self, agreement: Float[Tensor, "R G M 2"]) -> None:
@@ -223,17 +220,13 @@ def learners(
         draws = torch.randn(1, *seen.shape, generator=noise)
         weight = len(features) / len(seen)
         loss = -weight * (target[:, rows] * net(seen + NOISE * draws)).sum() + 0.5 * squared_weights(net).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        for group in optimizer.param_groups:
-            group["lr"] = cosine(RATE, step, STEPS)
-        optimizer.step()
+        descend(optimizer, loss, cosine(RATE, step, STEPS))
     return net
 
 
 def _prior(reverse: np.ndarray, candidates: int) -> Prior:
     """:data:`QUALITY_PRIOR` of α and of β, or its mirror image, for every candidate."""
-    usual = beta.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
+    usual = dirichlet.to_natural(torch.tensor(QUALITY_PRIOR, dtype=torch.float64))
     marked = torch.from_numpy(reverse).repeat_interleave(candidates, 0)[..., None]
     return Prior(torch.where(marked, usual.flip(-1), usual), torch.zeros(2, dtype=torch.float64))
 

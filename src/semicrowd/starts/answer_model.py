@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.history import crowd_of
 from semicrowd.crowd.two_coin import FLAT_PRIOR, answer_chances, answer_weights, hits_and_misses
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.expfam.shared_prior import common_beta
 from semicrowd.inference.graph import FixedPairGraph
 from semicrowd.inference.message_passing import infer_z
@@ -55,7 +55,7 @@ class Rates:
     @property
     def annotators(self) -> Annotators:
         """The natural parameters of the posteriors, with a leading restart dimension of size 1."""
-        both = (beta.to_natural(torch.from_numpy(shape)[None]) for shape in (self.sensitivity, self.specificity))
+        both = (dirichlet.to_natural(torch.from_numpy(shape)[None]) for shape in (self.sensitivity, self.specificity))
         return Annotators(*both)
 
     def of_answers(

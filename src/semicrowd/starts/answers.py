@@ -10,7 +10,7 @@ from torch import Tensor
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.crowd.orientation import reversed_annotators
-from semicrowd.expfam import beta
+from semicrowd.expfam import dirichlet
 from semicrowd.inference.graph import answer_graph
 from semicrowd.inference.message_passing import infer_z
 from semicrowd.models.training_data import TrainingData
@@ -70,7 +70,7 @@ def joint_probabilities(
 ) -> Float[Tensor, "R n K"]:
     """q(z) of the annotated items: message passing (eq. 14) with ln q(z | o) as unary potential."""
     answers = annotations.index.whole
-    sensitivity, specificity = (beta.expected_statistics(eta).float() for eta in classifiers.annotators)
+    sensitivity, specificity = (dirichlet.expected_statistics(eta).float() for eta in classifiers.annotators)
     graph, _ = answer_graph(answers, sensitivity, specificity)
     return infer_z(classifiers.net(features[answers.items]), graph).exp()
 

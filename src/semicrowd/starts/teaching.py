@@ -23,6 +23,7 @@ from semicrowd.models.bayes import BayesSCDC
 from semicrowd.models.scdc import SCDC
 from semicrowd.models.training_data import CHUNK, TrainingData, pieces
 from semicrowd.models.views import Views
+from semicrowd.nets import descend
 from semicrowd.random import torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.recent import ProgressCallback
@@ -48,9 +49,7 @@ def teach_classifier(
         for items in shuffled(data, "classifier/order", epoch, whole=False):
             features = data.features[items]
             log_q = model.classify(features if views is None else views.of(features, noise))
-            optimizer.zero_grad()
-            _cross_entropy(log_q, target[:, items]).backward()
-            optimizer.step()
+            descend(optimizer, _cross_entropy(log_q, target[:, items]))
         progress(f"start: learning the clusters {epoch + 1}/{settings.teach_epochs}")
 
 
@@ -93,9 +92,7 @@ def teach_bayes(
             bound = model.log_likelihood(gaussian.draw(mean, root, noise), features) - terms.kl_x
             alone = initial_z(recognition, expected)
             objective = (bound + settings.teach_weight * (q * alone).sum(-1)).mean(1)
-            optimizer.zero_grad()
-            (-objective.sum()).backward()
-            optimizer.step()
+            descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
         _refit_mixture(model, data, probabilities, clusters, expected)
         reached = f"objective {total / len(batches):.2f}"
@@ -139,18 +136,15 @@ def learn_agreement(
         total, batches = torch.zeros((), dtype=torch.float64), shuffled(data, "agreement/order", epoch)
         for step, items in enumerate(batches):
             done = (epoch + step / len(batches)) / settings.agree_epochs
-            for group in optimizer.param_groups:
-                fall = 0.5 * (1 + math.cos(math.pi * done))
-                group["lr"] = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
+            fall = 0.5 * (1 + math.cos(math.pi * done))
+            rate = settings.learning_rate * (FINAL_RATE + (1 - FINAL_RATE) * fall)
             features = data.features[items]
             both = torch.cat([views.of(features, noise), views.of(features, noise)])
             log_q = model.classify(both)
             loss = disagreement(log_q, shares)
             if posterior is not None:
                 loss = loss + data.num_items / annotated * answer_cross_entropy(log_q, posterior[:, items])
-            optimizer.zero_grad()
-            loss.sum().backward()
-            optimizer.step()
+            descend(optimizer, loss.sum(), rate)
             total += loss.min().detach().double().cpu()
         progress(f"start: views of an image agree {epoch + 1}/{settings.agree_epochs}: {total / len(batches):.4f}")
 

@@ -9,6 +9,7 @@ from torch.distributions import MultivariateNormal, kl_divergence
 from semicrowd.expfam import gaussian
 from semicrowd.models.generative import GenerativeModel
 from semicrowd.models.training_data import TrainingData, pieces
+from semicrowd.nets import descend
 from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.recent import RECENT, ProgressCallback
@@ -65,9 +66,7 @@ def _train(model: GenerativeModel, data: TrainingData, settings: StartSettings, 
             eta_x = model.vae_posterior(features, PRIOR_SD)
             log_likelihood = model.log_likelihood(gaussian.sample(eta_x, noise), features)
             objective = (log_likelihood - kl_weight * _kl_to_prior(eta_x)).mean(1)
-            optimizer.zero_grad()
-            (-objective.sum()).backward()
-            optimizer.step()
+            descend(optimizer, -objective.sum())
             total += objective.max().detach().double().cpu()
         progress(f"start {epoch + 1}/{settings.epochs}: ELBO per item {total / len(batches):.2f}")
 

@@ -5,8 +5,7 @@ import pytest
 from scipy import integrate
 from scipy.special import gammaln
 
-from semicrowd.inference.gibbs.concentrations import escobar_west
-from semicrowd.inference.gibbs.franchise import neighbours, tables, transitions
+from semicrowd.inference.gibbs.franchise import escobar_west, neighbours, tables, transitions
 
 
 def test_escobar_and_west_draw_from_the_posterior() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from semicrowd.data.chains import draw_chains
+from semicrowd.data.generated import draw_chains
 from semicrowd.inference.gibbs.chain import Chain, Model
 from semicrowd.inference.gibbs.gaussian import gaussian
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes, nearest_gaussian, rotated

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from semicrowd.inference.gibbs.answers import Answered, Answers
-from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.exchanges import price_of, split_or_merge_separated
-from semicrowd.inference.gibbs.franchise import Franchise, redraw, transitions
+from semicrowd.inference.gibbs.franchise import Franchise, escobar_west, redraw, transitions
 from semicrowd.inference.gibbs.hyperplanes import Hyperplanes
 from semicrowd.inference.gibbs.splits import split_or_merge
 from semicrowd.inference.gibbs.sweep import Seating, draw_all, seat, sweep

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semicrowd.inference.compiled import compiled
-from semicrowd.inference.gibbs.concentrations import escobar_west
 from semicrowd.inference.gibbs.parts import (
     closed,
     enter,
@@ -158,3 +157,17 @@ def redraw(
     prior.gamma[0] = escobar_west(prior.gamma[0], int(used.sum()), int(total), gamma_prior, rng)
     shares = rng.dirichlet([*per_state[used], prior.gamma[0]])
     prior.beta[used], prior.rest[0] = shares[:-1], shares[-1]
+
+
+def escobar_west(
+    concentration: float, clusters: int, items: int, prior: tuple[float, float], rng: np.random.Generator
+) -> float:
+    """A draw of a Dirichlet process's concentration given its numbers of clusters and items, by one Gibbs step.
+
+    Escobar & West 1995. The prior of the concentration is Gamma(shape, rate).
+    """
+    shape, rate = prior
+    rate -= math.log(rng.beta(concentration + 1, items))
+    odds = (shape + clusters - 1) / (items * rate)
+    more = rng.random() * (1 + odds) < odds
+    return float(rng.gamma(shape + clusters - (not more)) / rate)

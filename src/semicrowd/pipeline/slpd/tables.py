@@ -1,5 +1,7 @@
 """Tables 2 and 3 of the SLPD paper: the balanced Rand index of every method, degree of supervision, trial and fold.
 
+Without a given number of clusters, SLPD has the one with the highest likelihood of held-out items.
+
 Rows are written after every :data:`BATCH` trials, so that they are kept if the stage is stopped.
 """
 
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
@@ -19,12 +21,13 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.files import write_csv, write_json
 from semicrowd.fitting.progress import threads_of_a_fit
 from semicrowd.methods.ckm import CKMParameters, block_means
+from semicrowd.methods.slpd import SLPD, Table
 from semicrowd.metrics.clustering import balanced_rand_index
 from semicrowd.pipeline.dependencies import fingerprints
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.inputs import INPUTS, digest, forget_others
-from semicrowd.pipeline.slpd.choice import fit_chosen
 from semicrowd.pipeline.slpd.plan import CODE, FOLDER, SETS, SHARES, Split, TableSet, num_trials_of, size_of, splits
+from semicrowd.random import stream, torch_stream
 
 #: Number of trials whose rows are written into one file.
 BATCH = 10
@@ -34,6 +37,12 @@ KEYS = ("method", "share", "trial", "fold")
 COLUMNS = (*KEYS, "bri", "clusters")
 #: SLPD without a given number of clusters.
 CHOSEN = "slpd, K by held-out likelihood"
+#: Numbers of clusters to choose from.
+CLUSTERS = range(2, 7)
+#: Restarts of every fit; fewer than in the tables, since each table is fitted once for each number of clusters.
+RESTARTS = 3
+#: One in this many training items is held out.
+_PARTS = 3
 #: Suffix of a method's name in rows in which only the test items were clustered.
 ALONE = "tested classes alone"
 #: Scalings of the features; the paper does not state which one it uses.
@@ -88,6 +97,42 @@ def _kmeans(split: Split, num_clusters: int, main: str) -> Iterator[tuple[str, A
         means, size = block_means(scaler.transform(table.features), table.blocks)
         model = KMeans(num_clusters, n_init=starts, random_state=table.seed).fit(means, sample_weight=size)
         yield f"ckm, {name}" if starts > 1 else "ckm, one start", model.predict(scaler.transform(split.test))
+
+
+def choose(tables: Sequence[Table], model: SLPD) -> list[int]:
+    """A number of clusters for each table, chosen by its items and blocks alone; ``model`` has SLPD's other settings.
+
+    As in the paper (section 4, Fig. 2), it is the number with the highest mean ln p of held-out items (section 6.2).
+    The items on which the clusters are scored later must not be in the tables.
+    """
+    inner, values = [_held_out(table) for table in tables], []
+    for count in CLUSTERS:
+        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS).fit_each([one for one, _ in inner])
+        values.append([
+            one.log_likelihood(held_out, torch_stream(table.seed, "slpd/choice"))[0].mean()
+            for one, (table, held_out) in zip(fitted, inner, strict=True)
+        ])  # fmt: skip
+    return [CLUSTERS[best] for best in np.argmax(values, axis=0)]
+
+
+def fit_chosen(tables: Sequence[Table], model: SLPD) -> list[SLPD]:
+    """For each table a fit to all its items, with the number of clusters that was chosen for it."""
+    counts = choose(tables, model)
+    found: dict[int, SLPD] = {}
+    for count in set(counts):
+        which = [number for number, chosen in enumerate(counts) if chosen == count]
+        fitted = clone(model).set_params(n_clusters=count, n_restarts=RESTARTS)
+        found |= zip(which, fitted.fit_each([tables[number] for number in which]), strict=True)
+    return [found[number] for number in range(len(tables))]
+
+
+def _held_out(table: Table) -> tuple[Table, np.ndarray]:
+    """A table without the held-out items, and the held-out items; blocks keep their other items."""
+    order = stream(table.seed, "slpd/choice").permutation(len(table.features))
+    number = len(order) // _PARTS
+    held_out, train = order[:number], order[number:]
+    blocks = np.unique(table.blocks[train], return_inverse=True)[1]
+    return Table(table.features[train], blocks, table.seed), table.features[held_out]
 
 
 def run(name: str, num_trials: int, folder: Path = FOLDER / "tables", root: Path = DATA) -> None:

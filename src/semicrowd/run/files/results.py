@@ -13,6 +13,7 @@ from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
 from semicrowd.starts.selection import Verdict
 
+ASSIGNMENTS = "assignments.csv"
 #: File of a run with the model's component of each cluster.
 CLUSTERS = "clusters.csv"
 #: Largest N for which every restart's clusters are kept.
@@ -41,7 +42,7 @@ def write_results(
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_text(folder / "assignments.csv", assignment_csv(final, annotated, names))
+    write_text(folder / ASSIGNMENTS, assignment_csv(final, annotated, names))
     write_text(folder / CLUSTERS, clusters_csv(final, components))
     if test is not None:
         write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
@@ -68,6 +69,11 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
     rows = np.arange(len(annotated))
     table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
     return table.rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+
+
+def final_clusters(folder: Path) -> np.ndarray:
+    """[N] cluster of every training item in a run's assignments.csv; annotated items' depend on the answers, too."""
+    return pd.read_csv(folder / ASSIGNMENTS)["cluster"].to_numpy()
 
 
 def clusters_csv(assignment: Assignment, components: np.ndarray) -> str:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from semicrowd.data import load_dataset
+from semicrowd.data.arrays import read_npz
 from semicrowd.metrics import clustering_scores
 from semicrowd.pipeline import answers, experiment
 from semicrowd.pipeline.configurations import write_configurations
 from semicrowd.pipeline.experiments import Job, load_plan
-from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report import collect
 from semicrowd.report.papers.scdc import pinwheel
 from semicrowd.report.runs import Collected
-from semicrowd.run.files.results import read_components
+from semicrowd.run.files.results import final_clusters, read_components
 
 from ...conftest import build
 from ...conftest import collected as synthetic
@@ -86,12 +86,12 @@ def test_panels_show_what_the_runs_found(collected: Collected) -> None:
     true, best, worst, answered = pinwheel._panels(collected)
     np.testing.assert_array_equal(true.groups, labels)
     (run,) = collected.finished("pinwheel_none")
-    clusters = read_restart_clusters(Path(run.directory))
+    clusters = read_npz(Path(run.directory) / "restart_assignments.npz")["clusters"]
     assert clusters.shape == (3, 500)
     np.testing.assert_array_equal(best.groups, clusters[int(run.metrics["restart/best"])])
     # Outputs of a run number clusters by size; restarts have the components of their models.
     components = read_components(Path(run.directory), int(best.groups.max()) + 1)
-    np.testing.assert_array_equal(best.groups, components[read_clusters(Path(run.directory))])
+    np.testing.assert_array_equal(best.groups, components[final_clusters(Path(run.directory))])
     assert clustering_scores(labels, best.groups)["acc"] == pytest.approx(run.metrics["train/acc"])
     lowest = int(np.argmin(run.restarts["elbo"]))
     assert clustering_scores(labels, worst.groups)["acc"] == pytest.approx(run.restarts["oracle_acc"][lowest])

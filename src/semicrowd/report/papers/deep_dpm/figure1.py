@@ -9,7 +9,7 @@ from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.files import MODEL
 from semicrowd.report.cells import Cell, Summary
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, cells_of_experiment, data_of, metric, paired, protocol_of, remarks_on
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, data_of, metric, paired, protocol_of, remarks_on
 from semicrowd.report.runs import Collected, Run
 
 SETS = {"gaussians": "three long Gaussians", "moons": "two moons"}
@@ -37,9 +37,8 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     for kind, name in SETS.items():
         for pattern, method in EXPERIMENTS.items():
             experiment = pattern.format(kind)
-            rows += cells_of_experiment(
-                collected, experiment, exhibit, "", _MEASURES, with_answers=False, label=f"{name}, {method}"
-            )  # fmt: skip
+            row = Row(experiment, f"{name}, {method}", with_answers=False)
+            rows += cells_of_rows(collected, exhibit, [row], _MEASURES)
             runs = collected.finished(experiment)
             if runs:
                 found = sum(run.metrics["train/acc"] >= FOUND for run in runs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from semicrowd.report.cells import PaperValue
-from semicrowd.report.experiments import Measure, metric
+from semicrowd.report.experiments import Measure, Row, metric
 from semicrowd.report.protocol import NOT_SAID, Protocol, Setting
 from semicrowd.report.runs import Collected
 
@@ -136,7 +136,7 @@ METHODS = {"_gmeans": "G-means", "_dpm": "DPM", "": "DDPM"}
 
 
 @dataclass(frozen=True)
-class Row:
+class DataSet:
     """A data set.
 
     Attributes
@@ -157,12 +157,16 @@ class Row:
         point: dict[str, Any] = {"data.which": self.which}
         return collected.at(point) if self.swept else collected
 
+    def of_method(self, ending: str) -> Row:
+        """The row of a method, by the ending of its experiment's name."""
+        return Row(f"{self.experiment}{ending}", paper=f"{self.name}, {METHODS[ending]}", with_answers=False)
+
 
 ROWS = (
-    Row("MNIST", "deep_mnist", "mnist"),
-    Row("HHAR", "deep_har", "har"),
-    Row("WISDM in HHAR's place", "deep_standins", "activities", swept=True),
-    Row("STL-10", "deep_stl10", "stl10"),
-    Row("REU-10K", "deep_reuters10k", "reuters10k"),
-    Row("R8 in REU-10K's place", "deep_standins", "texts", swept=True),
+    DataSet("MNIST", "deep_mnist", "mnist"),
+    DataSet("HHAR", "deep_har", "har"),
+    DataSet("WISDM in HHAR's place", "deep_standins", "activities", swept=True),
+    DataSet("STL-10", "deep_stl10", "stl10"),
+    DataSet("REU-10K", "deep_reuters10k", "reuters10k"),
+    DataSet("R8 in REU-10K's place", "deep_standins", "texts", swept=True),
 )

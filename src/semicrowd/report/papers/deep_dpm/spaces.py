@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.figures.images import draw_grid
-from semicrowd.figures.style import look, new_figure, save, tidy
+from semicrowd.figures.style import look, new_figure, tidy
 from semicrowd.pipeline.deep_spaces import COLUMNS, FOLDER, NOISE, SPACES
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import cells_of_experiment
+from semicrowd.report.exhibits import Exhibit, Result, drawn
+from semicrowd.report.experiments import cells_of_rows
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, QUANTITIES, ROWS
 from semicrowd.report.runs import Collected
 
@@ -70,9 +70,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     for row in ROWS:
         at = row.of(collected)
         sampled = [
-            cells_of_experiment(at, f"{row.experiment}{ending}", exhibit, f"{row.name}, {method}", MEASURES,
-                                with_answers=False)
-            for ending, method in list(METHODS.items())[1:]
+            cells_of_rows(at, exhibit, [row.of_method(ending)], MEASURES) for ending in list(METHODS)[1:]
         ]  # fmt: skip
         scores = read_scores(row.experiment, row.which)
         means = [cells(scores, row.name, space, "kmeans") for space in SPACES]
@@ -81,11 +79,8 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
         for panel, groups in zip(bars, both, strict=True):
             pairs = [_pair(groups, quantity) for quantity in QUANTITIES]
             bars[panel] |= {row.name: [pair for pair in pairs if pair]} if all(pairs) else {}
-    images: tuple[Image, ...] = ()
-    if any(bars.values()):
-        save(draw(bars), folder / IMAGE)
-        caption = "ARI, F and V with the autoencoder's features and with the flow's; mean and standard deviation."
-        images = (Image(IMAGE, caption),)
+    caption = "ARI, F and V with the autoencoder's features and with the flow's; mean and standard deviation."
+    images = (drawn(draw(bars), folder, IMAGE, caption),) if any(bars.values()) else ()
     experiments = [f"{row.experiment}{ending}" for row in ROWS for ending in ("_dpm", "")]
     return Result(cells=tuple(rows), text=TEXT, images=images, commands=collected.commands_of(*experiments))
 
@@ -149,15 +144,14 @@ def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  #
         axes.set_xticks([])
         axes.set_yticks([])
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False, markerscale=3)
-    save(figure, folder / TSNE_IMAGE)
     shown = ", ".join(map(str, epochs[1:]))
-    image = Image(TSNE_IMAGE, f"MNIST, 2,500 images: t-SNE of the autoencoder's features and after epochs {shown}.")
+    caption = f"MNIST, 2,500 images: t-SNE of the autoencoder's features and after epochs {shown}."
     cells = tuple(
         Cell(f"{_name(epoch)}: share of the variance within digits", "share", ours=summarise([float(share)], seeds))
         for epoch, share in zip(epochs, within, strict=True)
         if seeds
     )
-    return Result(cells, _TSNE_TEXT, (image,), commands)
+    return Result(cells, _TSNE_TEXT, (drawn(figure, folder, TSNE_IMAGE, caption),), commands)
 
 
 def _name(epoch: int) -> str:
@@ -181,8 +175,7 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  #
     images, classes = arrays["images"], arrays["classes"]
     figure = new_figure(9.6, 0.4 * len(images) + 0.8, "MNIST: digits generated around cluster centres")
     draw_grid(figure.subplots(), images, (28, 28), [str(name) for name in classes])
-    save(figure, folder / DIGITS_IMAGE)
-    image = Image(DIGITS_IMAGE, f"Digits generated from the largest Gaussians of {', '.join(map(str, classes))}.")
+    caption = f"Digits generated from the largest Gaussians of {', '.join(map(str, classes))}."
     count = summarise([float(len(classes))] * len(seeds), seeds)
     cell = Cell("digits that are the most frequent digit of a Gaussian", "clusters", ours=count)
-    return Result((cell,), _DIGITS_TEXT, (image,), commands)
+    return Result((cell,), _DIGITS_TEXT, (drawn(figure, folder, DIGITS_IMAGE, caption),), commands)

@@ -9,7 +9,7 @@ from semicrowd.pipeline.deep_spaces import SPACES
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, metric, paired
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, metric
 from semicrowd.report.papers.deep_dpm.paper import MEASURES, METHODS, ROWS
 from semicrowd.report.papers.deep_dpm.spaces import NAMES, cells, read_scores
 from semicrowd.report.runs import Collected
@@ -45,12 +45,10 @@ def table_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
     commands: list[str] = []
     for row in ROWS:
         at = row.of(collected)
-        for ending, method in METHODS.items():
-            rows += cells_of_experiment(
-                at, f"{row.experiment}{ending}", exhibit, f"{row.name}, {method}", MEASURES, with_answers=False
-            )
-            commands += collected.commands_of(f"{row.experiment}{ending}")
-        rows += paired(at, f"{row.name}, DDPM minus DPM", row.experiment, f"{row.experiment}_dpm", MEASURES)
+        of_methods = [row.of_method(ending) for ending in METHODS]
+        less = [(f"{row.name}, DDPM minus DPM", row.experiment, f"{row.experiment}_dpm")]
+        rows += cells_of_rows(at, exhibit, of_methods, MEASURES, less=less)
+        commands += collected.commands_of(*(of.experiment for of in of_methods))
         scores = read_scores(row.experiment, row.which)
         rows += [cell for method in NAMES for space in SPACES for cell in cells(scores, row.name, space, method)]
         if len(scores):
@@ -74,13 +72,13 @@ def table_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # 
     rows: list[Cell] = []
     commands: list[str] = []
     for trained, paper in STAGES.items():
-        at = collected if trained == TRAINED[-1] else collected.at({"data.trained": trained})
-        for ending, method in list(METHODS.items())[1:]:
-            experiment = f"deep_{'mnist' if trained == TRAINED[-1] else 'trained'}{ending}"
-            rows += cells_of_experiment(at, experiment, exhibit, f"{paper}, {method}", MEASURES, with_answers=False)
-            commands += collected.commands_of(experiment)
-        name = "deep_mnist" if trained == TRAINED[-1] else "deep_trained"
-        rows += paired(at, f"{paper}, DDPM minus DPM", name, f"{name}_dpm", MEASURES)
+        whole = trained == TRAINED[-1]
+        at, name = (collected, "deep_mnist") if whole else (collected.at({"data.trained": trained}), "deep_trained")
+        of_methods = [Row(f"{name}{ending}", paper=f"{paper}, {method}", with_answers=False)
+                      for ending, method in list(METHODS.items())[1:]]  # fmt: skip
+        less = [(f"{paper}, DDPM minus DPM", name, f"{name}_dpm")]
+        rows += cells_of_rows(at, exhibit, of_methods, MEASURES, less=less)
+        commands += collected.commands_of(*(of.experiment for of in of_methods))
     return Result(cells=tuple(rows), text=_STAGES_TEXT.format(steps=_steps()), commands=tuple(dict.fromkeys(commands)))
 
 

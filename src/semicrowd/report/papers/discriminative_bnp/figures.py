@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
-from semicrowd.figures.style import MUTED, look, new_figure, save, tidy
+from semicrowd.figures.style import MUTED, look, new_figure, tidy
 from semicrowd.metrics.clustering import pairwise_f1
-from semicrowd.pipeline.run_files import read_clusters, read_partitions
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import data_of, protocol_of, remarks_on
 from semicrowd.report.papers.discriminative_bnp import tables
 from semicrowd.report.papers.discriminative_bnp.paper import NMI
 from semicrowd.report.papers.discriminative_bnp.tables import cells
 from semicrowd.report.runs import Collected, Run
+from semicrowd.run.files.results import final_clusters
 
 CHAINS = {"bnp_chains_dpm": "DPM", "bnp_chains_ddpm_l": "DDPM-L", "bnp_chains_ddpm_s": "DDPM-S"}
 CHAINS_IMAGE = Path("figures/bnp-chains.png")
@@ -44,7 +45,7 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             )  # fmt: skip
             points, labels = data_of(run)
             panels = panels or [Panel("the two chains", points, labels)]
-            clusters = read_clusters(Path(run.directory))
+            clusters = final_clusters(Path(run.directory))
             panels.append(Panel(f"{method}: {len(np.unique(clusters))} clusters", points, clusters))
             scatter = f"{run.config['model']['scatter']:g}"
     if panels:
@@ -58,9 +59,10 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
 
 def number_of_clusters(run: Run) -> np.ndarray:
     """K of each chain after its last sweep."""
-    samples = read_partitions(Path(run.directory))
-    last = samples.sweep == samples.sweep.max()
-    return samples.partitions[last].max(1) + 1
+    samples = read_npz(Path(run.directory) / "partitions.npz")
+    last = samples["sweep"] == samples["sweep"].max()
+    found: np.ndarray = samples["partitions"][last].max(1) + 1
+    return found
 
 
 WIDTH = "model.w"
@@ -93,13 +95,13 @@ def figure_3(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             for cell in found:
                 if cell.ours is not None:
                     curves.setdefault(method, {}).setdefault(cell.quantity, {})[w] = cell.ours
-    images: tuple[Image, ...] = ()
-    if curves:
-        save(draw_widths(curves, reference), folder / WIDTH_IMAGE)
-        spread = "mean and one standard deviation over the kept partitions; dashed: DPM."
-        images = (Image(WIDTH_IMAGE, f"{_DIGITS}: NMI and K against w, {spread}"),)
-    commands = collected.commands_of(REFERENCE, *WIDTH_EXPERIMENTS)
-    return Result(cells=tuple(rows), text=_WIDTH_TEXT, images=images, commands=commands)
+    spread = "mean and one standard deviation over the kept partitions; dashed: DPM."
+    caption = f"{_DIGITS}: NMI and K against w, {spread}"
+    return Result(
+        tuple(rows), _WIDTH_TEXT,
+        (drawn(draw_widths(curves, reference), folder, WIDTH_IMAGE, caption),) if curves else (),
+        collected.commands_of(REFERENCE, *WIDTH_EXPERIMENTS),
+    )  # fmt: skip
 
 
 def draw_widths(curves: dict[str, dict[str, Curve]], reference: dict[str, Summary]) -> Figure:
@@ -145,21 +147,18 @@ def figure_4(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
             last, seconds = curve.iloc[-1], curve["seconds"].iloc[-1]
             label = f"{method}, after {seconds:.1f} s and {int(last.name)} sweeps of a chain"
             rows.append(Cell(label, "f1", ours=summarise([last["f1"]], [run.seed]), remark=remark, deviations=protocol))
-    images: tuple[Image, ...] = ()
-    if curves:
-        save(draw_times(curves), folder / TIME_IMAGE)
-        caption = "UJIIndoorLoc, user 1: F1 against the CPU time of a chain, means over chains."
-        images = (Image(TIME_IMAGE, caption),)
+    caption = "UJIIndoorLoc, user 1: F1 against the CPU time of a chain, means over chains."
+    images = (drawn(draw_times(curves), folder, TIME_IMAGE, caption),) if curves else ()
     return Result(cells=tuple(rows), text=_TIME_TEXT, images=images, commands=collected.commands_of(*TIMED))
 
 
 def curve_of(run: Run) -> pd.DataFrame:
     """Mean over chains of ``seconds`` and ``f1``, by sweep, for the partitions that a run has saved."""
     directory = Path(run.directory)
-    samples, chains = read_partitions(directory), pd.read_csv(directory / "chains.csv")
+    samples, chains = read_npz(directory / "partitions.npz"), pd.read_csv(directory / "chains.csv")
     _, labels = data_of(run)
-    scores = [pairwise_f1(labels, partition) for partition in samples.partitions]
-    frame = pd.DataFrame({"chain": samples.chain, "sweep": samples.sweep, "f1": scores})
+    scores = [pairwise_f1(labels, partition) for partition in samples["partitions"]]
+    frame = pd.DataFrame({"chain": samples["chain"], "sweep": samples["sweep"], "f1": scores})
     return frame.merge(chains, on=["chain", "sweep"]).groupby("sweep")[["seconds", "f1"]].mean()
 
 

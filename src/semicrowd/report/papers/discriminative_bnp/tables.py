@@ -9,7 +9,7 @@ from pathlib import Path
 
 from semicrowd.report.cells import Cell
 from semicrowd.report.exhibits import Exhibit, Result
-from semicrowd.report.experiments import RECORDED, Measure, cells_of_experiment, paired
+from semicrowd.report.experiments import RECORDED, Measure, Row, cells_of_rows, paired
 from semicrowd.report.papers.discriminative_bnp.paper import METHODS, NMI, OF_SEQUENCES
 from semicrowd.report.runs import Collected, Run
 
@@ -29,11 +29,10 @@ def cells(
     experiment.
     """
     measures = {quantity: _measure(quantity) for quantity in quantities}
-    found = cells_of_experiment(collected, experiment, exhibit, paper, measures, with_answers=False, label=label)
-    kept = [run for run in collected.recorded.get(experiment, []) if run.status == "finished"]
     described = []
-    for cell in found:
-        runs = kept if cell.cell.endswith(RECORDED) else collected.finished(experiment)
+    for cell in cells_of_rows(collected, exhibit, [Row(experiment, label, paper, with_answers=False)], measures):
+        kept = cell.cell.endswith(RECORDED)
+        runs = collected.finished_recorded(experiment) if kept else collected.finished(experiment)
         sampled = bool(runs) and SAMPLED["nmi"] in runs[0].metrics
         described.append(_of_chains(cell, runs) if sampled else _of_points(cell, runs))
     return described

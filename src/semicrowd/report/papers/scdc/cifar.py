@@ -7,11 +7,10 @@ from pathlib import Path
 from semicrowd.data.cifar10 import CIFAR10_IMAGES, CIFAR10_SHAPE
 from semicrowd.evaluation.scores import Likeliest
 from semicrowd.figures.images import cluster_images
-from semicrowd.figures.style import save
-from semicrowd.pipeline.run_files import read_num_items
+from semicrowd.files import read_object
 from semicrowd.report.cells import Cell, PaperValue, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Row, cells_of_experiment, cells_of_rows, mean_of, metric, remarks_on
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
+from semicrowd.report.experiments import Row, cells_of_rows, mean_of, metric, remarks_on
 from semicrowd.report.papers.scdc.face import SOME, cells, image
 from semicrowd.report.papers.scdc.paper import FIGURE_4B
 from semicrowd.report.runs import Collected, Run
@@ -89,8 +88,8 @@ def _images(collected: Collected, folder: Path) -> Iterator[Image]:
             path = Path(f"figures/cifar10-{label.rpartition(' ')[2]}-answers.png")
             title = f"CIFAR-10, {label} answers, seed {run.seed}: test images of highest probability"
             figure = cluster_images(found.images, found.clusters, found.share, CIFAR10_SHAPE, title)
-            save(figure, folder / path)
-            yield Image(path, f"{title}, a row for each cluster with at least 0.5 % of the images, largest first.")
+            caption = f"{title}, a row for each cluster with at least 0.5 % of the images, largest first."
+            yield drawn(figure, folder, path, caption)
 
 
 ON_FACE = ("scdc", "bayes", "deep_mcvc", "mcvc")
@@ -112,10 +111,8 @@ _MEANS = {
 def figure_5(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     """The runs of Fig. 3b that the figure shows, and the two numbers on CIFAR-10 that the paper prints."""
     on_face = cells(collected, exhibit, SOME, ON_FACE, _ON_FACE_LESS)
-    scdc = cells_of_experiment(
-        collected, ROWS["SCDC, with"], replace(exhibit, protocol=FIGURE_4B), OF_SCDC, {"nmi": metric("test/nmi")},
-        with_answers=True,
-    )
+    of_scdc, measures = Row(ROWS["SCDC, with"], paper=OF_SCDC), {"nmi": metric("test/nmi")}
+    scdc = cells_of_rows(collected, replace(exhibit, protocol=FIGURE_4B), [of_scdc], measures)
     return Result(
         cells=(*on_face, *deep_mcvc_cells(collected, exhibit.value(BEST, "nmi")), *scdc),
         text=(
@@ -138,7 +135,7 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     if not runs:
         return [Cell(BEST, "nmi", paper, remark="; ".join(remarks))]
     protocol = _protocol(runs)
-    remark = "; ".join([*remarks, "simulated answers", f"{read_num_items(Path(runs[0].directory))} images"])
+    remark = "; ".join([*remarks, "simulated answers", f"{_num_images(runs[0])} images"])
     best = max(runs, key=lambda run: run.metrics["final/nmi"])
     found = [
         Cell(BEST, "nmi", paper, summarise([best.metrics["final/nmi"]], [best.seed]),
@@ -151,9 +148,13 @@ def deep_mcvc_cells(collected: Collected, paper: PaperValue) -> list[Cell]:
     return found
 
 
+def _num_images(run: Run) -> int:
+    return int(read_object(Path(run.directory) / "provenance.json")["num_items"])
+
+
 def _protocol(runs: list[Run]) -> tuple[str, ...]:
     """Differences of our runs from the paper's."""
-    config, num_images = runs[0].config, read_num_items(Path(runs[0].directory))
+    config, num_images = runs[0].config, _num_images(runs[0])
     pca = config["data"]["pca"]
     return (
         *([f"{len(runs)} runs (paper: {DEEP_MCVC_RUNS})"] if len(runs) != DEEP_MCVC_RUNS else []),

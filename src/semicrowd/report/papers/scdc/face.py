@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from semicrowd.figures.style import COLOURS, MUTED, look, new_figure, save, tidy
+from semicrowd.figures.style import COLOURS, MUTED, look, new_figure, tidy
 from semicrowd.report.cells import Cell, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import (
     Row,
     cells_of_rows,
@@ -151,7 +151,6 @@ def image(
     if not found:
         return ()
     baseline = mean_of(collected.finished_or_recorded("face_kmeans"), MEASURES["nmi"])
-    save(draw(title, found, baseline), folder / path)
     missing = [MODELS[model] for model in models if model not in found and model not in OPTIONAL]
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
     of_runs = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
@@ -160,7 +159,7 @@ def image(
         f"bands are mean ± one standard deviation, over {of_runs} runs."
         + (f" Not there: {', '.join(missing)}." if missing else "")
     )
-    return (Image(path, caption),)
+    return (drawn(draw(title, found, baseline), folder, path, caption),)
 
 
 def draw(title: str, found: Curves, baseline: Summary | None) -> Figure:
@@ -241,12 +240,11 @@ def figure_3c(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     images: tuple[Image, ...] = ()
     if shown:
         true = found[next(iter(shown))][1]
-        _draw_weights(shown, true, folder / WEIGHTS_IMAGE)
         caption = (
             f"Face, {most[0]} answers of each annotator over all images: logit of the sensitivity plus logit of the "
             "specificity, true and estimated, mean and standard deviation over the runs."
         )
-        images = (Image(WEIGHTS_IMAGE, caption),)
+        images = (drawn(_draw_weights(shown, true), folder, WEIGHTS_IMAGE, caption),)
     return Result(
         cells=tuple(rows),
         text=(
@@ -290,7 +288,7 @@ def _weight_cells(
     ]  # fmt: skip
 
 
-def _draw_weights(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray, path: Path) -> None:
+def _draw_weights(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray) -> Figure:
     figure = new_figure(6.4, 4.4, "Face: weights of the annotators")
     axes = figure.subplots()
     annotators = np.arange(1, len(true) + 1)
@@ -305,4 +303,4 @@ def _draw_weights(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray, pat
     axes.set_ylim(bottom=0)
     tidy(axes, "", "annotator", "weight: logit α + logit β, nats")
     axes.legend(fontsize=9, frameon=False)
-    save(figure, path)
+    return figure

@@ -6,10 +6,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from semicrowd.figures.images import in_use, training_samples
-from semicrowd.figures.style import ACCENT, MAIN, new_figure, save, tidy
+from semicrowd.figures.style import ACCENT, MAIN, new_figure, tidy
 from semicrowd.fitting.snapshots import read_snapshots
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.exhibits import Exhibit, Image, Result, drawn
 from semicrowd.report.experiments import (
     Measure,
     Row,
@@ -187,7 +187,6 @@ def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[I
     if len(found) < 2:
         return ()
     paper = {tasks: exhibit.value(row, "accuracy") for tasks, row in _PAPER.items()}
-    save(draw_tasks(found, paper), folder / TASKS_IMAGE)
     missing = [tasks for tasks in TASKS if tasks not in found]
     runs = {tasks: collected.finished_or_recorded(TASKS[tasks]) for tasks in found}
     simulated = [tasks for tasks, of in runs.items() if why_replaced(of)]
@@ -197,7 +196,7 @@ def task_images(collected: Collected, exhibit: Exhibit, folder: Path) -> tuple[I
         + (f" Not there: {_list(missing)} tasks." if missing else "")
         + (f" Simulated answers at {_list(simulated)} tasks." if simulated else "")
     )
-    return (Image(TASKS_IMAGE, caption),)
+    return (drawn(draw_tasks(found, paper), folder, TASKS_IMAGE, caption),)
 
 
 def _list(tasks: list[int]) -> str:
@@ -271,10 +270,9 @@ def _of_experiment(
     ]  # fmt: skip
     path = Path(f"figures/mnist-training-{protocol}.png")
     title = f"MNIST, BayesSCDC with answers, protocol {protocol}, seed {run.seed}: generated while training"
-    save(training_samples(snapshots, IMAGE_SHAPE, title), folder / path)
     after = ", ".join(str(epoch) for epoch in epochs if epoch)
     caption = (
         f"{title}. A row for {'the start and ' if 0 in epochs else ''}after epochs {after}; "
         f"{snapshots.weights.shape[1]} clusters by their last proportion, a column each."
     )
-    return cells, [Image(path, caption)]
+    return cells, [drawn(training_samples(snapshots, IMAGE_SHAPE, title), folder, path, caption)]

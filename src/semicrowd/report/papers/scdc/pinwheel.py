@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
+from semicrowd.data.arrays import read_npz
 from semicrowd.figures.plane import Panel, draw_panels
 from semicrowd.metrics import clustering_scores
-from semicrowd.pipeline.run_files import read_clusters, read_restart_clusters
 from semicrowd.report.exhibits import Exhibit, Image, Result
-from semicrowd.report.experiments import Measure, Row, cells_of_experiment, cells_of_rows, data_of, metric, worst_start
+from semicrowd.report.experiments import Measure, Row, cells_of_rows, data_of, metric, worst_start
 from semicrowd.report.runs import Collected, Run
+from semicrowd.run.files.results import final_clusters
 
 WITHOUT = "pinwheel_none"
 WITH = "pinwheel_two_coin"
@@ -53,10 +54,11 @@ def figure_2(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
     as_in_the_paper = {name for name in (WITHOUT, WITH)
                        if any(run.config.get("protocol") == "paper" for run in collected.finished(name))}
     less = [one for one in DIFFERENCES if "semicrowd" not in one[0] or as_in_the_paper.isdisjoint(one)]
-    rows = (Row(WITH, "", _ASKED), Row(CLASSIFIERS, "with answers, co-training (no generative model)"), *RECORDED_ROWS)
+    classifiers = Row(CLASSIFIERS, "with answers, co-training (no generative model)")
+    rows = (Row(WITH, paper=_ASKED), classifiers, *RECORDED_ROWS)
     cells = [
-        *cells_of_experiment(collected, WITHOUT, exhibit, _GOOD, best, with_answers=False),
-        *cells_of_experiment(collected, WITHOUT, exhibit, _BAD, worst, with_answers=False),
+        *cells_of_rows(collected, exhibit, [Row(WITHOUT, paper=_GOOD, with_answers=False)], best),
+        *cells_of_rows(collected, exhibit, [Row(WITHOUT, paper=_BAD, with_answers=False)], worst),
         *cells_of_rows(collected, exhibit, rows, MEASURES, less=less, compared=("accuracy", "nmi")),
     ]
     panels = _panels(collected)
@@ -91,13 +93,13 @@ def _panels(collected: Collected) -> list[Panel]:
     for run in without:
         elbo, starts = np.array(run.restarts["elbo"], float), len(run.restarts["elbo"])
         order = [start for start in np.argsort(elbo) if np.isfinite(elbo[start])]  # a start that diverged has no ELBO
-        clusters = read_restart_clusters(Path(run.directory))
+        clusters = read_npz(Path(run.directory) / "restart_assignments.npz")["clusters"]
         panels += [
             _scored(f"b: best of {starts} starts by ELBO", run, data, clusters[order[-1]]),
             _scored(f"c: worst of {starts} starts by ELBO", run, data, clusters[order[0]]),
         ]
     panels += [
-        _scored("d: with answers, one start", run, data, read_clusters(Path(run.directory))) for run in with_answers
+        _scored("d: with answers, one start", run, data, final_clusters(Path(run.directory))) for run in with_answers
     ]
     return panels
 

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.cluster.hierarchy import dendrogram, linkage
 from sklearn.preprocessing import scale
 
 from semicrowd.data import load_dataset
-from semicrowd.figures.style import COLOURS, new_figure, save, tidy
+from semicrowd.figures.style import COLOURS, new_figure, tidy
 from semicrowd.pipeline.experiments import DATA
 from semicrowd.pipeline.slpd.curve import LABELLED, PATH
 from semicrowd.report.cells import Cell, PaperValue, Summary, summarise
-from semicrowd.report.exhibits import Exhibit, Image, Result
+from semicrowd.report.exhibits import Exhibit, Result, drawn
 from semicrowd.report.runs import Collected
 
 IMAGE = Path("figures/slpd-wine.png")
@@ -48,15 +49,13 @@ def build(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:  # no
         own = table.idxmax(axis=1).value_counts().sort_index()
         counts = ", ".join(f"K = {k}: {count}" for k, count in own.items())
         cells.append(Cell(f"labels of {labelled}, peaks of single runs", "runs", remark=counts))
-    draw(rows, folder / IMAGE)
     worst = rows["error"].max()
     caption = f"Wine: held-out log-likelihood against K (standard error of draws at most {worst:.2f}), and dendrogram."
-    return Result(
-        tuple(cells), TEXT, (Image(IMAGE, caption),), ("python -m semicrowd.pipeline.slpd.curve",)
-    )  # fmt: skip
+    image = drawn(draw(rows), folder, IMAGE, caption)
+    return Result(tuple(cells), TEXT, (image,), ("python -m semicrowd.pipeline.slpd.curve",))
 
 
-def draw(rows: pd.DataFrame, path: Path) -> None:
+def draw(rows: pd.DataFrame) -> Figure:
     """Both panels."""
     figure = new_figure(10, 4.2, "wine")
     curve, tree = figure.subplots(1, 2)
@@ -71,4 +70,4 @@ def draw(rows: pd.DataFrame, path: Path) -> None:
     dendrogram(linkage(features, "average", "correlation"), p=12, truncate_mode="lastp", ax=tree, no_labels=False,
                color_threshold=0, above_threshold_color=COLOURS[0])  # fmt: skip
     tidy(tree, "", "number of wines of a branch", "1 − correlation")
-    save(figure, path)
+    return figure

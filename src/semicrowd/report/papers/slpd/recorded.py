@@ -27,7 +27,7 @@ def command(name: str) -> str:
     return f"make record EXPERIMENT=slpd.{name}"
 
 
-def record(name: str, place: Path, processor: str, folder: Path = FOLDER) -> Path:
+def record(name: str, place: Path, processor: str) -> Path:
     """Run the trials of a data set and keep their rows; trials that ``place`` has are not run again.
 
     Parameters
@@ -54,14 +54,14 @@ def record(name: str, place: Path, processor: str, folder: Path = FOLDER) -> Pat
     kept = rows[rows["method"].isin(METHODS) & (rows["trial"] < trials)].sort_values(list(KEYS)).round(6)
     methods = len(METHODS) if of.choose else len(METHODS) - 1
     if len(kept) != methods * len(SHARES) * trials * of.folds:
-        raise UserError(f"{place / name}: rows are missing, {folder} stays as it is; run the command again")
-    path = folder / f"{name}.csv"
+        raise UserError(f"{place / name}: rows are missing, {FOLDER} stays as it is; run the command again")
+    path = FOLDER / f"{name}.csv"
     write_csv(path, COLUMNS, kept.itertuples(index=False))
     write_json(path.with_suffix(".json"), {**read_object(origin), "trials": trials})
     return path
 
 
-def read_trials(name: str, folder: Path = FOLDER) -> pd.DataFrame:
+def read_trials(name: str) -> pd.DataFrame:
     """The recorded rows of a data set; no rows if it is not recorded."""
-    path = folder / f"{name}.csv"
+    path = FOLDER / f"{name}.csv"
     return pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)

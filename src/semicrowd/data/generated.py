@@ -1,0 +1,154 @@
+"""Generated data: points of the plane, a table of families of kinds, a walk. No file is read."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from semicrowd.data.dataset import Dataset
+from semicrowd.random import stream
+from semicrowd.settings.sources import PinwheelSettings, ShapesSettings
+
+
+def hash_of(features: np.ndarray, labels: np.ndarray) -> str:
+    """sha256 of generated data, which have no file."""
+    return sha256(features.tobytes() + labels.tobytes()).hexdigest()
+
+
+#: Of a pinwheel's arm: standard deviations along and across, and how much it bends.
+_RADIAL_SD, _TANGENTIAL_SD, _TWIST = 0.3, 0.05, 0.25
+_SCALE = 10.0
+
+
+def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - no file is read
+    """Draw a pinwheel: rotated, bent arms in the plane (Johnson et al. 2016, SVAE's synthetic example).
+
+    A point of an arm is Gaussian around radius 1 before scaling, with standard deviation .3 along the radius and .05
+    across it, and turned by .25 exp(radius): the arms bend outwards. The scale is 10, as in SVAE; the arms lie evenly
+    around 0, so nothing is centred. The order of the items is random.
+
+    Returns
+    -------
+    Dataset
+        ``features`` [num_classes · points_per_class, 2], ``labels`` the arm.
+    """
+    num_classes = settings.num_classes
+    rng = stream(settings.data_seed, "data")
+    labels = rng.permutation(np.repeat(np.arange(num_classes), settings.points_per_class))
+    radius = rng.normal(1.0, _RADIAL_SD, len(labels))
+    across = rng.normal(0.0, _TANGENTIAL_SD, len(labels))
+    angle = 2 * np.pi * labels / num_classes + _TWIST * np.exp(radius)
+    point = _SCALE * (radius + 1j * across) * np.exp(-1j * angle)
+    features = np.stack([point.real, point.imag], axis=1).astype(np.float32)
+    hashes = {"pinwheel (generated)": hash_of(features, labels)}
+    return Dataset("pinwheel", features, labels, hashes=hashes, num_classes=num_classes)
+
+
+#: Of the three Gaussians: centres, angles of the long axes in radians, standard deviations along them and across.
+_CENTRES = np.array([[0.0, 0.0], [3.0, 3.0], [3.5, -3.0]])
+_ANGLES = np.array([0.3, 2.2, 1.2])
+_ALONG = np.array([1.6, 1.6, 1.4])
+_ACROSS = np.array([0.35, 0.35, 0.4])
+#: Standard deviation of the moons' points, whose radius is 1.
+_NOISE = 0.07
+
+
+def load_shapes(root: Path, settings: ShapesSettings) -> Dataset:  # noqa: ARG001 - no file is read
+    """Draw three Gaussians with long axes of their own, or two half circles in each other (Li et al. 2022, Fig. 1).
+
+    The paper gives no numbers.
+
+    Returns
+    -------
+    Dataset
+        ``features`` [classes · points_per_class, 2], the items in random order.
+    """
+    rng, number = stream(settings.data_seed, "shapes"), settings.points_per_class
+    if settings.which == "moons":
+        from sklearn.datasets import make_moons  # half a second, which the other sets do without
+
+        state = np.random.RandomState(rng.integers(2**31))
+        points, labels = make_moons(2 * number, noise=_NOISE, random_state=state)
+    else:
+        labels = rng.permutation(np.repeat(np.arange(len(_CENTRES)), number))
+        axes = np.exp(1j * _ANGLES[labels]) * (_ALONG[labels] * rng.normal(size=len(labels))
+                                               + 1j * _ACROSS[labels] * rng.normal(size=len(labels)))  # fmt: skip
+        points = _CENTRES[labels] + np.stack([axes.real, axes.imag], 1)
+    features, labels = points.astype(np.float32), labels.astype(np.int64)
+    hashes = {f"{settings.which} (generated)": hash_of(features, labels)}
+    return Dataset(settings.which, features, labels, hashes=hashes, num_classes=int(labels.max()) + 1)
+
+
+#: Links of a chain, and items of a link.
+_LINKS, _ITEMS_OF_LINK = 5, 30
+#: Distances of neighbouring links and of the chains, and the standard deviation of a link.
+_STEP, _APART, _SD = 2.0, 3.0, 0.5
+
+
+def draw_chains() -> tuple[np.ndarray, np.ndarray]:
+    """Features [300, 2] and chains [300]: five round Gaussians in a row, and five more beside them.
+
+    Nguyen et al. 2017, Fig. 2, draw them and give no numbers. Here a link has standard deviation .5, its neighbours in
+    the chain are 2 away and the other chain 3. Everything is centred: a hyperplane through the origin lies between the
+    chains. The items are always the same.
+    """
+    rng = stream(0, "chains")
+    chain = np.repeat(np.arange(2), _LINKS * _ITEMS_OF_LINK)
+    link = np.tile(np.repeat(np.arange(_LINKS), _ITEMS_OF_LINK), 2)
+    centre = np.stack([_STEP * (link - (_LINKS - 1) / 2), _APART * (chain - 0.5)], axis=1)
+    return centre + _SD * rng.normal(size=centre.shape), chain
+
+
+_ITEMS, _FEATURES, _SOURCES = 4500, 166, 20
+#: Kinds of each family.
+_FAMILIES = (4, 3, 4, 3)
+#: Distances of families, and of classes within one, in standard deviations of an item in one of the sources.
+_BETWEEN, _WITHIN = 0.7, 0.5
+
+
+def draw_families() -> tuple[np.ndarray, np.ndarray]:
+    """Features [4500, 166] and kinds [4500], 0 … 13, like those of real groupings.
+
+    Kinds come in families whose members look alike and have neighbouring numbers. An item is a point of 20 sources:
+    Gaussian around its kind, which is Gaussian around its family. Each feature is a linear map of the sources with as
+    much noise of its own, in a unit of its own; every fifth is skewed (exp). Kinds have sizes between 1 : 4. The table
+    is always the same.
+    """
+    rng = stream(0, "families")
+    num_kinds = sum(_FAMILIES)
+    family = np.repeat(np.arange(len(_FAMILIES)), _FAMILIES)
+    centre = _BETWEEN * rng.normal(size=(len(_FAMILIES), _SOURCES))[family]
+    centre += _WITHIN * rng.normal(size=(num_kinds, _SOURCES))
+    size = rng.uniform(1, 4, num_kinds)
+    kind = rng.choice(num_kinds, _ITEMS, p=size / size.sum())
+    source = centre[kind] + rng.normal(size=(_ITEMS, _SOURCES))
+    features = source @ rng.normal(size=(_SOURCES, _FEATURES)) / np.sqrt(_SOURCES)
+    features += rng.normal(size=features.shape) * features.std(axis=0)
+    features /= features.std(axis=0)
+    features[:, ::5] = np.exp(features[:, ::5])
+    return features * np.exp(rng.normal(0, 1.5, _FEATURES)) + rng.normal(0, 10, _FEATURES), kind
+
+
+_ROOMS, _POINTS, _WALKS, _SCANS = 6, 40, 3, 200
+#: Probability of staying in the room until the next scan.
+_STAY = 0.95
+#: Mean number of signals in a scan.
+_SIGNALS = 12
+
+
+def draw_walk(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Three walks of 200 scans through six rooms: counts [600, 40], rooms [600], walks [600].
+
+    A walk begins in any room; the next scan is in the same room with probability .95, else in any of the others. A
+    room's shares of the 40 access points are from a Dirichlet distribution of parameter .2, a scan is one signal and
+    Poisson(11) others, each from an access point by the room's shares.
+    """
+    shares = rng.dirichlet(np.full(_POINTS, 0.2), _ROOMS)
+    room = np.zeros((_WALKS, _SCANS), np.int64)
+    room[:, 0] = rng.integers(_ROOMS, size=_WALKS)
+    for scan in range(1, _SCANS):
+        moves = rng.random(_WALKS) > _STAY
+        room[:, scan] = (room[:, scan - 1] + moves * rng.integers(1, _ROOMS, size=_WALKS)) % _ROOMS
+    labels = room.ravel()
+    counts = rng.multinomial(1 + rng.poisson(_SIGNALS - 1, len(labels)), shares[labels])
+    return counts.astype(np.float64), labels, np.repeat(np.arange(_WALKS), _SCANS)
