@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from semicrowd.data.arrays import read_npz
 
@@ -26,11 +27,11 @@ def read_restart_clusters(directory: Path) -> np.ndarray:
 
 
 class Partitions(NamedTuple):
-    """Content of ``partitions.npz``: partitions [S, N], and the chain [S] and sweep [S] of each partition."""
+    """Content of ``partitions.npz``: partitions, and the chain and sweep of each partition."""
 
-    partitions: np.ndarray
-    chain: np.ndarray
-    sweep: np.ndarray
+    partitions: Int[np.ndarray, "S N"]
+    chain: Int[np.ndarray, "S"]
+    sweep: Int[np.ndarray, "S"]
 
 
 def read_partitions(directory: Path) -> Partitions:
