@@ -9,18 +9,22 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.random import stream
 from semicrowd.settings.sources import PinwheelSettings
 
+#: Standard deviation along the radius, before scaling (all four numbers: Johnson et al. 2016).
 _RADIAL_SD = 0.3
+#: Standard deviation across the radius, before scaling.
 _TANGENTIAL_SD = 0.05
+#: Angle of the bend at radius r, in radians, divided by exp(r).
 _TWIST = 0.25
+#: Factor of the coordinates.
 _SCALE = 10.0
 
 
 def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - generated: no file is read
     """Draw a pinwheel.
 
-    A point of an arm is Gaussian around radius 1 before scaling, with standard deviation .3 along the radius and .05
-    across it, and turned by .25 exp(radius): the arms bend outwards. The scale is 10, as in SVAE; the arms lie evenly
-    around 0, so nothing is centred. The order of the items is random.
+    A point of an arm is Gaussian around radius 1 before scaling, with a small standard deviation across the
+    radius, and turned by an angle that grows with the radius. The arms lie evenly around 0, so nothing is centred. The
+    order of the items is random.
 
     Returns
     -------
