@@ -1,6 +1,6 @@
 """Whether Markov chains have mixed: R-hat and effective sample size of ranks.
 
-Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16), whose bounds these are too.
+Both, and the thresholds, are those of Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16).
 """
 
 import numpy as np
@@ -8,53 +8,52 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-#: R-hat up to which chains count as mixed.
+#: Largest R-hat of mixed chains.
 MOST_R_HAT = 1.01
-#: Effective sample size from which on they do.
+#: Least effective sample size of mixed chains.
 LEAST_SAMPLES = 400.0
-#: What chains are judged by.
+#: Columns of the table of chains for which both are computed.
 TRACES = ("clusters", "log_likelihood")
 
 
 def _split(draws: np.ndarray) -> np.ndarray:
-    """Halves of chains, [C, S] → [2 C, S // 2]: a chain that drifts disagrees with itself."""
+    """Halves of chains, [C, S] → [2 C, S // 2], so that a drift within a chain shows as a difference between chains."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 
 
 def _variances(halves: np.ndarray) -> tuple[float, float]:
-    """Mean variance within the chains, and the estimate of the posterior's that counts that between them, too."""
+    """Variance within chains, and the estimate of the posterior variance from within and between chains."""
     length = halves.shape[1]
     within = float(halves.var(1, ddof=1).mean())
     return within, within * (length - 1) / length + float(halves.mean(1).var(ddof=1))
 
 
 def _normal(draws: np.ndarray) -> np.ndarray:
-    """Normal scores of the ranks among all draws, those of equals alike: no draw is far out."""
+    """Ranks among all draws (ties averaged) converted to normal scores, so that outliers have no effect."""
     return ndtri((rankdata(draws, axis=None).reshape(draws.shape) - 0.375) / (draws.size + 0.25))
 
 
 def r_hat(draws: np.ndarray) -> float:
-    """Split R-hat of draws [chains, sweeps]: the greater of those of their ranks and of their distances' to the median.
+    """Split R-hat of draws [chains, sweeps]: maximum of that of ranks and that of ranks of |draw − median|.
 
-    1 where all are alike, NaN of fewer than four sweeps.
+    1 if all draws are equal, NaN for fewer than four sweeps.
     """
     if draws.shape[1] < 4:
         return float("nan")
     values = []
     for one in (draws, np.abs(draws - np.median(draws))):
         within, total = _variances(_split(_normal(one)))
-        apart = within <= 1e-12 * total  # the mean of alike numbers may have a last bit of its own
+        apart = within <= 1e-12 * total  # the mean of equal numbers may differ from them by a rounding error
         values.append(1.0 if total == 0 else float("inf") if apart else float(np.sqrt(total / within)))
     return max(values)
 
 
 def effective_size(draws: np.ndarray) -> float:
-    """Independent draws that the ranks of chains [chains, sweeps] are worth (bulk-ESS).
+    """Effective sample size of the ranks of draws [chains, sweeps] (bulk-ESS).
 
-    The number of draws where all are alike, NaN of fewer than four sweeps.
-
-    Autocorrelations are summed in pairs, as long as they are above 0 and fall (Geyer 1992).
+    The number of draws if all are equal, NaN for fewer than four sweeps. Sums of pairs of neighbouring autocorrelations
+    are added up to the first negative one, each limited to the smallest before it (Geyer 1992).
     """
     if draws.shape[1] < 4:
         return float("nan")
@@ -74,7 +73,7 @@ def effective_size(draws: np.ndarray) -> float:
 
 
 def mixing(chains: pd.DataFrame) -> dict[str, float]:
-    """R-hat and effective sample size of :data:`TRACES` over the second half of the sweeps, and whether they will do.
+    """R-hat and effective sample size of :data:`TRACES` in the second half of the sweeps; whether chains have mixed.
 
     Parameters
     ----------
