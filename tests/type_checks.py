@@ -23,8 +23,8 @@ CHECKED_CALLS = 20
 CHECKED_LOCAL_CALLS = 2
 #: A whole number is a float, as for the type checker (PEP 484).
 _CONF = BeartypeConf(is_pep484_tower=True)
-#: Modules of dataclasses that are settings, or parameters of an estimator.
-_CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.", "semicrowd.methods.")
+#: Modules of dataclasses that check what they are given: settings, parameters of an estimator, and data of a user.
+_CHECK_THEMSELVES = ("semicrowd.settings.", "semicrowd.estimators.", "semicrowd.methods.", "semicrowd.data.dataset")
 F = TypeVar("F", bound=Callable[..., Any])
 #: How many calls of each piece of code this test has had.
 _calls: Counter[CodeType] = Counter()
@@ -71,7 +71,7 @@ def sparingly(*, typechecker: Callable[..., Any]) -> Callable[[F], F]:
 def checked(function: F) -> F:
     """The function with its arguments and its result checked.
 
-    Settings are left out: their rules check whatever is given, and say in a line what was expected, which tests try.
+    Classes that check their values themselves are left out: tests try what they say about a wrong value.
     ``Self`` is the class that the method was written in. A name that a module imports for the type checker alone says
     nothing at run time: such a hint is left out.
     """

@@ -1,4 +1,4 @@
-"""The one exception for what the user can mend, and what its messages have in common."""
+"""The exception for mistakes that the user can correct, and helpers for its messages and for command lines."""
 
 import os
 import select
@@ -10,10 +10,10 @@ from functools import wraps
 from typing import ParamSpec, TextIO
 
 _Arguments = ParamSpec("_Arguments")
-#: Exit code of a program whose reader has gone, as a shell has it of one that SIGPIPE ends.
+#: Exit code if the reader of the output has gone: that which a shell reports for a program ended by SIGPIPE.
 _UNREAD = 128 + signal.SIGPIPE
 
-#: Extra of pyproject.toml → the modules that are not there without it.
+#: Extra of pyproject.toml → modules that it installs.
 EXTRAS = {
     "cli": ("hydra", "hydra_plugins", "jinja2", "matplotlib", "omegaconf", "PIL", "pooch", "yaml"),
     "tracking": ("mlflow",),
@@ -30,8 +30,8 @@ EXTRAS = {
 class UserError(ValueError):
     """Bad input or settings; the message names what is wrong and what was expected, in one line.
 
-    A ``ValueError``, as libraries in the manner of scikit-learn expect. What stands in somebody's file and cannot be
-    printed is a question mark, so that no terminal obeys it.
+    It is a ``ValueError``, as scikit-learn expects. Characters that cannot be printed become question marks, because a
+    message may quote a file with control characters, which a terminal would obey.
     """
 
     def __init__(self, message: object = "") -> None:
@@ -46,9 +46,9 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """A module of :data:`EXTRAS` that is not installed is a :class:`UserError` that says how to have it.
+    """If a module of :data:`EXTRAS` is not installed, raise a :class:`UserError` that says how to install it.
 
-    A context or, of a function, a decorator.
+    A context manager, or a decorator of a function.
     """
     try:
         yield

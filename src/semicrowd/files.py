@@ -97,7 +97,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON object, its keys in the order given; a value that is not a number has no place in it."""
+    """Write a JSON object, with keys in the given order; NaN and infinite values raise ``ValueError``."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
@@ -205,7 +205,7 @@ def is_in_use(path: Path) -> bool:
 
 
 def _locked(path: Path) -> int:
-    """The descriptor of a folder that this process then has alone; ``BlockingIOError`` where another has it."""
+    """Lock a folder for this process, and return its file descriptor; ``BlockingIOError`` if another has locked it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

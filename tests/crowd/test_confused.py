@@ -63,7 +63,7 @@ def test_confusions_are_counted_by_kind_of_the_test_images_that_are_there(images
     found = cifar10h.confusions(Path("unused"), images.test_labels)
     np.testing.assert_allclose(found, 0.9 * np.eye(10) + 0.1 * np.roll(np.eye(10), 1, 1))
     for labels in (None, np.zeros(5, np.int64)):
-        with pytest.raises(UserError, match=r"annotations\.confused=cifar10h: CIFAR-10's test images say"):
+        with pytest.raises(UserError, match=r"annotations\.confused=cifar10h: each count belongs to a test image"):
             cifar10h.confusions(Path("unused"), labels)
 
 

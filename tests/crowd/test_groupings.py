@@ -113,14 +113,14 @@ def test_kinds_of_a_family_meet_more_often_and_the_specificity_is_as_asked_for()
     rng = np.random.default_rng(4)
     labels = np.repeat(np.arange(6), 2)
     families = Families.of(labels, np.arange(6), 2, 0.5)
-    assert families.of_kind.tolist() == [0, 0, 0, 1, 1, 1]
+    assert families.of_class.tolist() == [0, 0, 0, 1, 1, 1]
     # 6 of the 15 pairs of kinds are of one family.
     assert families.share == pytest.approx(0.4)
     specificity, sensitivity = 0.7, 0.9
     groups = np.stack([grouping(labels, sensitivity, specificity, rng, families) for _ in range(20_000)])
     rate = {(k, c): np.mean(groups[:, 2 * k] == groups[:, 2 * c + 1]) for k, c in combinations(range(6), 2)}
-    inside = [rate[pair] for pair in rate if np.ptp(families.of_kind[list(pair)]) == 0]
-    across = [rate[pair] for pair in rate if np.ptp(families.of_kind[list(pair)]) > 0]
+    inside = [rate[pair] for pair in rate if np.ptp(families.of_class[list(pair)]) == 0]
+    across = [rate[pair] for pair in rate if np.ptp(families.of_class[list(pair)]) > 0]
     # x: any two groups of kinds meet; in a family with chance a + (1 − a) x, a = .5, and .4 a' + .6 x = .3 / .9.
     x = (0.3 / 0.9 - 0.2) / 0.8
     assert inside == pytest.approx([0.9 * (0.5 + 0.5 * x)] * 6, abs=0.02)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.realistic import confused_kinds, like_and_hardness, realistic, realistic_tasks
+from semicrowd.crowd.realistic import confused_classes, like_and_hardness, realistic, realistic_tasks
 from semicrowd.errors import UserError
 from semicrowd.settings.realistic import EFFECTS
 
@@ -87,7 +87,7 @@ def test_hardness_is_mostly_little_or_much() -> None:
     assert np.mean((hardness > 0.1) & (hardness < 0.9)) < 0.25
 
 
-def test_some_pairs_of_kinds_are_confused_by_everybody_and_the_others_by_nobody() -> None:
+def test_some_pairs_of_classes_are_confused_by_everybody_and_the_others_by_nobody() -> None:
     for simulator, options in ((realistic, PAIRS), (realistic_tasks, TASKS)):
         answers = simulator(LABELS, np.random.default_rng(5), **{**options, "confused": 0.8, "confusion": 0.6})
         assert answers.true_sensitivity is not None
@@ -103,11 +103,13 @@ def test_some_pairs_of_kinds_are_confused_by_everybody_and_the_others_by_nobody(
         assert often == pytest.approx([0.6] * 4, abs=0.12)
 
 
-@pytest.mark.parametrize(("kinds", "share", "pairs"), [(10, 0.4, 2), (10, 1.0, 5), (5, 1.0, 2), (2, 0.1, 1), (7, 0, 0)])
-def test_confused_kinds_are_disjoint_pairs(kinds: int, share: float, pairs: int) -> None:
-    twin = confused_kinds(kinds, share, np.random.default_rng(6))
-    assert (twin[twin] == np.arange(kinds)).all()
-    assert np.sum(twin != np.arange(kinds)) == 2 * pairs
+@pytest.mark.parametrize(
+    ("num_classes", "share", "pairs"), [(10, 0.4, 2), (10, 1.0, 5), (5, 1.0, 2), (2, 0.1, 1), (7, 0, 0)]
+)
+def test_confused_classes_are_disjoint_pairs(num_classes: int, share: float, pairs: int) -> None:
+    twin = confused_classes(num_classes, share, np.random.default_rng(6))
+    assert (twin[twin] == np.arange(num_classes)).all()
+    assert np.sum(twin != np.arange(num_classes)) == 2 * pairs
 
 
 @pytest.mark.parametrize(("simulator", "options"), [(realistic, PAIRS), (realistic_tasks, TASKS)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semicrowd.data.preparation import MOST, fit_preparation, prepared
+from semicrowd.data.preparation import MAX_COMPONENTS, fit_preparation, prepared
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_new_items_are_prepared_as_the_others(table: np.ndarray) -> None:
 
 
 def test_wide_tables_keep_the_first_components(table: np.ndarray) -> None:
-    wide = np.random.default_rng(1).normal(size=(150, 2 * MOST))
-    assert of(wide).shape == (150, MOST)
+    wide = np.random.default_rng(1).normal(size=(150, 2 * MAX_COMPONENTS))
+    assert of(wide).shape == (150, MAX_COMPONENTS)
     assert of(np.concatenate([table] * 20, 1)).shape == (40, 39)
 
 

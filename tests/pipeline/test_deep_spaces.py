@@ -60,7 +60,7 @@ def test_digits_are_decoded_from_the_largest_cluster_of_each_class(
 def test_panels_begin_with_the_features_and_end_with_the_last_epoch(
     model: DeepDPM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deep_spaces, "SHOWN", 90)
+    monkeypatch.setattr(deep_spaces, "NUM_POINTS", 90)
     data = blobs()
     found = deep_spaces.embedding(model, data, 0)
     assert found["epochs"].tolist() == [0, 2, 4, 6]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from semicrowd.crowd.index import AnswerIndex
@@ -24,34 +25,34 @@ class PairAnnotations:
 
     Attributes
     ----------
-    i, j : [P] int64, item numbers 0 … N − 1
-    worker : [P] int64, annotator 0 … M − 1
-    label : [P] int64, 1 same, 0 different
-    task : [P] int64 0 … T − 1, or None; the answers of one task come from one grouping of its items
+    i, j : item numbers 0 … N − 1, int64
+    worker : annotator 0 … M − 1, int64
+    label : 1 same, 0 different, int64
+    task : 0 … T − 1, int64, or None; the answers of one task come from one grouping of its items
     num_items : N
     worker_names : M names
-    true_sensitivity, true_specificity : [M] P(answer 1 | same) and P(answer 0 | different), None where not known;
+    true_sensitivity, true_specificity : P(answer 1 | same) and P(answer 0 | different), None where not known;
         NaN for an annotator who saw no such pair
     simulated : whether the answers come from a simulator
     source : short description of the source, for messages: ``crowd``, ``tasks (simulated)``
     notes : remarks about the answers, such as duplicates that were kept, one line each
-    history : [M, 2, 2] right and wrong answers of each annotator to earlier questions, as pseudo-counts: about pairs of
+    history : right and wrong answers of each annotator to earlier questions, as pseudo-counts: about pairs of
         the same class, then of two classes; None if there is no history
     """
 
-    i: np.ndarray
-    j: np.ndarray
-    worker: np.ndarray
-    label: np.ndarray
-    task: np.ndarray | None
+    i: Int[np.ndarray, "P"]
+    j: Int[np.ndarray, "P"]
+    worker: Int[np.ndarray, "P"]
+    label: Int[np.ndarray, "P"]
+    task: Int[np.ndarray, "P"] | None
     num_items: int
     worker_names: tuple[str, ...]
-    true_sensitivity: np.ndarray | None = None
-    true_specificity: np.ndarray | None = None
+    true_sensitivity: Float[np.ndarray, "M"] | None = None
+    true_specificity: Float[np.ndarray, "M"] | None = None
     simulated: bool = False
     source: str = "arrays"
     notes: tuple[str, ...] = ()
-    history: np.ndarray | None = None
+    history: Float[np.ndarray, "M 2 2"] | None = None
 
     @property
     def num_pairs(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import sparse
 from torch import Tensor
 
@@ -21,15 +21,15 @@ class Placements:
 
     Attributes
     ----------
-    item : [U] position of the item
-    worker : [U] annotator of the task
-    i, j : [P] placements of the two items of each answer
+    item : position of the item
+    worker : annotator of the task
+    i, j : placements of the two items of each answer
     """
 
-    item: Tensor
-    worker: Tensor
-    i: Tensor
-    j: Tensor
+    item: Int[Tensor, "U"]
+    worker: Int[Tensor, "U"]
+    i: Int[Tensor, "P"]
+    j: Int[Tensor, "P"]
 
     def to(self, device: torch.device | str) -> "Placements":
         """The same on another device."""
@@ -42,23 +42,23 @@ class RelationalBatch:
 
     Attributes
     ----------
-    items : [n] item ids
-    item_weight : [n] weights of the items' local terms
-    i, j : [P] positions in ``items``
-    worker, label : [P]
+    items : item ids
+    item_weight : weights of the items' local terms
+    i, j : positions in ``items``
+    worker, label : annotator and answer, 1 same, 0 different
     pair_weight : weight of each answer's term
-    component, num_components : [n] connected component of each item in the graph of answers, and their number
+    component, num_components : connected component of each item in the graph of answers, and their number
     placements : placements, if the batch consists of complete tasks, else None
     """
 
-    items: Tensor
-    item_weight: Tensor
-    i: Tensor
-    j: Tensor
-    worker: Tensor
-    label: Tensor
+    items: Int[Tensor, "n"]
+    item_weight: Float[Tensor, "n"]
+    i: Int[Tensor, "P"]
+    j: Int[Tensor, "P"]
+    worker: Int[Tensor, "P"]
+    label: Int[Tensor, "P"]
     pair_weight: float
-    component: Tensor
+    component: Int[Tensor, "n"]
     num_components: int
     placements: Placements | None = None
 

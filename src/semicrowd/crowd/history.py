@@ -15,30 +15,30 @@ from semicrowd.errors import UserError
 _RATES = ("sensitivity", "specificity")
 #: Probability of the intervals of workers.csv.
 _LEVEL = 0.9
-#: Smallest and largest number of answers that a history may amount to.
+#: Smallest and largest number of answers in a history (pseudo-counts).
 _COUNTS = 0.1, 1e4
-#: Numbers of answers among which the right one is searched.
+#: Number of points of the grid over the numbers of answers, in which the width of the interval is searched.
 _GRID = 60
 #: Lower bound of a rate and of its distance to 1.
 _MIN_RATE = 1e-4
 
 
 def assumed_right(history: Float[np.ndarray, "M 2 2"]) -> Bool[np.ndarray, "M"]:
-    """Whether earlier answers have none wrong, of either kind: so it is with known links, whose rates are assumed."""
+    """Whether a history has no wrong answers, but right ones about both kinds of pairs, as that of known links."""
     right: np.ndarray = (history[..., 0] > 0).all(1) & (history[..., 1] == 0).all(1)
     return right
 
 
 def crowd_of(history: Float[np.ndarray, "M 2 2"]) -> Bool[np.ndarray, "M"]:
-    """Annotators who are examples for each other: known links are no person whom the others may resemble."""
+    """The annotators for whom a common prior is estimated: all but known links, unless there are only known links."""
     crowd = ~assumed_right(history)
     return crowd if crowd.any() else ~crowd
 
 
 def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
-    """Right and wrong answers that stand for the rates in workers.csv of an earlier run; 0 for annotators not in it.
+    """Numbers of right and wrong answers that represent the rates in workers.csv of a run; 0 for new annotators.
 
-    They are the shapes of the Beta distribution with the same mean and as wide a 90 % interval.
+    They are the shapes of the Beta distribution with the same mean and the same width of the 90 % interval.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def rates_of(path: Path) -> pd.DataFrame:
     Raises
     ------
     UserError
-        For a file without these columns, or with values that are no rates.
+        If columns are missing, an annotator is listed twice, or a value is not a rate between 0 and 1.
     """
     columns = [f"{rate}{end}" for rate in _RATES for end in ("", "_low", "_high")]
     try:
@@ -80,7 +80,7 @@ def rates_of(path: Path) -> pd.DataFrame:
 
 
 def _counts(mean: float, low: float, high: float) -> tuple[float, float]:
-    """Shapes of the Beta distribution of this mean whose interval is as wide."""
+    """Shapes of the Beta distribution with this mean whose interval has the width ``high`` − ``low``."""
     mean = min(max(mean, _MIN_RATE), 1 - _MIN_RATE)
 
     def excess(log_count: Any) -> Any:
@@ -90,7 +90,8 @@ def _counts(mean: float, low: float, high: float) -> tuple[float, float]:
 
     grid = np.log(np.geomspace(*_COUNTS, _GRID))
     wider = excess(grid) > 0
-    # Of two solutions that with more answers: with next to none a Beta distribution is nearly a point at 0 or 1.
+    # There may be two solutions, of which the one with more answers is taken: with nearly no answers the
+    # interval is narrow, too, at 0 or at 1.
     last = int(np.flatnonzero(wider).max(initial=-1))
     if 0 <= last < _GRID - 1:
         count = float(np.exp(brentq(excess, grid[last], grid[last + 1])))

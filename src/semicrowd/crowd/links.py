@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.errors import UserError
@@ -18,15 +19,15 @@ class Links:
 
     Attributes
     ----------
-    i, j : [C] int64, item ids, i < j
-    must : [C] bool, True for a must-link, False for a cannot-link
-    weight : [C] > 0
+    i, j : item ids, int64, i < j
+    must : True for a must-link, False for a cannot-link
+    weight : > 0
     """
 
-    i: np.ndarray
-    j: np.ndarray
-    must: np.ndarray
-    weight: np.ndarray
+    i: Int[np.ndarray, "C"]
+    j: Int[np.ndarray, "C"]
+    must: Bool[np.ndarray, "C"]
+    weight: Float[np.ndarray, "C"]
 
 
 def majority_vote(pairs: PairAnnotations, weighting: Weighting = "unit") -> Links:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
@@ -31,28 +32,28 @@ class Annotators:
 
     Attributes
     ----------
-    seen : [M, n] class that each annotator perceives for each annotated item: 0 … K − 1, or 0 … L − 1 of other labels
-    kinds : [M] number of classes that the annotator distinguishes, K or L
-    twin : [K] the class with which each class is confused, or the class itself
-    looks : [M] whether the annotator answers by the labels of the question
-    constant : [M] 1 or 0 for an annotator who always answers "same" or "different", −1 for others
-    copied : [M] the annotator whose answers are given: usually the annotator itself, else the one who is copied
+    seen : class that each annotator perceives for each annotated item: 0 … K − 1, or 0 … L − 1 of other labels
+    num_classes : number of classes that the annotator distinguishes, K or L
+    twin : the class with which each class is confused, or the class itself
+    looks : whether the annotator answers by the labels of the question
+    constant : 1 or 0 for an annotator who always answers "same" or "different", −1 for others
+    copied : the annotator whose answers are given: usually the annotator itself, else the one who is copied
     """
 
-    seen: np.ndarray
-    kinds: np.ndarray
-    twin: np.ndarray
-    looks: np.ndarray
-    constant: np.ndarray
-    copied: np.ndarray
+    seen: Int[np.ndarray, "M n"]
+    num_classes: Int[np.ndarray, "M"]
+    twin: Int[np.ndarray, "K"]
+    looks: Bool[np.ndarray, "M"]
+    constant: Int[np.ndarray, "M"]
+    copied: Int[np.ndarray, "M"]
 
     @classmethod
     def draw(
         cls, s: EffectSettings, labels: np.ndarray, other: np.ndarray | None, rng: np.random.Generator
     ) -> "Annotators":
         """Draw habits, hardness and perceived classes of items, given their labels [n] and other labels [n] or None."""
-        kinds, code = np.unique(labels, return_inverse=True)
-        if len(kinds) < 2:
+        classes, code = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
             raise UserError("annotations: expected annotated items of at least two classes")
         order = rng.permutation(s.num_annotators)
         axis, lazy, copies = s.counts
@@ -63,37 +64,37 @@ class Annotators:
         copied = np.arange(s.num_annotators)
         if copies:
             copied[habits[2]] = rng.choice(np.setdiff1d(order, habits[2]), copies)
-        like, hardness = like_and_hardness(code, len(kinds), s.hardness, rng)
+        like, hardness = like_and_hardness(code, len(classes), s.hardness, rng)
         seen = np.where(rng.random((s.num_annotators, len(code))) < hardness, like, code)
         second = rng.integers(s.other_kinds, size=len(code)) if other is None else other
         second = np.unique(second, return_inverse=True)[1]
         seen[~looks] = second
         return cls(
-            seen, np.where(looks, len(kinds), second.max() + 1), confused_kinds(len(kinds), s.confused, rng), looks,
-            constant, copied,
+            seen, np.where(looks, len(classes), second.max() + 1), confused_classes(len(classes), s.confused, rng),
+            looks, constant, copied,
         )  # fmt: skip
 
 
 def like_and_hardness(
-    code: np.ndarray, num_kinds: int, mean: float, rng: np.random.Generator
+    code: np.ndarray, num_classes: int, mean: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each item [n] a similar class, drawn uniformly from the others, and its hardness.
 
     The hardness has the distribution Beta(mean, 1 − mean), whose values are mostly near 0 or near 1.
     """
-    like = (code + rng.integers(1, num_kinds, len(code))) % num_kinds
+    like = (code + rng.integers(1, num_classes, len(code))) % num_classes
     return like, rng.beta(mean, 1 - mean, len(code)) if 0 < mean < 1 else np.full(len(code), mean)
 
 
-def confused_kinds(num_kinds: int, share: float, rng: np.random.Generator) -> np.ndarray:
+def confused_classes(num_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
     """[K] the class with which each class is confused, or the class itself.
 
     Random disjoint pairs of classes contain the given ``share`` of the classes, but at least one pair if it is not 0.
     """
-    twin = np.arange(num_kinds)
+    twin = np.arange(num_classes)
     if share > 0:
-        number = max(round(share * num_kinds / 2), 1)
-        pairs = rng.permutation(num_kinds)[: 2 * min(number, num_kinds // 2)].reshape(-1, 2)
+        number = max(round(share * num_classes / 2), 1)
+        pairs = rng.permutation(num_classes)[: 2 * min(number, num_classes // 2)].reshape(-1, 2)
         twin[pairs[:, 0]], twin[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
     return twin
 
@@ -183,12 +184,12 @@ def _grouped(
         return np.zeros(len(members), np.int64) if people.constant[m] else np.arange(len(members))
     seen = people.seen[m, members]
     slips = rng.random(len(seen)) < s.drift * position
-    seen = np.where(slips, rng.integers(people.kinds[m], size=len(seen)), seen)
+    seen = np.where(slips, rng.integers(people.num_classes[m], size=len(seen)), seen)
     if people.looks[m]:
-        kinds = np.arange(len(people.twin))
+        classes = np.arange(len(people.twin))
         # One random decision for each pair of classes: that of the class with the lower number.
-        merged = (rng.random(len(kinds)) < s.confusion)[np.minimum(kinds, people.twin)]
-        seen = np.where(merged, np.minimum(kinds, people.twin), kinds)[seen]
+        merged = (rng.random(len(classes)) < s.confusion)[np.minimum(classes, people.twin)]
+        seen = np.where(merged, np.minimum(classes, people.twin), classes)[seen]
     return grouping(seen, s.sensitivity, s.specificity, rng)
 
 
@@ -221,8 +222,8 @@ def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, 
         the training items of an expert are drawn from all items. The true rates are computed from the answers
     """
     s = ExpertsSettings(**options)
-    kinds, code = np.unique(labels, return_inverse=True)
-    blind = blind_spots(len(kinds), s.num_annotators)
+    classes, code = np.unique(labels, return_inverse=True)
+    blind = blind_spots(len(classes), s.num_annotators)
     items = annotated_items(len(labels), s.num_annotated, rng)
     available, count = len(items) * (len(items) - 1) // 2, s.pairs_per_annotator
     check_enough("pairs", available, count, len(items))
@@ -241,7 +242,7 @@ def experts(features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, 
     ).with_true_rates(labels)  # fmt: skip
 
 
-def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:
+def blind_spots(num_classes: int, num_experts: int) -> list[np.ndarray]:
     """Unfamiliar classes of each expert: consecutive classes, in parts of nearly equal size.
 
     Raises
@@ -249,12 +250,12 @@ def blind_spots(num_kinds: int, num_experts: int) -> list[np.ndarray]:
     UserError
         If there are fewer classes than experts.
     """
-    if num_kinds < num_experts:
+    if num_classes < num_experts:
         raise UserError(
-            f"annotations=experts: {num_experts} experts, {num_kinds} classes; expected at least one class for each "
+            f"annotations=experts: {num_experts} experts, {num_classes} classes; expected at least one class for each "
             "expert"
         )
-    return np.array_split(np.arange(num_kinds), num_experts)
+    return np.array_split(np.arange(num_classes), num_experts)
 
 
 def learnt(
@@ -262,9 +263,9 @@ def learnt(
 ) -> np.ndarray:
     """Training items of an expert: of each class a share, rounded down, but at least one item."""
     chosen = []
-    for kind in range(int(code.max()) + 1):
-        members = np.flatnonzero(code == kind)
-        number = max(int((unfamiliar if kind in spot else familiar) * len(members)), 1)
+    for one in range(int(code.max()) + 1):
+        members = np.flatnonzero(code == one)
+        number = max(int((unfamiliar if one in spot else familiar) * len(members)), 1)
         chosen.append(rng.choice(members, number, replace=False))
     return np.concatenate(chosen)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.index import pairs_within
@@ -19,25 +19,25 @@ class Families:
 
     Attributes
     ----------
-    of_kind : [K] family of each of the sorted classes: consecutive classes, in parts of nearly equal size
-    kinds : [K] sorted classes
+    of_class : family of each of the sorted classes: consecutive classes, in parts of nearly equal size
+    classes : sorted classes
     alike : probability that two classes of a family are merged in a task
     share : share of the pairs of items of different classes whose classes are in the same family
     """
 
-    of_kind: np.ndarray
-    kinds: np.ndarray
+    of_class: Int[np.ndarray, "K"]
+    classes: Int[np.ndarray, "K"]
     alike: float
     share: float
 
     @classmethod
-    def of(cls, labels: np.ndarray, kinds: np.ndarray, number: int, alike: float) -> "Families":
-        """Make ``number`` families of the classes ``kinds``; ``labels``: of the annotated items."""
-        size = np.array([(labels == kind).sum() for kind in kinds])
-        of_kind = np.arange(len(kinds)) * number // len(kinds)
+    def of(cls, labels: np.ndarray, classes: np.ndarray, number: int, alike: float) -> "Families":
+        """Make ``number`` families of the given classes; ``labels`` are those of the annotated items."""
+        size = np.array([(labels == one).sum() for one in classes])
+        of_class = np.arange(len(classes)) * number // len(classes)
         pairs = np.triu(np.outer(size, size), k=1)
-        share = pairs[of_kind[:, None] == of_kind].sum() / max(pairs.sum(), 1)
-        return cls(of_kind, kinds, alike, float(share))
+        share = pairs[of_class[:, None] == of_class].sum() / max(pairs.sum(), 1)
+        return cls(of_class, classes, alike, float(share))
 
     def meeting(self, wanted: float) -> float:
         """Probability of merging two groups of classes, so that two random classes are merged with ``wanted``.
@@ -70,7 +70,7 @@ def grouping(
     meet = (1 - specificity) / sensitivity
     table = np.arange(len(classes))
     if families is not None:
-        family = families.of_kind[np.searchsorted(families.kinds, classes)]
+        family = families.of_class[np.searchsorted(families.classes, classes)]
         for one in np.unique(family):
             inside = np.flatnonzero(family == one)
             table[inside] = inside[_restaurant(len(inside), families.alike, rng)]
@@ -116,11 +116,11 @@ class Habits:
 
     Attributes
     ----------
-    guesses : [M] whether the annotator groups at random
+    guesses : whether the annotator groups at random
     merged : annotator → the two classes that the annotator does not distinguish
     """
 
-    guesses: np.ndarray
+    guesses: Bool[np.ndarray, "M"]
     merged: dict[int, tuple[int, int]]
 
     @classmethod
@@ -134,12 +134,12 @@ class Habits:
         guesses = np.zeros(count, bool)
         if not guessing and not merging:
             return cls(guesses, {})
-        order, kinds = rng.permutation(count), np.unique(labels)
+        order, classes = rng.permutation(count), np.unique(labels)
         guesses[order[:guessing]] = True
-        if merging and len(kinds) < 2:
+        if merging and len(classes) < 2:
             raise UserError("annotations.merging: expected items of at least two classes")
         chosen = order[guessing : guessing + merging].tolist()
-        return cls(guesses, {m: tuple(rng.choice(kinds, 2, replace=False).tolist()) for m in chosen})
+        return cls(guesses, {m: tuple(rng.choice(classes, 2, replace=False).tolist()) for m in chosen})
 
     def seen(self, annotator: int, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Classes that the annotator assigns to the items [n] of a task; in random order if the annotator guesses."""
@@ -289,8 +289,8 @@ def tasks(
     annotator = rng.permutation(np.concatenate([np.arange(s.num_annotators), further]))
     sizes = [low] * s.num_tasks if low == high else rng.integers(low, high + 1, s.num_tasks).tolist()
     habits = Habits.draw(s, labels[items], rng)
-    kinds = np.unique(labels[items]) if seen_as is None else np.arange(len(seen_as))
-    families = None if s.families is None else Families.of(labels[items], kinds, s.families, s.alike)
+    classes = np.unique(labels[items]) if seen_as is None else np.arange(len(seen_as))
+    families = None if s.families is None else Families.of(labels[items], classes, s.families, s.alike)
     shared, groups = share_out(items, sizes, rng), []
     for members, m in zip(shared, annotator.tolist(), strict=True):
         looks = labels[members] if seen_as is None else taken_for(labels[members], seen_as, rng)

@@ -13,13 +13,14 @@ FLAT_PRIOR = (1.0, 1.0)
 
 
 class PairEvidence(NamedTuple):
-    """E ln p(L_ij | z_i, z_j) = weight · 1[z_i = z_j] + offset, for each answer. Shapes [R, P], in nats.
+    """E ln p(L_ij | z_i, z_j) = weight · 1[z_i = z_j] + offset, for each answer, in nats.
 
-    ``weight`` is w_ij of eq. 14, and ``offset`` is the part of eq. 20 that does not depend on z.
+    ``weight`` is w_ij of eq. 14, and ``offset`` is the part of eq. 20 that does not depend on z. They are
+    those of P answers, or of the answers 0 and 1 of M annotators.
     """
 
-    weight: Tensor
-    offset: Tensor
+    weight: Float[Tensor, "R *answers"]
+    offset: Float[Tensor, "R *answers"]
 
 
 def pair_evidence(

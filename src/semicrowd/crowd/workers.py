@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from scipy import stats
 from scipy.special import logit
 
@@ -16,17 +17,17 @@ _ENDS = 1e-12
 
 @dataclass(frozen=True)
 class WorkerPosterior:
-    """Beta posteriors of M annotators' sensitivity and specificity: shape parameters [R, M, 2].
+    """Beta posteriors of M annotators' sensitivity and specificity.
 
     Attributes
     ----------
     sensitivity, specificity : shape parameters; NaN if the method gives no posterior
-    point : [2, R, M] point estimates of both rates, which are reported instead of the posterior means; or None
+    point : point estimates of both rates, which are reported instead of the posterior means; or None
     """
 
-    sensitivity: np.ndarray
-    specificity: np.ndarray
-    point: np.ndarray | None = None
+    sensitivity: Float[np.ndarray, "R M 2"]
+    specificity: Float[np.ndarray, "R M 2"]
+    point: Float[np.ndarray, "2 R M"] | None = None
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
         """Estimates of sensitivity and specificity, [R, M] each: ``point`` if given, else the posterior means."""

@@ -39,6 +39,7 @@ SIMULATORS: dict[str, Callable[..., PairAnnotations]] = {
 }
 
 _CROWD_FILE = "crowd_annotations_mnist.npy"
+#: Pairs of the 36 images of a task in that file.
 _PAIRS_OF_TASK = 36 * 35 // 2
 
 

@@ -1,4 +1,4 @@
-"""NumPy's files, read without unpickling, and only where a file holds what its header says and memory can hold it."""
+"""Read .npy and .npz files without unpickling; sizes are checked first, against the file and against the memory."""
 
 import math
 import os
@@ -17,7 +17,7 @@ from semicrowd.errors import UserError
 from semicrowd.files import check_is_file
 
 _EXPECTED = "a NumPy array of numbers that is whole (no objects)"
-#: Longest header of an array that is read, in bytes: NumPy's own are shorter.
+#: Arrays with a longer header, in bytes, are not read; NumPy writes shorter ones.
 _LONGEST_HEADER = 10_000
 
 
@@ -27,7 +27,7 @@ def read_npy(path: Path) -> np.ndarray:
     Raises
     ------
     UserError
-        For a file that is no array, holds objects or less than its header says.
+        If the file is no array, has objects, or is shorter than its header says.
     """
     check_is_file(path, _EXPECTED)
     with _refusing(path), path.open("rb") as file:
@@ -40,7 +40,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     Raises
     ------
     UserError
-        As :func:`read_npy`, of any of them.
+        As :func:`read_npy`, for any of the arrays.
     """
     check_is_file(path, _EXPECTED)
     arrays = {}
@@ -54,17 +54,17 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def memory_of_machine() -> int:
-    """Bytes that this machine has."""
+    """Bytes of main memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_memory(size: int, where: str) -> None:
-    """Refuse what needs more bytes than this machine has.
+    """Check that the machine has at least ``size`` bytes of memory.
 
     Raises
     ------
     UserError
-        With both numbers.
+        If it has fewer, with both numbers.
     """
     there = memory_of_machine()
     if size > there:
@@ -76,7 +76,7 @@ def check_memory(size: int, where: str) -> None:
 def _refusing(path: Path) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's, of headers that Python 2 wrote
+            warnings.simplefilter("ignore")  # of NumPy, about headers that Python 2 wrote
             yield
     except UserError:
         raise
@@ -85,16 +85,16 @@ def _refusing(path: Path) -> Iterator[None]:
     except (
         ValueError, TypeError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, KeyError,
         NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError,
-    ) as error:  # what a damaged header leads to
+    ) as error:  # raised for damaged headers
         raise UserError(f"{path}: not {_EXPECTED}") from error
 
 
 def _read(file: Any, size: int, where: str) -> np.ndarray:
-    """An array of a binary file of ``size`` bytes, header included."""
+    """Read an array from a binary file that has ``size`` bytes, including the header."""
     version = np.lib.format.read_magic(file)
     beginning = file.tell()
     if int.from_bytes(file.read(4 if version[0] > 1 else 2), "little") > _LONGEST_HEADER:
-        raise ValueError("a header of that length")  # before NumPy would make room for it
+        raise ValueError("a header of that length")  # checked before NumPy allocates memory for it
     file.seek(beginning)
     read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)

@@ -1,4 +1,4 @@
-"""CIFAR-10: 50,000 training and 10,000 test images of ten kinds of things, 32 × 32 pixels in three colours.
+"""CIFAR-10: 50,000 training and 10,000 test images of ten classes, 32 × 32 pixels in three colours.
 
 The binary version of Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html: a batch is a row of records, each
 the label (0 to 9) as one byte, then 1024 bytes of red, of green and of blue, each row by row.
@@ -114,7 +114,7 @@ def _read(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fetch_cifar10(root: Path) -> dict[str, Path]:
-    """Have a training batch or more below ``root``, and what else there is: file name → path.
+    """Files of CIFAR-10 below ``root``, by name: the first training batch, fetched if missing, and the others present.
 
     Raises
     ------

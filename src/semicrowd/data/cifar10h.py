@@ -1,7 +1,7 @@
-"""How often people take a CIFAR-10 image of one kind for one of another (CIFAR-10H: Peterson et al. 2019).
+"""How often people assign a CIFAR-10 image to a wrong class (CIFAR-10H: Peterson et al. 2019).
 
-Some fifty people each chose a kind for every test image. The counts are public for non-commercial use (CC BY-NC-SA
-4.0): they are fetched and never part of this project.
+About fifty people chose a class for every test image. The counts are public for non-commercial use (CC BY-NC-SA
+4.0), so they are fetched and not part of this project.
 """
 
 from pathlib import Path
@@ -17,17 +17,17 @@ _NUM_CLASSES = 10
 
 
 def confusions(root: Path, test_labels: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "10 10"]:
-    """P(a person says kind l | the image shows kind k), by kind.
+    """P(a person chooses class l | the image is of class k), [k, l].
 
     Parameters
     ----------
     root : data root; the counts lie in ``root/cifar10h``
-    test_labels : kinds of the test images in their order, of the first ones where not all are there
+    test_labels : classes of the test images in their order, or of the first ones only
 
     Raises
     ------
     UserError
-        Where the counts cannot be had, or there are no test images of some kind.
+        If the counts cannot be fetched, or a class has no test images.
     """
     counts = np.load(fetch("cifar10h", root)[_FILE], allow_pickle=False)
     labels = np.zeros(0, np.int64) if test_labels is None else test_labels
@@ -35,7 +35,7 @@ def confusions(root: Path, test_labels: Int[np.ndarray, "n"] | None) -> Float[np
     np.add.at(frequency, labels, counts[: len(labels)])
     if not frequency.sum(1).all():
         raise UserError(
-            "annotations.confused=cifar10h: CIFAR-10's test images say of which kind each count is; expected "
+            "annotations.confused=cifar10h: each count belongs to a test image of CIFAR-10; expected "
             "test_batch.bin beside the training batches"
         )
     return frequency / frequency.sum(1, keepdims=True)

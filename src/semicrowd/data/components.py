@@ -1,7 +1,7 @@
-"""Principal components of images, computed once and kept: the runs of a sweep start from the same file.
+"""Principal components of images, computed once and stored, so that the runs of a sweep use the same file.
 
-Of few images the components themselves are kept (:func:`principal_components`), of many their axes
-(:func:`principal_axes`), which a test split is projected on too.
+For few images the components are stored (:func:`principal_components`), for many images the axes
+(:func:`principal_axes`), on which a test split is projected, too.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.errors import UserError
 from semicrowd.files import write_arrays
 
-#: Option ``standardize`` → whether pixels, and whether principal components, get mean 0 and variance 1.
+#: Option ``standardize`` → whether pixels are scaled to mean 0 and variance 1, and whether components are.
 SCALINGS = {"none": (False, False), "before": (True, False), "after": (False, True), "both": (True, True)}
 
 
@@ -27,7 +28,7 @@ def principal_components(pixels: np.ndarray, num: int, standardize: str, folder:
     Parameters
     ----------
     standardize : key of :data:`SCALINGS`
-    folder : where they may have been kept; None: compute
+    folder : folder in which they may be stored; None: they are computed
     """
     kept = None if folder is None else _read(place(folder, num, standardize), pixels, ("scores",))
     return _compute(pixels, num, standardize) if kept is None else kept[0]
@@ -40,15 +41,15 @@ def keep(path: Path, pixels: np.ndarray, content: Mapping[str, np.ndarray]) -> P
 
 
 def place(folder: Path, num: int, standardize: str) -> Path:
-    """Where components are kept."""
+    """The file of stored components."""
     return folder / f"pca-{num}_standardize-{standardize}.npz"
 
 
 class Axes(NamedTuple):
-    """The mean [D] of images and their first principal axes [num, D], float32."""
+    """The mean of images and their first principal axes, float32."""
 
-    mean: np.ndarray
-    loadings: np.ndarray
+    mean: Float[np.ndarray, "D"]
+    loadings: Float[np.ndarray, "num D"]
 
     def project(self, pixels: np.ndarray) -> np.ndarray:
         """Principal components [N, num] float32 of ``pixels`` [N, D] / 255, bytes."""
@@ -58,25 +59,25 @@ class Axes(NamedTuple):
 
 
 def principal_axes(pixels: np.ndarray, num: int, folder: Path | None = None) -> Axes:
-    """The first ``num`` principal axes of ``pixels`` / 255, bytes [N, D]: their largest loading is positive.
+    """The first ``num`` principal axes of ``pixels`` / 255, bytes [N, D], each with a positive largest loading.
 
-    Of more images than pixels they are the eigenvectors of the covariance: 5 s for 20,000 images of 3072 pixels.
+    With more images than pixels they are eigenvectors of the covariance: 5 s for 20,000 images of 3072 pixels.
 
     Parameters
     ----------
-    folder : where they may have been kept; None: compute
+    folder : folder in which they may be stored; None: they are computed
     """
     kept = None if folder is None else _read(axes_place(folder, num), pixels, ("mean", "loadings"))
     return _compute_axes(pixels, num) if kept is None else Axes(*kept)
 
 
 def axes_place(folder: Path, num: int) -> Path:
-    """Where axes are kept."""
+    """The file of stored axes."""
     return folder / f"pca-{num}.npz"
 
 
 def _made_of(pixels: np.ndarray) -> str:
-    """Hash of the pixels and of this file, so that components made of others are not taken."""
+    """Hash of the pixels and of this module, so that components of other pixels or other code are not used."""
     return sha256(Path(__file__).read_bytes() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
 
 
@@ -91,14 +92,14 @@ def _read(path: Path, pixels: np.ndarray, names: tuple[str, ...]) -> list[np.nda
 
 
 def _compute(pixels: np.ndarray, num: int, standardize: str) -> np.ndarray:
-    # Imported here: most data sets do without, and it takes half a second.
+    # Imported here, because most data sets do not need it and the import takes half a second.
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import StandardScaler
 
     before, after = SCALINGS[standardize]
     if before:
         pixels = StandardScaler().fit_transform(pixels)
-    # The exact decomposition, whose signs scikit-learn fixes: no draw is involved.
+    # The exact decomposition, which uses no random numbers; scikit-learn fixes the signs.
     scores = PCA(num, svd_solver="full").fit_transform(pixels)
     return StandardScaler().fit_transform(scores) if after else scores
 
@@ -106,7 +107,7 @@ def _compute(pixels: np.ndarray, num: int, standardize: str) -> np.ndarray:
 def _compute_axes(pixels: np.ndarray, num: int) -> Axes:
     from sklearn.decomposition import PCA
 
-    # Either is exact and without a draw, as above.
+    # Both solvers are exact and use no random numbers.
     solver = "covariance_eigh" if pixels.shape[0] > pixels.shape[1] else "full"
     fitted = PCA(num, svd_solver=solver).fit(_scaled(pixels))
     return Axes(fitted.mean_, fitted.components_)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.columns import Columns
@@ -19,23 +20,23 @@ class Dataset:
     Attributes
     ----------
     name : name of the data set
-    features : [N, D] float32, finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]
-    labels : [N] int64 true classes or None; only used for metrics and simulated answers
+    features : float32, finite except for missing values, which are NaN; images are flattened, pixels in [0, 1]
+    labels : true classes, int64, or None; only used for metrics and simulated answers
     test_features, test_labels : the same for a test split, or None
     image_shape : (height, width), or (colours, height, width), if each row of ``features`` is an image
     hashes : file → SHA-256 hash; for generated data the hash of the array
     class_names : name of each class in ``labels``; None if classes have only numbers
     num_classes : number of classes, if known
-    sequence : [N] int64, sequence of each item, in the order of the items; None for data without order
-    other_labels : [N] int64 or None; other labels of the same items, for simulated annotators who answer by them
+    sequence : sequence of each item, int64, in the order of the items; None for data without order
+    other_labels : other labels of the same items, int64, for simulated annotators who answer by them; None without them
     answers : real answers that belong to the data set, or None
     missing : description of the position of the first missing value, for messages; empty if there is none
     files : file from which each item was read; None if items are not files
     ids : id of each item; None if items have none
     columns : how the columns of a table were converted; None for data without named columns
-    visual_words : [W, 128] float32, if the features are counts of them
+    visual_words : float32, if the features are counts of them, else None
     notes : what was left out or converted, a line each
-    previous : [N] int64 clusters of an earlier run, −1 for items that it did not contain; None without one
+    previous : clusters of an earlier run, int64, −1 for items that it did not contain; None without one
     chosen : setting that the loader has chosen → its value and the reason
 
     Raises
@@ -45,24 +46,24 @@ class Dataset:
     """
 
     name: str
-    features: np.ndarray
-    labels: np.ndarray | None = None
-    test_features: np.ndarray | None = None
-    test_labels: np.ndarray | None = None
+    features: Float[np.ndarray, "N D"]
+    labels: Int[np.ndarray, "N"] | None = None
+    test_features: Float[np.ndarray, "T D"] | None = None
+    test_labels: Int[np.ndarray, "T"] | None = None
     image_shape: tuple[int, ...] | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
     class_names: tuple[str, ...] | None = None
     num_classes: int | None = None
-    sequence: np.ndarray | None = None
-    other_labels: np.ndarray | None = None
+    sequence: Int[np.ndarray, "N"] | None = None
+    other_labels: Int[np.ndarray, "N"] | None = None
     answers: PairAnnotations | None = None
     missing: str = ""
     files: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     columns: Columns | None = None
-    visual_words: np.ndarray | None = None
+    visual_words: Float[np.ndarray, "W 128"] | None = None
     notes: tuple[str, ...] = ()
-    previous: np.ndarray | None = None
+    previous: Int[np.ndarray, "N"] | None = None
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

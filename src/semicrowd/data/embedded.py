@@ -1,4 +1,4 @@
-"""Embeddings of pictures, made once and kept by the content of each picture."""
+"""Embeddings of pictures, computed once and stored by the content of each picture."""
 
 import hashlib
 import multiprocessing
@@ -19,11 +19,11 @@ from semicrowd.data.embedding import BATCH, EMBEDDING_SIZE, WEIGHTS, Network, ef
 from semicrowd.errors import UserError
 from semicrowd.settings.data import EFFICIENTNET_LITE0
 
-#: Pictures after which what has been made is on disk for good.
+#: Number of pictures after which new embeddings are committed to the file.
 _KEPT = 64
 #: Seconds that one process waits for another to write.
 _WAIT = 60.0
-#: Bytes of a page of the file: a row fits in a part of one, with usual pages it would take two.
+#: Bytes of a page of the file. A page has several rows; of SQLite's default size a row would need two pages.
 _PAGE = 65536
 _SCHEMA = "CREATE TABLE IF NOT EXISTS embeddings (picture BLOB PRIMARY KEY, numbers BLOB NOT NULL) WITHOUT ROWID"
 
@@ -31,7 +31,7 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS embeddings (picture BLOB PRIMARY KEY, numb
 def embedded(
     pictures: Iterable[UInt8[np.ndarray, "_ _ 3"]], number: int, folder: Path
 ) -> Float[np.ndarray, "number 1280"]:
-    """EfficientNet-Lite0's features of ``number`` pictures, which may come one by one: see :class:`Embeddings`."""
+    """EfficientNet-Lite0's features of ``number`` pictures, from an iterator: see :class:`Embeddings`."""
     with Embeddings(number, folder) as embeddings:
         for picture in pictures:
             embeddings.add(picture)
@@ -39,22 +39,22 @@ def embedded(
 
 
 class Embeddings:
-    """EfficientNet-Lite0's features of pictures: those that were made before are read, the others are made and kept.
+    """EfficientNet-Lite0's features of pictures: stored ones are read, the others are computed and stored.
 
-    A picture is known by its content, wherever it came from; so what was stopped goes on where it was, and one more
-    picture in a folder costs one more. One process makes them, others that want some wait for it. No more than
-    :data:`BATCH` pictures are in memory. To be used in a ``with`` statement.
+    A picture is identified by its content, not by its path. An interrupted run continues, and a new picture costs only
+    its own computation. One process computes, the others wait. At most :data:`BATCH` pictures are in memory. To be
+    used in a ``with`` statement.
 
     Parameters
     ----------
     number : of pictures
-    folder : where they are kept, in a file ``efficientnet_lite0.sqlite``; made where it is not there
+    folder : folder of the file ``efficientnet_lite0.sqlite``, in which they are stored; created if missing
 
     Raises
     ------
     UserError
-        Where there is something to make and the extra ``embeddings`` is not installed; where the file cannot be
-        written, or is not one of these.
+        If features must be computed and the extra ``embeddings`` is not installed; if the file cannot be written or is
+        no store of embeddings.
     """
 
     def __init__(self, number: int, folder: Path) -> None:
@@ -63,11 +63,11 @@ class Embeddings:
         self._added = 0
         self._waiting: list[tuple[int, bytes, np.ndarray]] = []
         self._network: Network | None = None
-        # Numbers that other code or other weights have made are not found.
-        self._made_by = WEIGHTS.encode() + Path(embedding.__file__).read_bytes()
+        # The key contains code and weights, so that features of other versions are not reused.
+        self._version = WEIGHTS.encode() + Path(embedding.__file__).read_bytes()
 
     def __enter__(self) -> "Embeddings":
-        with ExitStack() as opened, self._told():
+        with ExitStack() as opened, self._user_errors():
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = opened.enter_context(closing(sqlite3.connect(self._path, timeout=_WAIT)))
             there = "SELECT count(*) FROM sqlite_master WHERE name = 'embeddings'"
@@ -85,12 +85,12 @@ class Embeddings:
 
     def add(self, picture: UInt8[np.ndarray, "_ _ 3"]) -> None:
         """The next picture: red, green and blue, of any size."""
-        with self._told():
+        with self._user_errors():
             key = self._key(picture)
             row = self._kept(key)
             if row is None and self._network is None:
                 self._begin()
-                row = self._kept(key)  # by another process, meanwhile
+                row = self._kept(key)  # computed by another process in the meantime
             if row is None:
                 self._waiting.append((self._added, key, picture))
             else:
@@ -103,9 +103,9 @@ class Embeddings:
                 self._progress.update(self._task, completed=self._added)
 
     def rows(self) -> Float[np.ndarray, "n 1280"]:
-        """Of all pictures, float32, in the order in which they were added."""
+        """The features of all pictures, float32, in the order in which they were added."""
         assert self._added == len(self._found), f"{self._added} pictures of {len(self._found)}"
-        with self._told():
+        with self._user_errors():
             self._make()
             self._connection.commit()
         return self._found
@@ -113,14 +113,14 @@ class Embeddings:
     def _begin(self) -> None:
         self._network = efficientnet_lite0()
         print(
-            f"note: {EFFICIENTNET_LITE0}: features of pictures are made, some 20 ms of a core each, and kept in "
-            f"{self._path}", file=sys.stderr,
-        )  # fmt: skip
-        # Beside the folder, which the pipeline keeps as a whole.
+            f"note: {EFFICIENTNET_LITE0}: computing features of pictures, about 20 ms each; stored in {self._path}",
+            file=sys.stderr,
+        )
+        # Outside the folder, because the pipeline tracks the folder.
         self._opened.enter_context(FileLock(self._path.parent.parent / f".{self._path.name}.lock"))
 
     def _key(self, picture: np.ndarray) -> bytes:
-        content = hashlib.sha256(self._made_by)
+        content = hashlib.sha256(self._version)
         content.update(repr(picture.shape).encode())
         content.update(np.ascontiguousarray(picture).data)
         return content.digest()
@@ -145,8 +145,8 @@ class Embeddings:
         self._waiting.clear()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What is wrong with the file, as one line."""
+    def _user_errors(self) -> Iterator[None]:
+        """Turn errors of the database into a :class:`UserError` of one line."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -158,7 +158,7 @@ class Embeddings:
 
 
 def _progress() -> Progress:
-    """A bar on the standard error stream; none where that is no terminal, and none of parallel jobs."""
+    """A progress bar on the standard error stream; no bar without a terminal or in parallel jobs."""
     console = Console(stderr=True)
     alone = multiprocessing.current_process().name == "MainProcess"
     return Progress(console=console, disable=not (alone and console.is_terminal), transient=True)

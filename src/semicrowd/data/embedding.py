@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 EMBEDDING_SIZE = 1280
 #: sha256 of the weights.
 WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-#: Pictures that the network sees together: twice as fast on a processor as 32, whose maps leave its caches. Always as
-#: many, so that a picture's numbers do not depend on its company.
+#: Pictures in a batch of the network: twice as fast on a CPU as 32, which do not fit into its caches. The size is
+#: constant, so that the features of a picture do not depend on the other pictures of the batch.
 BATCH = 4
 #: What to say where the packages are not there.
 MISSING = (

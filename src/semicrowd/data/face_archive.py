@@ -1,9 +1,9 @@
-"""The CMU face images out of UCI's archive, as the table that the loader reads.
+"""Make the table of CMU face images, which the loader reads, from UCI's archive.
 
-The archive (UCI data set 124) holds ``faces.tar.gz`` or the loose tree ``faces/<userid>/``. Each of the 20 people was
-taken in 4 poses × 4 expressions × 2 (eyes open, sunglasses), at three scales; files are called
-``<userid>_<pose>_<expression>_<eyes>_<scale>.pgm``. The camera spoilt 16 of the 640 images: those end in ``.bad``. Of
-the quarter-scale images (``_4``, 32 columns × 30 rows) 624 are left.
+The archive (UCI data set 124) has ``faces.tar.gz``, or the folders ``faces/<userid>/``. There are images of 20 people
+in 4 poses × 4 expressions × 2 (eyes open, sunglasses), at three scales; the files are named
+``<userid>_<pose>_<expression>_<eyes>_<scale>.pgm``. 16 of the 640 images are damaged; their names end in ``.bad``. 624
+quarter-scale images (``_4``, 32 columns × 30 rows) remain.
 """
 
 import io
@@ -24,17 +24,17 @@ POSES = ("straight", "left", "right", "up")
 FACE_SHAPE = (30, 32)
 _NAME = re.compile(r"(?P<person>[a-z0-9]+)_(?P<pose>straight|left|right|up)_"
                    r"(?P<expression>angry|happy|neutral|sad)_(?P<eyes>open|sunglasses)_4\.pgm")
-#: The published table begins with the last of these blocks of the sorted images and ends with the first.
+#: First indices of blocks of the sorted images, except the first block; the published table has the blocks in reverse.
 _BLOCK_STARTS = (104, 209, 314, 419, 524)
 
 
 def faces_of_archive(archive: zipfile.ZipFile, names: Sequence[str], folder: Path) -> None:
-    """Write the published table of the images, byte by byte, as the file ``names[0]`` of ``folder``.
+    """Write the table of the images as ``names[0]`` in ``folder``; it is identical to the published file.
 
     Raises
     ------
     ValueError
-        If the archive holds no such images.
+        If the archive has no such images.
     """
     table = read_faces(archive)
     order = np.concatenate(np.split(np.arange(len(table["images"])), _BLOCK_STARTS)[::-1])
@@ -47,8 +47,8 @@ def read_faces(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        images [N, 30, 32] uint8; pose, expression and eyes [N], words; person [N], a number among the archive's user
-        ids, alphabetically.
+        images [N, 30, 32] uint8; pose, expression and eyes [N], words; person [N], the position of the user id in
+        alphabetical order.
 
     Raises
     ------
@@ -75,18 +75,18 @@ def read_faces(archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
 
 
 def read_pgm(content: bytes) -> np.ndarray | None:
-    """Grey values [30, 32] uint8 of a portable grey map; None where it is damaged or of another size."""
+    """Grey values [30, 32] uint8 of a portable grey map; None if it is damaged or has another size."""
     try:
         with Image.open(io.BytesIO(content), formats=["PPM"]) as image:
             pixels = np.asarray(image)
-    # What Pillow raises for a header that is not one, and for missing pixels.
+    # Pillow raises these for an invalid header and for missing pixels.
     except (OSError, ValueError):
         return None
     return pixels if pixels.shape == FACE_SHAPE and pixels.dtype == np.uint8 else None
 
 
 def _files(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
-    """Name and content of the files that may be images, those of tar archives inside included."""
+    """Name and content of the files that may be images, including those inside tar archives."""
     for member in archive.namelist():
         name = PurePosixPath(member).name
         if name.endswith((".tar.gz", ".tar", ".tgz")):

@@ -15,22 +15,23 @@ from semicrowd.data.sources import BROKEN
 from semicrowd.errors import UserError
 from semicrowd.settings.sources import FaceSettings
 
-#: Name of UCI's archive; one that was downloaded by hand belongs beside the table.
+#: Name of UCI's archive; one that was downloaded by hand must be in the folder of the table.
 ARCHIVE = "cmu+face+images.zip"
-#: Folder below the data root where the pipeline keeps the components.
+#: Folder below the data root in which the pipeline stores the components.
 FEATURES = "face_features"
 
 
 def load_face(root: Path, settings: FaceSettings) -> Dataset:
     """Load the faces, as principal components or as pixels.
 
-    Neither the paper nor MCVC's code says where the features are scaled (docs/DEVIATIONS.md), so that is an option.
+    Neither the paper nor MCVC's code says whether pixels or components are scaled (docs/DEVIATIONS.md), so it is an
+    option.
 
     Parameters
     ----------
-    root : data root; the table lies in ``root/cmu_faces``, what is not there is fetched
-    settings : principal components (the paper keeps 20) have the sign that makes their largest loading positive, pixels
-        are divided by 255; ``standardize`` gives pixels, components or both mean 0 and variance 1
+    root : data root; the table is in ``root/cmu_faces``, and is fetched if missing
+    settings : with ``pca`` the features are principal components (20 in the paper), else pixels / 255; ``standardize``
+        scales pixels, components or both to mean 0 and variance 1
 
     Returns
     -------
@@ -41,7 +42,7 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
     Raises
     ------
     UserError
-        If the table cannot be had.
+        If the table cannot be fetched.
     """
     pixels, pose, person = read_faces(root)
     labels = np.array([POSES.index(name) for name in pose], np.int64)
@@ -56,19 +57,19 @@ def load_face(root: Path, settings: FaceSettings) -> Dataset:
 
 
 def read_faces(root: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pixels / 255 [624, 960], names of the poses and numbers of the people [624], fetched where they are not there."""
+    """Pixels / 255 [624, 960], names of the poses and numbers of the people [624]; fetched if missing."""
     with np.load(fetch_faces(root), allow_pickle=False) as table:
         pixels = table["images"].reshape(-1, FACE_SHAPE[0] * FACE_SHAPE[1]) / 255
         return pixels, table["pose"], table["person"].astype(np.int64)
 
 
 def fetch_faces(root: Path) -> Path:
-    """Have the table of the faces below ``root``: as fetched, or made of UCI's archive where someone put that there.
+    """Path of the table of faces below ``root``; if missing it is made from UCI's archive in its folder, or fetched.
 
     Raises
     ------
     UserError
-        One line that says what to put where.
+        If it cannot be fetched; the message says which file to put where.
     """
     folder = root / PUBLIC["face"].folder
     archive = folder / ARCHIVE

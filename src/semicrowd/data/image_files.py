@@ -1,7 +1,7 @@
-"""A folder of pictures as people have them: which files are taken, in which order; each as 8 bits of grey or colour.
+"""Images in a folder of the user: which files are read, in which order; each becomes 8-bit grey or colour.
 
-Pillow decodes. What cannot be taken as it is, is converted, and a line says of how many pictures; a file that cannot be
-read refuses the folder, since the answers of people count its pictures.
+Pillow decodes them. Other formats of pixels are converted, and a note says how many images were. A file that cannot be
+read is an error, because answers refer to images by their position in the folder.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
+from jaxtyping import Int
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from semicrowd.errors import UserError, listed
@@ -34,6 +35,7 @@ _TURNED = range(2, 9)
 _GREY = ("1", "L", "LA", "La")
 #: Largest value of a pixel of 16 bits.
 _SIXTEEN_BITS = 65_535
+#: Number of values of a pixel of 12 bits.
 _TWELVE_BITS = 4096
 #: Files that a note names.
 _NAMED = 3
@@ -53,13 +55,13 @@ class ImageFiles:
     ----------
     folder : where they are
     paths : of each picture, sorted: folder by folder, names by their characters (``img10`` before ``img2``)
-    longest : [pictures] the longer side of each in pixels
+    longest : the longer side of each in pixels
     notes : which files are no pictures, a line
     """
 
     folder: Path
     paths: tuple[Path, ...]
-    longest: np.ndarray
+    longest: Int[np.ndarray, "pictures"]
     notes: tuple[str, ...]
 
     @property

@@ -17,9 +17,9 @@ from semicrowd.settings.data import ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
 EMBEDDED = "images_embedding"
-#: Pictures of up to so many pixels a side are small.
+#: Images keep their size if all have the same size, and both sides have at most this number of pixels.
 SMALL = 64
-#: Side of the square that pictures are brought to where they have no small size of their own.
+#: Otherwise they are scaled to a square with this side, in pixels.
 SIDE = 32
 
 
@@ -110,26 +110,26 @@ def _embedding(files: ImageFiles, root: Path) -> Dataset:
         return Dataset("images", embeddings.rows(), hashes={files.folder.name: read.digest}, notes=read.notes)
 
 
-#: A picture, and the width and height that it had before.
+#: A scaled image, and its width and height before.
 _Fitted = tuple[Image.Image, tuple[int, int]]
 
 
 def read_pixels(files: ImageFiles, size: tuple[int, int] | None, colour: bool | None = None) -> Dataset:
-    """Pixels of every picture, all of one size.
+    """Pixels of every image, all of one size.
 
-    Of a picture of another shape the middle is kept. A margin that were added instead would be the same pixels in all
-    pictures of a format, and look like a kind of things.
+    An image with another ratio of the sides is cropped to its middle. It is not padded, because the padding would make
+    images of the same format similar.
 
     Parameters
     ----------
-    size : height and width; None for the pictures' own where all have the same, of up to :data:`SMALL` pixels a side,
-        else :data:`SIDE` × :data:`SIDE`
+    size : height and width; None: that of the images if it is the same for all and at most :data:`SMALL`, else
+        :data:`SIDE` × :data:`SIDE`
     colour : whether pixels have three colours or are grey; None: three unless all pictures are grey
 
     Returns
     -------
     Dataset
-        ``features`` [pictures, D] from 0 to 1, a picture colour by colour, row by row; the size is in ``chosen``.
+        ``features`` [images, D] from 0 to 1, ordered by colour, row and column; the size is in ``chosen``.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def read_pixels(files: ImageFiles, size: tuple[int, int] | None, colour: bool | 
     """
     (height, width), why = size or (SIDE, SIDE), "a small square"
     if size is None and int(files.longest.max()) <= SMALL:
-        # Small pictures are kept until all have been seen: only then it is known whether they have one size.
+        # Small images are kept in memory until all are read: only then it is known whether they have the same size.
         read = read_images(files, lambda image: (image, image.size), SMALL)
         sizes = {before for _, before in read.made}
         if len(sizes) == 1:

@@ -1,4 +1,4 @@
-"""A user's own .npz file: a table with its kinds, perhaps with the answers of people about its items.
+"""A user's own .npz file: a table with true classes, optionally with answers about its items.
 
 ``features`` (or ``X``) [N, D] and ``labels`` (or ``y``) [N], as :func:`semicrowd.data.frames.read_archive` finds them,
 and perhaps ``pairs`` [P, 5]. A row of pairs is i, j, worker, label (1 same, 0 different) and task, −1 for a pair that
@@ -58,17 +58,17 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     Parameters
     ----------
     root : data root
-    settings : of a file with answers all items are taken: they are what the answers count
+    settings : ``subset`` must be None for a file with answers, which refer to items by their row
 
     Returns
     -------
     Dataset
-        Called as the file. Kinds are numbered in the order of their labels; ``answers`` are the file's.
+        Has the name of the file. Classes are numbered in the order of their labels; ``answers`` are those of the file.
 
     Raises
     ------
     UserError
-        One line that says where the file is to be put and where it comes from, or what is wrong with it.
+        If there is no such file, with where to get it and put it; or if its content is wrong.
     """
     if settings.path is None:
         raise UserError("data=npz: data.path is missing; expected an .npz file or the name of one")
@@ -82,11 +82,11 @@ def load_npz(root: Path, settings: NpzSettings) -> Dataset:
     if settings.subset is not None and pairs is not None:
         raise UserError(f"data.subset={settings.subset}: expected null: {path.name} has answers about all items")
     features, labels = drawn(settings.subset, settings.data_seed, features, labels)
-    kinds, labels = np.unique(labels, return_inverse=True)
+    classes, labels = np.unique(labels, return_inverse=True)
     with np.errstate(over="ignore"):  # infinite numbers are refused
         features = np.ascontiguousarray(features, np.float32)
     return Dataset(
-        path.stem, features, labels.astype(np.int64), num_classes=len(kinds),
+        path.stem, features, labels.astype(np.int64), num_classes=len(classes),
         hashes={path.name: sha256_of(path)},
         answers=None if pairs is None else _answers(pairs, len(features), str(path)),
     )  # fmt: skip

@@ -27,7 +27,9 @@ _STL_SIDE = 96
 #: Pixels of a side that are averaged to one.
 _STL_BLOCK = 3
 _STL_CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
+#: Topics of RCV1-v2 at the root of its hierarchy: corporate, economics, government, markets.
 _ROOTS = ("CCAT", "ECAT", "GCAT", "MCAT")
+#: Number of stories that are drawn.
 _STORIES = 10_000
 
 
@@ -55,12 +57,12 @@ def _har(files: dict[str, Path]) -> tuple[Table, list[Path]]:
     used = [files[name] for name in ("X_train.txt", "X_test.txt", "y_train.txt", "y_test.txt", "activity_labels.txt")]
     features = np.concatenate([np.loadtxt(path, dtype=np.float32, ndmin=2) for path in used[:2]])
     numbers = np.concatenate([np.loadtxt(path, dtype=np.int64, ndmin=1) for path in used[2:4]])
-    kinds = dict(line.split() for line in used[4].read_text(encoding="utf-8").splitlines() if line.strip())
-    return _table(features, [kinds.get(str(number), str(number)) for number in numbers]), used
+    classes = dict(line.split() for line in used[4].read_text(encoding="utf-8").splitlines() if line.strip())
+    return _table(features, [classes.get(str(number), str(number)) for number in numbers]), used
 
 
 def _stl10(files: dict[str, Path]) -> tuple[Table, list[Path]]:
-    """13,000 labelled images of ten kinds: the user's features, or means of 3 × 3 pixels [0, 1] of each colour."""
+    """13,000 labelled images of ten classes: the user's features, or means of 3 × 3 pixels [0, 1] of each colour."""
     labels = [files["train_y.bin"], files["test_y.bin"]]
     numbers = np.concatenate([np.fromfile(path, np.uint8) for path in labels])
     names = [_STL_CLASSES[number - 1] for number in numbers]

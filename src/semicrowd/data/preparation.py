@@ -1,4 +1,4 @@
-"""Features on one scale, whatever units their columns came in; fitted to the items, and kept with the model."""
+"""Preparation of features, so that the units of columns do not matter; fitted to the items and saved with the model."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-#: Most principal components that are kept.
-MOST = 100
+#: Maximal number of principal components that are kept.
+MAX_COMPONENTS = 100
 
 
 def fit_preparation(features: np.ndarray) -> Pipeline | None:
-    """Constant columns out, the others standardised, then their principal components (the first :data:`MOST`).
+    """Drop constant columns, standardise the others, and take their first :data:`MAX_COMPONENTS` principal components.
 
-    Clusters then depend neither on the units of columns nor on their order: a principal axis points to where its
-    items reach furthest.
+    Clusters then depend neither on the units of columns nor on their order. The sign of each principal axis is chosen
+    so that the items are skewed to its positive side.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
     Returns
     -------
     Pipeline or None
-        None where no column varies: there is nothing to prepare.
+        None if no column varies.
     """
     pipeline = components(features, StandardScaler(), svd_solver="full")
     if pipeline is None:
@@ -36,12 +36,12 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
 
 
 def components(features: np.ndarray, *steps: Any, svd_solver: str) -> Pipeline | None:
-    """Not fitted: constant columns out, then ``steps``, then the first :data:`MOST` components; None of nothing."""
-    # As VarianceThreshold counts: the variance of tiny numbers can be 0 where they differ.
+    """A pipeline, not fitted, that drops constant columns and applies ``steps`` and PCA; None if no column varies."""
+    # The condition of VarianceThreshold: the variance of different tiny numbers can be 0.
     varying = int((np.minimum(np.ptp(features, axis=0), features.var(0)) > 0).sum())
     if not varying:
         return None
-    kept = min(varying, MOST, max(len(features) - 1, 1))
+    kept = min(varying, MAX_COMPONENTS, max(len(features) - 1, 1))
     return make_pipeline(VarianceThreshold(), *steps, PCA(kept, svd_solver=svd_solver, random_state=0))
 
 

@@ -1,4 +1,4 @@
-"""Counts in the order of time: WiFi scans of a person, sensors of two homes, a generated walk.
+"""Sequences of counts: WiFi scans of a person, sensors of two homes, generated walks.
 
 The homes: Ordóñez, de Toledo & Sanchis 2013, UCI 271.
 """
@@ -17,19 +17,19 @@ from semicrowd.data.public import PUBLIC
 from semicrowd.random import stream
 from semicrowd.settings.data import SequenceSettings
 
-#: Length of a slice of time; activities last from minutes to hours.
+#: Length of a slice of time, in minutes; activities last from minutes to hours.
 MINUTES = 5
 _NOTHING = "none"
-#: Begin, end, and what is between them and the end of the line; tabs and spaces are anyhow.
+#: Begin, end, and the rest of the line; any number of tabs and spaces between them.
 _ROW = re.compile(r"\s*(\d{4}-\d\d-\d\d \d\d?:\d\d:\d\d)\s+(\d{4}-\d\d-\d\d \d\d?:\d\d:\d\d)\s+(\S.*\S)\s*")
 
 
 def read_home(sensors: Path, activities: Path) -> tuple[np.ndarray, np.ndarray]:
-    """A row for every five minutes: for each sensor, in how many of them it was on; and the activity.
+    """A row for every five minutes: the number of minutes in which each sensor was on, and the activity.
 
-    The rows are in the order of time, from the first event of a sensor to the last. The activity is the one that has
-    most of the five minutes, ``none`` where nothing is noted of most of them. A sensor is its location, type and
-    place; their order is that of these words.
+    The rows are in the order of time, from the first event of a sensor to the last. The activity is the one with most
+    of the five minutes, or ``none`` if most minutes have no activity. A sensor is identified by its location, type and
+    place, and sensors are sorted by these words.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def read_home(sensors: Path, activities: Path) -> tuple[np.ndarray, np.ndarray]:
     first = on["begin"].min().floor(f"{MINUTES}min")
     slices = int((on["end"].max() - first) / pd.Timedelta(minutes=MINUTES)) + 1
     features = np.stack([_minutes(some, first, slices).sum(1) for _, some in on.groupby("what")], axis=1)
-    # What is done at a minute hides what began before.
+    # If two activities overlap, the one that began later counts.
     names, noted = np.unique(doing["what"], return_inverse=True)
     at = np.full(slices * MINUTES, len(names))
     for number, (begin, end) in zip(noted, _span(doing, first), strict=True):
@@ -50,7 +50,7 @@ def read_home(sensors: Path, activities: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _events(path: Path) -> pd.DataFrame:
-    """Begin, end and what, in the order of their beginnings; a row whose end is before its beginning is left out."""
+    """Columns begin, end and what, sorted by begin; events that end before they begin are left out."""
     rows = [match.groups() for line in path.read_text(encoding="utf-8").splitlines() if (match := _ROW.fullmatch(line))]
     frame = pd.DataFrame(rows, columns=["begin", "end", "what"])
     frame = frame.assign(
@@ -61,13 +61,13 @@ def _events(path: Path) -> pd.DataFrame:
 
 
 def _span(events: pd.DataFrame, first: pd.Timestamp) -> np.ndarray:
-    """First minute of each event and the one after its last [events, 2], counted from ``first``."""
+    """First minute of each event, and its last minute plus 1, [events, 2], counted from ``first``."""
     seconds = ((events[["begin", "end"]] - first) / pd.Timedelta(seconds=1)).to_numpy()
     return np.stack([seconds[:, 0] // 60, seconds[:, 1] // 60 + 1], axis=1).astype(np.int64)
 
 
 def _minutes(events: pd.DataFrame, first: pd.Timestamp, slices: int) -> np.ndarray:
-    """Minutes [slices, 5] in which one of the events goes on."""
+    """Whether one of the events is going on in each minute, [slices, 5]."""
     on = np.zeros(slices * MINUTES, bool)
     for begin, end in _span(events, first):
         on[begin:end] = True
@@ -75,15 +75,15 @@ def _minutes(events: pd.DataFrame, first: pd.Timestamp, slices: int) -> np.ndarr
 
 
 def load_sequence(root: Path, settings: SequenceSettings) -> Dataset:
-    """Load one of :data:`semicrowd.settings.data.SEQUENCES`; what is not below ``root`` is fetched.
+    """Load one of :data:`semicrowd.settings.data.SEQUENCES`; missing files are fetched into ``root``.
 
-    Of a WiFi scan it counts which access points were heard (0 or 1), not how strongly. A person's scans, and the
-    slices of a home's days, are one sequence.
+    The features of a WiFi scan are 1 for each access point that was received, else 0; signal strengths are not used.
+    All scans of a person are one sequence, and so are all slices of a home.
 
     Raises
     ------
     UserError
-        If the files cannot be had.
+        If the files cannot be fetched.
     """
     name, _, part = settings.which.partition("_")
     if name == "walk":

@@ -1,4 +1,4 @@
-"""Pictures as counts of visual words: SIFT descriptors, k-means, a histogram for each picture.
+"""Images as counts of visual words: SIFT descriptors, k-means of them, and a histogram for each image.
 
 Csurka et al. 2004, "Visual categorization with bags of keypoints"; descriptors are Lowe's (2004), by OpenCV.
 """
@@ -21,28 +21,28 @@ LONGEST = 320
 _LENGTH = 128
 #: File of a run with its visual words.
 WORDS = "visual_words.npz"
-#: Descriptors of an image that k-means of the visual words is fitted to, at most.
+#: Maximal number of descriptors of an image to which k-means is fitted.
 _DESCRIPTORS = 100
 
 
 def sift(image: Image.Image) -> np.ndarray:
-    """SIFT descriptors [n, 128] uint8 of an image, seen in grey; none of one without structure."""
-    # Imported here: a tenth of a second, for this data set alone.
+    """SIFT descriptors [n, 128] uint8 of the grey values of an image; n = 0 for an image without structure."""
+    # Imported here, because the import takes a tenth of a second and only these features need it.
     import cv2
 
     grey = np.asarray(image.convert("L"))
     shrink = LONGEST / max(grey.shape)
     if shrink < 1:
-        # A long and narrow picture keeps a pixel of its shorter side.
+        # The shorter side of a very narrow image keeps at least one pixel.
         height, width = (max(1, round(side * shrink)) for side in grey.shape)
         grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
     _, found = cv2.SIFT.create().detectAndCompute(grey, None)
-    # OpenCV has whole numbers from 0 to 255 as float32, four times the memory.
+    # OpenCV returns whole numbers from 0 to 255 as float32, which need four times the memory.
     return np.zeros((0, _LENGTH), np.uint8) if found is None else found.astype(np.uint8)
 
 
 def usual_words(descriptors: list[np.ndarray]) -> int:
-    """Words where nobody says how many: one for every ten of the descriptors that make them, 2 to 500."""
+    """The default number of words: a tenth of the number of descriptors to which k-means is fitted, from 2 to 500."""
     return max(2, min(500, sum(min(len(one), _DESCRIPTORS) for one in descriptors) // 10))
 
 
@@ -52,7 +52,7 @@ def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarr
     Parameters
     ----------
     descriptors : of each image, [n, 128]
-    words : W, k-means centres
+    words : W, the number of words, which are centres of k-means
 
     Returns
     -------
@@ -73,7 +73,7 @@ def find_words(descriptors: list[np.ndarray], words: int, seed: int) -> np.ndarr
 
 
 def count_words(descriptors: list[np.ndarray], words: np.ndarray) -> np.ndarray:
-    """How often an image has each of the visual words [W, 128]: [images, W] float32, whole numbers."""
+    """Number of descriptors of each image nearest to each of the visual words [W, 128]: [images, W] float32."""
     nearest = [
         pairwise_distances_argmin(one.astype(np.float32), words) if len(one) else np.zeros(0, np.int64)
         for one in descriptors
@@ -82,7 +82,7 @@ def count_words(descriptors: list[np.ndarray], words: np.ndarray) -> np.ndarray:
 
 
 def write_words(words: np.ndarray, run_dir: Path) -> None:
-    """Keep the visual words of a run."""
+    """Write the visual words of a run into its folder."""
     write_arrays(run_dir / WORDS, {"words": words})
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -253,8 +254,8 @@ previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is 
 class ContinuedClusterer(CrowdClusterer):
     """With more answers or more items the clusters of an earlier fit are a start, and their numbers are kept."""
 
-    #: Clusters [N] of an earlier fit, −1 of items that are new; None without one.
-    _previous: np.ndarray | None = None
+    #: Clusters of an earlier fit, −1 of items that are new; None without one.
+    _previous: Int[np.ndarray, "N"] | None = None
 
     def fit(
         self, X: Any, y: Any = None, pairs: Any = None, *, previous: Any = None, monitor: Monitor | None = None

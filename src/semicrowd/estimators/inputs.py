@@ -110,7 +110,7 @@ def _of_table(
     # Ids in a column come first: after rows were left out, an index 0, 1, 3, … also has most of the ids 1, 2, 3, …
     by_index = index is not None and (ids is None or 2 * table.number_named(ids) < table.number_named(index))
     truth = csv_file.truth_path(table.path) if table.unit == "line" else None
-    return _told(csv_file.of_table(
+    return _with_warnings(csv_file.of_table(
         table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index,
     ))  # fmt: skip
 
@@ -125,7 +125,7 @@ def labels_alone(y: Any) -> bool:
         return False
 
 
-def _told(answers: PairAnnotations) -> PairAnnotations:
+def _with_warnings(answers: PairAnnotations) -> PairAnnotations:
     """Return the answers; warn if some were left out."""
     for note in answers.notes:
         if csv_file.LEFT_OUT in note:

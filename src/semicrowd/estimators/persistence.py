@@ -1,8 +1,8 @@
-"""Fitted estimators as files of tensors and plain values, which nothing is unpickled from.
+"""Save fitted estimators as tensors and plain values; loading unpickles nothing else.
 
-Arrays become tensors, and objects of the classes below their names and attributes. An object is put together again from
-its attributes alone; no other class can come out of a file. Torch is imported in the functions: it takes seconds, and
-most estimators are defined without.
+Arrays become tensors. Objects of the classes below are stored as class name and attributes, and are made again from
+them; a file cannot make an object of another class. Torch is imported in the functions, because the import takes
+seconds and most estimators do not need it.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from semicrowd.errors import UserError
 from semicrowd.files import write_atomic
 from semicrowd.settings.methods import METHODS, NAMES
 
-#: Modules of the objects that a fitted estimator may hold, and their classes; loaded when one is saved or read.
+#: Module → its classes of which a fitted estimator may hold objects; imported when one is saved or read.
 _PLACES = {
     "sklearn.cluster": ("KMeans",),
     "sklearn.decomposition": ("PCA",),
@@ -41,9 +41,9 @@ _PLACES = {
 }
 #: Name of a class → its module.
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-#: Classes of this package that are added where they are defined: estimators, and what they alone hold.
+#: Classes of this package that are added where they are defined: estimators, and classes used only in their attributes.
 CLASSES: dict[str, type] = {}
-#: What a file is; the number changes with what it holds.
+#: Name and version of the format.
 FORMAT = "semicrowd estimator 1"
 
 
@@ -86,7 +86,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(coded: Any) -> Any:
-    """The value that :func:`encode` took; ``KeyError``, ``ValueError`` or the like for what it never made."""
+    """The encoded value; ``KeyError``, ``ValueError`` or similar for content that :func:`encode` did not write."""
     if not isinstance(coded, list):
         return coded
     kind, content = coded
@@ -105,7 +105,7 @@ def decode(coded: Any) -> Any:
         return simple[kind](content)
     made: Any = object.__new__(_class(kind))
     state = decode(content)
-    # scikit-learn's own compares the versions of the library.
+    # That of scikit-learn compares the versions of the library.
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
     else:

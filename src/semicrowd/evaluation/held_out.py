@@ -63,7 +63,7 @@ def split(answers: PairAnnotations) -> tuple[PairAnnotations, PairAnnotations] |
     return answers.some(~asked), answers.some(asked)
 
 
-def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) -> Gain:
+def gain(clusters: np.ndarray, training: PairAnnotations, asked: PairAnnotations) -> Gain:
     """The gain of the prediction of held-out answers by the clusters, over a prediction without clusters.
 
     The annotators' rates are estimated from the training answers, with which the clusters agree better than with new
@@ -74,11 +74,11 @@ def gain(clusters: np.ndarray, told: PairAnnotations, asked: PairAnnotations) ->
     Parameters
     ----------
     clusters : clusters [N], or their probabilities [N, K]
-    told, asked : training answers and held-out answers, from :func:`split`
+    training, asked : training answers and held-out answers, from :func:`split`
     """
-    known = told.worker, told.label, told.num_annotators
+    known = training.worker, training.label, training.num_annotators
     same = asked.same(clusters)
-    if_one, if_two = fit_rates(told.same(clusters), *known).of_answers(asked.worker, asked.label)
+    if_one, if_two = fit_rates(training.same(clusters), *known).of_answers(asked.worker, asked.label)
     says_same = fit_prevalence(*known)[asked.worker]
     without = np.where(asked.label == 1, says_same, 1 - says_same)
     mixed = without + _SHARES[:, None] * (same * if_one + (1 - same) * if_two - without)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int, Shaped
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import worker_frame
@@ -39,14 +40,14 @@ class Evaluation:
     workers : workers.csv; true rates are NaN where unknown; without labels and true rates it has no columns observed_…;
         None for a method that estimates no annotators
     scores : metrics.json, times excepted
-    restart_scores : columns of restarts.csv, [R] each; empty for a method that keeps no scores of its restarts
+    restart_scores : columns of restarts.csv; empty for a method that keeps no scores of its restarts
     """
 
     found: Result
     test: Assignment | None
     workers: pd.DataFrame | None
     scores: dict[str, float | int]
-    restart_scores: dict[str, np.ndarray]
+    restart_scores: dict[str, Shaped[np.ndarray, "R"]]
 
 
 def numbered_like(result: Evaluation, previous: np.ndarray | None) -> tuple[Evaluation, np.ndarray]:
@@ -187,16 +188,16 @@ class Likeliest:
 
     Attributes
     ----------
-    clusters : [k] numbers of the clusters
-    share : [k] share of all items in each cluster
-    probability : [k, 10] cluster probability of each image, the highest first; NaN if a cluster has fewer images
-    images : [k, 10, D] pixels; white if a cluster has fewer images
+    clusters : numbers of the clusters
+    share : share of all items in each cluster
+    probability : cluster probability of each image, the highest first; NaN if a cluster has fewer images
+    images : pixels; white if a cluster has fewer images
     """
 
-    clusters: np.ndarray
-    share: np.ndarray
-    probability: np.ndarray
-    images: np.ndarray
+    clusters: Int[np.ndarray, "k"]
+    share: Float[np.ndarray, "k"]
+    probability: Float[np.ndarray, "k 10"]
+    images: Float[np.ndarray, "k 10 D"]
 
     @classmethod
     def of(cls, assignment: Assignment, images: np.ndarray) -> "Likeliest":

@@ -16,12 +16,12 @@ from semicrowd.expfam import gaussian
 
 
 class NormalInverseWishart(NamedTuple):
-    """Standard parameters: Σ ~ IW(S, ν), μ | Σ ~ N(m, Σ/κ). Shapes [..., d], [...], [..., d, d], [...]."""
+    """Standard parameters: Σ ~ IW(S, ν), μ | Σ ~ N(m, Σ/κ)."""
 
-    location: Tensor
-    kappa: Tensor
-    scale: Tensor
-    degrees_of_freedom: Tensor
+    location: Float[Tensor, "*batch d"]
+    kappa: Float[Tensor, "*batch"]
+    scale: Float[Tensor, "*batch d d"]
+    degrees_of_freedom: Float[Tensor, "*batch"]
 
 
 def to_natural(

@@ -1,4 +1,4 @@
-"""The Beta or Dirichlet that a crowd's rates share, by Newton steps: the mode of the likelihood of all counts."""
+"""Estimate, by Newton's method, the Beta or Dirichlet prior common to all annotators from their counts."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,28 +9,28 @@ from scipy.special import digamma, gammaln, zeta
 
 #: Standard deviation of the logarithm of each pseudo-count around its usual value.
 HYPERPRIOR_SD = 2.0
-#: Smallest pseudo-count: next to none.
+#: Smallest pseudo-count (nearly no prior).
 _SMALLEST = 1e-3
-#: Largest pseudo-count, where all annotators are alike.
+#: Largest pseudo-count (all annotators have nearly the same rates).
 _LARGEST = 1e3
-#: Newton's steps, at most.
+#: Maximal number of Newton's steps.
 _STEPS = 50
-#: Halvings of a step that would not lower the loss, at most.
+#: Maximal number of halvings of a step that would not lower the loss.
 _HALVINGS = 30
-#: Longest step, of logarithms: a pseudo-count changes by a factor of e² at most.
+#: Longest step of the logarithms: a pseudo-count changes at most by a factor of e².
 _LONGEST = 2.0
-#: Nats that another step would gain, from which on it is taken.
+#: Iteration ends when a step would gain fewer nats.
 _TOLERANCE = 1e-9
 
 
 class Cells(NamedTuple):
-    """Cells of a table of counts that share a pseudo-count evenly; those that are left out have a count of 0.
+    """A group of cells with one total pseudo-count, divided equally. Cells that are not listed have count 0.
 
     Attributes
     ----------
-    row : [C] row of each
-    counts : [C]
-    size : how many such cells every row has
+    row : row of each listed cell
+    counts : its count
+    size : number of cells of the group in every row
     """
 
     row: Int[np.ndarray, "C"]
@@ -39,14 +39,14 @@ class Cells(NamedTuple):
 
 
 def common_beta(counts: Real[np.ndarray, "M 2"], usual: tuple[float, float]) -> Float[np.ndarray, "2"]:
-    """Shapes (a, b) of the Beta that M annotators' right and wrong answers, ``counts``, share.
+    """Shapes (a, b) of the Beta prior common to M annotators, from their right and wrong answers, ``counts``.
 
-    The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²): a crowd
-    decides, one or two annotators hardly move it, and where nobody errs the mode stays finite.
+    The mode of the Beta-binomial likelihood in (ln a, ln b) under a wide hyperprior, each N(ln ``usual``, 2²).
+    Many annotators determine the result, one or two hardly change it. If nobody errs the mode is still finite.
 
     Parameters
     ----------
-    usual : shapes that are expected beforehand
+    usual : centre of the hyperprior
     """
     counts = counts.clip(min=0)  # a difference of float64: zero may come as −1e-16
     rows = np.arange(len(counts))
@@ -60,7 +60,7 @@ def common_dirichlet(
     usual: Sequence[float],
     start: Float[np.ndarray, "G"] | None = None,
 ) -> Float[np.ndarray, "G"]:
-    """Pseudo-counts of G groups of cells in the Dirichlet that M rows of counts share.
+    """Pseudo-counts of G groups of cells in the Dirichlet prior common to M rows of counts.
 
     The mode of the Dirichlet-multinomial likelihood (Polya; Minka 2000) in their logarithms, under the hyperprior of
     :func:`common_beta`.
@@ -68,9 +68,9 @@ def common_dirichlet(
     Parameters
     ----------
     cells : of each group
-    weight : how much each row counts
-    usual : pseudo-counts that are expected beforehand
-    start : where Newton's steps begin; None: at the usual ones
+    weight : factor of each row's log-likelihood
+    usual : centre of the hyperprior
+    start : initial pseudo-counts; None: ``usual``
     """
     crowd = _Crowd(cells, weight, np.log(usual))
     low, high = np.log(_SMALLEST), np.log(_LARGEST)
@@ -94,7 +94,7 @@ def common_dirichlet(
 
 
 def log_likelihood(cells: Sequence[Cells], num_rows: int, shape: Float[np.ndarray, "G"]) -> Float[np.ndarray, "M"]:
-    """ln of the chance of each row's counts, in their order, under the Dirichlet of these pseudo-counts."""
+    """ln probability of a sequence of draws with each row's counts, under the Dirichlet of these pseudo-counts."""
     total = sum(np.bincount(group.row, group.counts, num_rows) for group in cells)
     found = gammaln(shape.sum()) - gammaln(shape.sum() + total)
     for each, group in zip(shape, cells, strict=True):
@@ -104,7 +104,7 @@ def log_likelihood(cells: Sequence[Cells], num_rows: int, shape: Float[np.ndarra
 
 
 class _Crowd:
-    """Negative log likelihood of the logarithms of pseudo-counts and hyperprior, up to a constant."""
+    """The loss: minus the log density of counts and hyperprior, up to a constant; x is ln of the pseudo-counts."""
 
     def __init__(self, cells: Sequence[Cells], weight: np.ndarray, centre: np.ndarray) -> None:
         self.cells, self.weight, self.centre = cells, weight, centre
@@ -130,7 +130,7 @@ class _Crowd:
 
 
 def _downhill(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """Newton's step by the size of the curvature, whatever its sign, and no longer than :data:`_LONGEST`."""
+    """Newton's step with absolute eigenvalues of the Hessian, so that it descends; at most :data:`_LONGEST` long."""
     sizes, axes = np.linalg.eigh(hessian)
     step: np.ndarray = -axes @ (axes.T @ gradient / np.maximum(np.abs(sizes), 1e-6))
     return step / max(float(np.linalg.norm(step)) / _LONGEST, 1.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
+from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
@@ -29,11 +30,13 @@ from semicrowd.figures.style import (
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.random import stream
 
-#: Most points drawn: more only cover each other.
+#: Maximum number of points; more would only cover each other.
 _MOST = 3000
-#: Width of a letter of a name in the plot, and height of a line, as shares of the plot's width and height.
-_LETTER, _LINE = 0.026, 0.05
-#: Most groups named in a legend.
+#: Width of a letter of a name, as a share of the plot's width.
+_LETTER = 0.026
+#: Height of a name, as a share of the plot's height.
+_LINE = 0.05
+#: Maximum number of groups in a legend.
 _LEGEND = 16
 
 
@@ -49,13 +52,13 @@ def scatter(
 
     Parameters
     ----------
-    points : [N, D], D >= 2; with D > 2 the plane is drawn that sets the clusters apart most (linear discriminants;
-        principal components if there are fewer than three)
+    points : [N, D], D >= 2; with D > 2 the plane that separates the clusters most is drawn (linear discriminants;
+        principal components if there are fewer than three clusters)
     clusters : [N]
     labels : [N] or None
     title : of the figure
-    axis : what an axis is, such as "feature"
-    class_names : what class k is called, None where numbers are all there is
+    axis : name of an axis, such as "feature"
+    class_names : names of classes; None: numbers are shown
     """
     points, names = _plane(points, clusters, axis)
     shown = _spread(len(points))
@@ -106,7 +109,7 @@ def sampled_points(
 
 
 def _plane(points: np.ndarray, clusters: np.ndarray, axis: str) -> tuple[np.ndarray, tuple[str, str]]:
-    """The points in two dimensions, and what these are."""
+    """The points in two dimensions, and the names of the axes."""
     if points.shape[1] == 2:
         return points, (f"{axis} 1", f"{axis} 2")
     what = f"of {points.shape[1]} {axis}s"
@@ -121,13 +124,13 @@ def _plane(points: np.ndarray, clusters: np.ndarray, axis: str) -> tuple[np.ndar
 
 
 def _nearly_square(points: np.ndarray) -> bool:
-    """Whether one scale on both axes leaves neither a strip."""
+    """Whether the points' longer extent is less than three times the shorter, so that both axes can have one scale."""
     extent = np.ptp(points, axis=0)
     return bool(extent.min() > extent.max() / 3)
 
 
 def _spread(num_items: int) -> np.ndarray:
-    """At most 3000 items, the same ones for every figure of as many items."""
+    """Indices of at most :data:`_MOST` items, the same for every figure of this number of items."""
     if num_items <= _MOST:
         return np.arange(num_items)
     return np.sort(stream(0, "figures/items").choice(num_items, _MOST, replace=False))
@@ -146,7 +149,7 @@ def _draw(
     what: str,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Groups in colours, each of 0.5 % or more with its name amid its points, where no other name stands."""
+    """Draw groups in colours; each with ≥ 0.5 % of the items has its name at one of its points, without overlap."""
     extent = np.maximum(np.ptp(points, axis=0), 1e-12)
     taken: list[tuple[np.ndarray, int]] = []
     size = 14 if len(shown) <= 1000 else 9
@@ -168,15 +171,15 @@ def _draw(
 
 
 def _free_place(points: np.ndarray, letters: int, taken: list[tuple[np.ndarray, int]]) -> int | None:
-    """Of the points of a group, that nearest to their median where its name covers no other; None without one.
+    """The point of a group nearest to the median at which its name overlaps no other name; None if there is none.
 
-    It is a point, since groups may be bent.
+    It is a point of the group, since the median may lie outside a bent group.
 
     Parameters
     ----------
-    points : [n, 2] in widths and heights of the plot
-    letters : of the name
-    taken : places and letters of the names that there are
+    points : [n, 2], in units of the plot's width and height
+    letters : number of letters of the name
+    taken : point and number of letters of each name that is already drawn
     """
     order = np.argsort(np.hypot(*(points - np.median(points, axis=0)).T), kind="stable")
     for place in order.tolist():
@@ -187,7 +190,7 @@ def _free_place(points: np.ndarray, letters: int, taken: list[tuple[np.ndarray, 
 
 
 def _legend(axes: Axes, num_groups: int, without: int = 0) -> None:
-    """Names of the groups, the largest first, after those of ``without`` others, such as the data."""
+    """Names of the groups, the largest first, after the first ``without`` entries, which are no groups."""
     handles, names = axes.get_legend_handles_labels()
     shown = _LEGEND + without
     legend = axes.legend(
@@ -208,12 +211,12 @@ def _count(clusters: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Panel:
-    """Points [N, 2] in the plane, coloured by their group [N]; circles [C, 3] by centre and radius."""
+    """Points in the plane, coloured by their group; circles by centre and radius."""
 
     title: str
-    points: np.ndarray
-    groups: np.ndarray
-    circles: np.ndarray | None = None
+    points: Float[np.ndarray, "N 2"]
+    groups: Int[np.ndarray, "N"]
+    circles: Float[np.ndarray, "C 3"] | None = None
 
 
 def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:

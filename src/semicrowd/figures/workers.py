@@ -8,12 +8,16 @@ from scipy.special import logit
 
 from semicrowd.figures.style import ACCENT, MAIN, MUTED, new_figure, short, tidy
 
-#: Most annotators named on the axis.
+#: Maximal number of annotators that are named on the axis.
 _MOST_NAMES = 60
-#: Inches of a row, and of all that is above and below the rows.
-_ROW, _AROUND = 0.24, 2.4
-#: Heights of the figure, in inches.
-_LEAST, _MOST = 3.6, 17.0
+#: Height of an annotator's row, in inches: enough for a line of text.
+_ROW = 0.24
+#: Height of title, axes and legend together, in inches.
+_AROUND = 2.4
+#: Least height of the figure, in inches.
+_MIN_HEIGHT = 3.6
+#: Largest height of the figure, in inches; with more annotators the rows become lower.
+_MAX_HEIGHT = 17.0
 
 
 def workers(table: pd.DataFrame, title: str) -> Figure:
@@ -30,7 +34,7 @@ def workers(table: pd.DataFrame, title: str) -> Figure:
     with np.errstate(divide="ignore", invalid="ignore"):
         true_weight = (logit(table["true_sensitivity"]) + logit(table["true_specificity"])).to_numpy()
     rows, named = np.arange(len(table)), len(table) <= _MOST_NAMES
-    figure = new_figure(13, min(max(_ROW * len(table) + _AROUND, _LEAST), _MOST), title)
+    figure = new_figure(13, min(max(_ROW * len(table) + _AROUND, _MIN_HEIGHT), _MAX_HEIGHT), title)
     counts, sensitivity, specificity, weight = figure.subplots(1, 4, sharey=True, width_ratios=(0.7, 2, 2, 2))
     bars = counts.barh(rows, table["pairs"], color=MUTED, height=0.7)
     if named:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.batch import RelationalBatch
@@ -20,14 +21,14 @@ class Batch:
 
     Attributes
     ----------
-    items : [B] item ids
-    weight : [B] factor of each item's local term in the estimate of the whole data set's sum
+    items : item ids
+    weight : factor of each item's local term in the estimate of the whole data set's sum
     relational : answers over the first ``relational.num_nodes`` items, or None
     step : index of the step within the epoch
     """
 
-    items: Tensor
-    weight: Tensor
+    items: Int[Tensor, "B"]
+    weight: Float[Tensor, "B"]
     relational: RelationalBatch | None
     step: int
 

@@ -1,4 +1,4 @@
-"""The driver of EM, of Gibbs sampling and of one-shot methods, and the interface of the methods that it fits."""
+"""The driver of all methods other than SCDC and BayesSCDC, and the interface of the methods that it fits."""
 
 import time
 from abc import ABC, abstractmethod

@@ -47,7 +47,7 @@ class Progress:
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
         self._console, self._lines = console, lines and alone and not console.is_terminal
-        self._begun, self._told = time.monotonic(), -_LINE_SECONDS
+        self._begun, self._last_line = time.monotonic(), -_LINE_SECONDS
 
     def __enter__(self) -> "Progress":
         self._progress.start()
@@ -74,8 +74,8 @@ class Progress:
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
-        if self._lines and now - self._told >= _LINE_SECONDS:
-            self._told = now
+        if self._lines and now - self._last_line >= _LINE_SECONDS:
+            self._last_line = now
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
 
 

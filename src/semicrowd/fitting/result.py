@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.metrics.clustering import in_order
@@ -19,14 +20,14 @@ class Assignment:
 
     Attributes
     ----------
-    cluster : [N] int64
-    probability : [N] float64
-    memberships : [N, K] probabilities of all clusters; None for a method without probabilities
+    cluster : int64
+    probability : float64
+    memberships : probabilities of all clusters; None for a method without probabilities
     """
 
-    cluster: np.ndarray
-    probability: np.ndarray
-    memberships: np.ndarray | None = None
+    cluster: Int[np.ndarray, "N"]
+    probability: Float[np.ndarray, "N"]
+    memberships: Float[np.ndarray, "N K"] | None = None
 
     @classmethod
     def of(cls, memberships: np.ndarray) -> "Assignment":
@@ -79,15 +80,15 @@ class Restarts:
 
     Attributes
     ----------
-    score : [R] ELBO of the training data, or ln p(x, z) of the items and their clusters, in nats
+    score : ELBO of the training data, or ln p(x, z) of the items and their clusters, in nats
     best : index of the restart with the highest score
-    clusters : [R, N] clusters of the training items from their features alone
+    clusters : clusters of the training items from their features alone
     column : name of the score in files: a key of :data:`RESTART_SCORES`
     """
 
-    score: np.ndarray
+    score: Float[np.ndarray, "R"]
     best: int
-    clusters: np.ndarray
+    clusters: Int[np.ndarray, "R N"]
     column: str = "elbo"
 
 
@@ -97,17 +98,17 @@ class Samples:
 
     Attributes
     ----------
-    partitions : [S, N] clusters of all items; those of a partition are 0 … K − 1
-    chain, sweep : [S] number of each partition's chain and sweep; sweeps are counted from 1
-    kept : [S] bool: True for posterior samples, False for partitions that are stored for the curves only
+    partitions : clusters of all items; those of a partition are 0 … K − 1
+    chain, sweep : number of each partition's chain and sweep; sweeps are counted from 1
+    kept : True for posterior samples, False for partitions that are stored for the curves only
     chains : a row for each sweep of each chain: chain, sweep, clusters, log_likelihood in nats, concentrations, and the
         processor's seconds since the chain's start
     """
 
-    partitions: np.ndarray
-    chain: np.ndarray
-    sweep: np.ndarray
-    kept: np.ndarray
+    partitions: Int[np.ndarray, "S N"]
+    chain: Int[np.ndarray, "S"]
+    sweep: Int[np.ndarray, "S"]
+    kept: Bool[np.ndarray, "S"]
     chains: pd.DataFrame
 
 
@@ -121,7 +122,7 @@ class Result:
     final : clusters of every item given its features and answers, as in assignments.csv
     features : clusters of every item given its features alone; equals ``final`` for a method without ``predict``
     workers : posteriors of the annotators' rates, with a leading restart axis; None for a method that estimates none
-    latent_mean : [N, d]; None for a method without latent variables
+    latent_mean : posterior mean of each item; None for a method without latent variables
     restarts : comparison of the restarts; None for a method that keeps no scores of restarts
     samples : samples of the partition's posterior; None for a method that draws none
     verdict : selection of a candidate by held-out answers; None for a method without this selection
@@ -131,7 +132,7 @@ class Result:
     final: Assignment
     features: Assignment
     workers: WorkerPosterior | None = None
-    latent_mean: np.ndarray | None = None
+    latent_mean: Float[np.ndarray, "N d"] | None = None
     restarts: Restarts | None = None
     samples: Samples | None = None
     verdict: "Verdict | None" = None

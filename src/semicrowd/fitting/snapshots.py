@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.data.arrays import read_npz
 from semicrowd.files import write_arrays
@@ -17,14 +18,14 @@ class Snapshots:
 
     Attributes
     ----------
-    epochs : [E] ascending; 0 is the state before the first step
-    weights : [E, K] expected mixing proportions
-    samples : [E, K, D] mean E[o | x] for one x drawn from every cluster, with the same random stream after every epoch
+    epochs : ascending; 0 is the state before the first step
+    weights : expected mixing proportions
+    samples : mean E[o | x] for one x drawn from every cluster, with the same random stream after every epoch
     """
 
-    epochs: np.ndarray
-    weights: np.ndarray
-    samples: np.ndarray
+    epochs: Int[np.ndarray, "E"]
+    weights: Float[np.ndarray, "E K"]
+    samples: Float[np.ndarray, "E K D"]
 
 
 def write_snapshots(snapshots: Snapshots, directory: Path) -> None:

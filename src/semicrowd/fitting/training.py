@@ -38,7 +38,7 @@ NODE = ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 #: Timeout of the other processes while the first one works for all of them, as in the start.
 LONGEST = timedelta(days=2)
 #: Metrics shown beside the progress bar.
-SHOWN = ("elbo/epoch", "proportions/used")
+BAR_METRICS = ("elbo/epoch", "proportions/used")
 
 
 def train(module: ClusteringModule, monitor: Monitor, settings: TrainerSettings) -> None:
@@ -100,7 +100,7 @@ class _Recorder(Checkpoint):
                 trainer.save_checkpoint(self.monitor.checkpoint)
             return
         metrics = dict(sorted(pl_module.metrics.items()))
-        self.bar.reach(trainer.current_epoch + 1, "  ".join(f"{n} {metrics[n]:.5g}" for n in SHOWN))
+        self.bar.reach(trainer.current_epoch + 1, "  ".join(f"{n} {metrics[n]:.5g}" for n in BAR_METRICS))
         self.monitor.record(trainer.current_epoch + 1, metrics)
         self.monitor.save(trainer.save_checkpoint)
 

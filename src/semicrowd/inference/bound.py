@@ -12,10 +12,10 @@ from semicrowd.inference.statistics import ExpectedGlobals
 
 
 class LocalTerms(NamedTuple):
-    """Local KL divergences of B items, [R, B] each (eq. 21)."""
+    """Local KL divergences of B items (eq. 21), in nats."""
 
-    kl_z: Tensor
-    kl_x: Tensor
+    kl_z: Float[Tensor, "R B"]
+    kl_x: Float[Tensor, "R B"]
 
 
 def local_terms(local: LocalPosterior, expected: ExpectedGlobals) -> LocalTerms:

@@ -121,15 +121,15 @@ class Placed(NamedTuple):
 
     Attributes
     ----------
-    log_z : [R, n, K], ln q(z)
-    quality : natural parameters of q(α) and q(β), given the perceived clusters, [R, M, 2] each
-    confusions : [R, M, K, K + 1], C_m(l, k) at its posterior mean
+    log_z : ln q(z)
+    quality : natural parameters of q(α) and q(β), given the perceived clusters
+    confusions : C_m(l, k) at its posterior mean
     types : the prior of C, of each restart
     """
 
-    log_z: Tensor
-    quality: tuple[Tensor, ...]
-    confusions: Tensor
+    log_z: Float[Tensor, "R n K"]
+    quality: tuple[Float[Tensor, "R M 2"], ...]
+    confusions: Float[Tensor, "R M K K+1"]
     types: tuple[Types, ...]
 
 

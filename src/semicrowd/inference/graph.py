@@ -34,7 +34,7 @@ class PairGraph:
     weight: Float[Tensor, "R P"]
     component: Int[Tensor, "n"]
     num_components: int
-    _matrix: Tensor | None = field(init=False, default=None)
+    _matrix: Float[Tensor, "R n n"] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.num_nodes <= DENSE_NODES:

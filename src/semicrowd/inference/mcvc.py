@@ -22,10 +22,10 @@ from semicrowd.expfam import dirichlet, kl_divergence
 
 
 class Prior(NamedTuple):
-    """Natural parameters of the Beta priors of α and β, [2] or [R, M, 2], and of the sticks ν, [2]."""
+    """Natural parameters of the Beta priors of α and β, common or of each annotator, and of the sticks ν."""
 
-    quality: Tensor
-    stick: Tensor
+    quality: Float[Tensor, "*annotators 2"]
+    stick: Float[Tensor, "2"]
 
 
 class Experts(NamedTuple):
@@ -33,15 +33,15 @@ class Experts(NamedTuple):
 
     Attributes
     ----------
-    sensitivity, specificity : [R, M, 2]
-    sticks : [R, G − 1, 2]
-    view : [R, M, G], q(c_m = g)
+    sensitivity, specificity : of α and β
+    sticks : of ν
+    view : q(c_m = g)
     """
 
-    sensitivity: Tensor
-    specificity: Tensor
-    sticks: Tensor
-    view: Tensor
+    sensitivity: Float[Tensor, "R M 2"]
+    specificity: Float[Tensor, "R M 2"]
+    sticks: Float[Tensor, "R G-1 2"]
+    view: Float[Tensor, "R M G"]
 
 
 def initial_experts(view: Float[Tensor, "R M G"], prior: Prior) -> Experts:

@@ -37,16 +37,16 @@ class LocalPosterior(NamedTuple):
 
     Attributes
     ----------
-    eta_x : [R, B, d + d²], natural parameter of q(x_i)
-    t_x : [R, B, d + d²], E t(x_i)
-    root : [R, B, d, d], upper triangular, root · rootᵀ is the covariance of q(x_i)
-    log_z : [R, B, K], ln q(z_i = k)
+    eta_x : natural parameter of q(x_i), S = d + d²
+    t_x : E t(x_i)
+    root : upper triangular, root · rootᵀ is the covariance of q(x_i)
+    log_z : ln q(z_i = k)
     """
 
-    eta_x: Tensor
-    t_x: Tensor
-    root: Tensor
-    log_z: Tensor
+    eta_x: Float[Tensor, "R B S"]
+    t_x: Float[Tensor, "R B S"]
+    root: Float[Tensor, "R B d d"]
+    log_z: Float[Tensor, "R B K"]
 
     @property
     def mean(self) -> Tensor:
@@ -60,11 +60,11 @@ class LocalPosterior(NamedTuple):
 
 
 class _Sweep(NamedTuple):
-    log_z: Tensor  # [R, B, K]
-    z: Tensor  # its exponential
-    messages: Tensor | None  # [R, n, K], Σ_j w_ij q(z_j) at log_z
-    step: Tensor | None  # [R, C], γ of every connected component
-    change: Tensor  # largest change of a probability
+    log_z: Float[Tensor, "R B K"]
+    z: Float[Tensor, "R B K"]  # its exponential
+    messages: Float[Tensor, "R n K"] | None  # Σ_j w_ij q(z_j) at log_z
+    step: Float[Tensor, "R C"] | None  # γ of every connected component
+    change: Float[Tensor, ""]  # largest change of a probability
 
 
 def update_x(

@@ -25,16 +25,10 @@ CONCENTRATIONS = {"corrected": lambda K: 1 + 0.05 / K, "released": lambda _: 1.0
 
 
 class Mixture(NamedTuple):
-    """Natural parameters of π and of (μ, Σ), prior or posterior, in float64.
+    """Natural parameters of π and of (μ, Σ), prior or posterior, in float64; a common prior has axes of size 1."""
 
-    Attributes
-    ----------
-    pi : [R, K]
-    components : [R, K, F]
-    """
-
-    pi: Tensor
-    components: Tensor
+    pi: Float[Tensor, "#R K"]
+    components: Float[Tensor, "#R #K F"]
 
     def log_partition(self) -> Float[Tensor, "R"]:
         """Sum of ln Z of all factors. For the posterior given a partition: its log evidence, up to a constant."""
@@ -93,19 +87,19 @@ class Items(NamedTuple):
 
     Attributes
     ----------
-    shares : [R, n, K], q(z)
-    statistics : [R, n, F], (E t(x), 1, 1) times the number of items that the item stands for
-    means : [R, n, d], E x
-    i, j : [P] indices of the two items of each answer
-    weight : [R, P], log odds, given the answer, that they are in the same cluster
+    shares : q(z)
+    statistics : (E t(x), 1, 1) times the number of items that the item stands for
+    means : E x
+    i, j : indices of the two items of each answer
+    weight : log odds in nats, given the answer, that they are in the same cluster
     """
 
-    shares: Tensor
-    statistics: Tensor
-    means: np.ndarray
-    i: np.ndarray
-    j: np.ndarray
-    weight: np.ndarray
+    shares: Float[Tensor, "R n K"]
+    statistics: Float[Tensor, "R n F"]
+    means: Float[np.ndarray, "R n d"]
+    i: Int[np.ndarray, "P"]
+    j: Int[np.ndarray, "P"]
+    weight: Float[np.ndarray, "R P"]
 
 
 class Cut(NamedTuple):
@@ -115,14 +109,14 @@ class Cut(NamedTuple):
     ----------
     gain : in nats, see :func:`cut_gain`
     rows : indices of the items that move
-    kept, gone : [F] each, sums of (E t(x), 1, 1) over the items that stay and over those that move
+    kept, gone : sums of (E t(x), 1, 1) over the items that stay and over those that move
     """
 
     gain: float
     cluster: int
-    rows: np.ndarray
-    kept: Tensor
-    gone: Tensor
+    rows: Int[np.ndarray, "moving"]
+    kept: Float[Tensor, "F"]
+    gone: Float[Tensor, "F"]
 
 
 def cuts(items: Items, restart: int, prior: Float[Tensor, "F"]) -> list[Cut]:

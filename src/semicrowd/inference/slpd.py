@@ -32,16 +32,16 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    values : [T, D, G], 0 where missing
-    observed : [T, D, G], 1 or 0; None if nothing is missing
-    block : [T, D], block of each sample
-    present : [T, C], 1 for a block that has a value, else 0
+    values : 0 where missing
+    observed : 1 or 0; None if nothing is missing
+    block : block of each sample
+    present : 1 for a block that has a value, else 0
     """
 
-    values: Tensor
-    observed: Tensor | None
-    block: Tensor
-    present: Tensor
+    values: Float[Tensor, "T D G"]
+    observed: Float[Tensor, "T D G"] | None
+    block: Int[Tensor, "T D"]
+    present: Float[Tensor, "T C"]
 
     def of(self, table: Int[Tensor, "F"]) -> "Samples":
         """One table for each fit: its index is in ``table``."""
@@ -50,17 +50,11 @@ class Samples(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """Parameters of F fits: Gaussians of every cluster and feature, concentration of the proportions.
+    """Parameters of F fits: Gaussians of every cluster and feature, concentration α of the proportions."""
 
-    Attributes
-    ----------
-    mean, variance : [F, K, G]
-    concentration : [F, K], α
-    """
-
-    mean: Tensor
-    variance: Tensor
-    concentration: Tensor
+    mean: Float[Tensor, "F K G"]
+    variance: Float[Tensor, "F K G"]
+    concentration: Float[Tensor, "F K"]
 
 
 class Prior(NamedTuple):

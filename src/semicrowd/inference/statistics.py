@@ -42,16 +42,16 @@ class ExpectedGlobals(NamedTuple):
 
     Attributes
     ----------
-    log_pi : [R, K], E ln π_k
-    components : [R, K, F], E t(μ_k, Σ_k), F = d + d² + 2
-    sensitivity : [R, M, 2], E [ln α_m, ln(1 − α_m)]
-    specificity : [R, M, 2], E [ln β_m, ln(1 − β_m)]
+    log_pi : E ln π_k
+    components : E t(μ_k, Σ_k), F = d + d² + 2
+    sensitivity : E [ln α_m, ln(1 − α_m)]
+    specificity : E [ln β_m, ln(1 − β_m)]
     """
 
-    log_pi: Tensor
-    components: Tensor
-    sensitivity: Tensor
-    specificity: Tensor
+    log_pi: Float[Tensor, "R K"]
+    components: Float[Tensor, "R K F"]
+    sensitivity: Float[Tensor, "R M 2"]
+    specificity: Float[Tensor, "R M 2"]
 
     def cast(self, dtype: torch.dtype) -> "ExpectedGlobals":
         """The same statistics in another precision; the global posterior is kept in float64."""

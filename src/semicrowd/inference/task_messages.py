@@ -36,12 +36,12 @@ class Confusions(NamedTuple):
 
     Attributes
     ----------
-    table : [R, M, K, K + 1], ln C_m(l, k); the last column is "alone"
-    worker : [U], annotator of each placement
+    table : ln C_m(l, k); the last column is "alone"
+    worker : annotator of each placement
     """
 
-    table: Tensor
-    worker: Tensor
+    table: Float[Tensor, "R M K K+1"]
+    worker: Int[Tensor, "U"]
 
     def never(self) -> "Confusions":
         """The same annotators, if the log probability of every confusion is :data:`RARE`."""
@@ -61,12 +61,12 @@ class Perception(NamedTuple):
 
     Attributes
     ----------
-    message : [R, U, K], λ(l)
-    conditional : [R, U, K, K + 1], q(y = k | z = l)
+    message : λ(l)
+    conditional : q(y = k | z = l)
     """
 
-    message: Tensor
-    conditional: Tensor
+    message: Float[Tensor, "R U K"]
+    conditional: Float[Tensor, "R U K K+1"]
 
     def marginal(self, own: Float[Tensor, "R U K"]) -> Float[Tensor, "R U K"]:
         """q(y = k) from q(z) of each placement's item, ``own``; the remaining probability is that of "alone"."""
@@ -119,19 +119,19 @@ class Belief(NamedTuple):
 
     Attributes
     ----------
-    log_z, z : [R, n, K], ln q(z) and its exponential
-    own : [R, n, K], unnormalised ln q(z) without the messages from the tasks
-    h : [R, U, K], natural parameter of q(y | z), without "alone"
-    incoming : [R, U, K], Σ_j w_ij q(y_j), the optimal h
-    value : [R, n], each item's part of the bound, without unary messages and the entropy of q(z)
+    log_z, z : ln q(z) and its exponential
+    own : unnormalised ln q(z) without the messages from the tasks
+    h : natural parameter of q(y | z), without "alone"
+    incoming : Σ_j w_ij q(y_j), the optimal h
+    value : each item's part of the bound, without unary messages and the entropy of q(z)
     """
 
-    log_z: Tensor
-    z: Tensor
-    own: Tensor
-    h: Tensor
-    incoming: Tensor
-    value: Tensor
+    log_z: Float[Tensor, "R n K"]
+    z: Float[Tensor, "R n K"]
+    own: Float[Tensor, "R n K"]
+    h: Float[Tensor, "R U K"]
+    incoming: Float[Tensor, "R U K"]
+    value: Float[Tensor, "R n"]
 
 
 def belief(own: Float[Tensor, "R n K"], h: Float[Tensor, "R U K"], graph: TaskGraph) -> Belief:

@@ -3,22 +3,23 @@
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from semicrowd.crowd.links import Links
 
 
 class Costs(NamedTuple):
-    """What the assignment step weighs up.
+    """Costs that the assignment step minimises.
 
     Attributes
     ----------
-    item : [N, K] cost of item i in cluster k but for the links
-    link : [C, K] cost of a violated link. A must-link between clusters k and l costs the mean of its entries k and l,
+    item : cost of each item in each cluster, without the links
+    link : cost of a violated link. A must-link between clusters k and l costs the mean of its entries k and l,
         a cannot-link within cluster k its entry k
     """
 
-    item: np.ndarray
-    link: np.ndarray
+    item: Float[np.ndarray, "N K"]
+    link: Float[np.ndarray, "C K"]
 
 
 class LinkGraph:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import Links
@@ -34,16 +35,16 @@ class Metric:
 
     Attributes
     ----------
-    root : [K, D, D], L with squared distance |L (x − y)|²; A = LᵀL
-    log_determinant : [K], ln |A|
-    widest : [K], the largest squared distance between two items
-    apart : [K, D], the difference of those two
+    root : L with squared distance |L (x − y)|²; A = LᵀL
+    log_determinant : ln |A|
+    widest : the largest squared distance between two items
+    apart : the difference of these two
     """
 
-    root: np.ndarray
-    log_determinant: np.ndarray
-    widest: np.ndarray
-    apart: np.ndarray
+    root: Float[np.ndarray, "K D D"]
+    log_determinant: Float[np.ndarray, "K"]
+    widest: Float[np.ndarray, "K"]
+    apart: Float[np.ndarray, "K D"]
 
 
 persistence.CLASSES["Metric"] = Metric

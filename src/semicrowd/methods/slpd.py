@@ -73,13 +73,13 @@ class Table:
 
     Attributes
     ----------
-    features : [D, G], NaN where missing
-    blocks : [D], block of each item
+    features : NaN where missing
+    blocks : block of each item
     seed : seed of the fit
     """
 
-    features: np.ndarray
-    blocks: np.ndarray
+    features: Float[np.ndarray, "D G"]
+    blocks: Int[np.ndarray, "D"]
     seed: int
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from sklearn import cluster, mixture
 from sklearn.metrics import pairwise_distances_argmin
 
@@ -34,7 +35,7 @@ class FeaturesOnly(InductiveClusterer):
 class NearestCentre(FeaturesOnly):
     """Base class of clusterings that estimate their number of clusters; an item belongs to the nearest centre."""
 
-    cluster_centers_: np.ndarray
+    cluster_centers_: Float[np.ndarray, "K D"]
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.hard(pairwise_distances_argmin(features, self.cluster_centers_))

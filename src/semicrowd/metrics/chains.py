@@ -1,6 +1,6 @@
 """Whether Markov chains have mixed: R-hat and effective sample size of ranks.
 
-Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16), whose bounds these are too.
+Both, and the thresholds, are those of Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021 (Bayesian Analysis 16).
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ def _diagnostics() -> Any:
 
 
 def mixing(chains: pd.DataFrame) -> dict[str, float]:
-    """R-hat and effective sample size of :data:`TRACES` over the second half of the sweeps, and whether they will do.
+    """R-hat and effective sample size of :data:`TRACES` in the second half of the sweeps; whether chains have mixed.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""How well sensitivity and specificity of the annotators were estimated, and whether probabilities and
-intervals mean what they say.
-"""
+"""Errors of the estimated sensitivities and specificities, and calibration of probabilities and intervals."""
 
 import numpy as np
 from scipy.stats import spearmanr

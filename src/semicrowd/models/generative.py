@@ -26,40 +26,34 @@ from semicrowd.settings.model import GenerativeSettings, NetSettings
 
 @dataclass(frozen=True)
 class Posterior:
-    """q(z) and the latent means of N items under R restarts.
+    """q(z) and the latent means of N items under R restarts."""
 
-    Attributes
-    ----------
-    probabilities : [R, N, K]
-    latent_mean : [R, N, d]
-    """
-
-    probabilities: Tensor
-    latent_mean: Tensor
+    probabilities: Float[Tensor, "R N K"]
+    latent_mean: Float[Tensor, "R N d"]
 
 
-#: Draws of every x in the ELBO of a whole data set of few items.
+#: Draws of x for each item when the ELBO of all items is computed, for small data sets.
 ELBO_SAMPLES = 10
 #: With more items than this, each has fewer draws (at least one), in inverse proportion to the number of items.
 FEW = 1_000
 
 
 class StepBound(NamedTuple):
-    """A step's estimate of the ELBO, and what else the step maximises.
+    """A step's estimate of the ELBO, and the other term that the step maximises.
 
     Attributes
     ----------
-    elbo : [R] float64, in nats, unbiased
-    amortisation : [R] float64, a term that trains the recognition network alone
+    elbo : float64, in nats, unbiased
+    amortisation : float64, a term that trains the recognition network alone
     leaves : natural parameter → the expected statistics that message passing saw; after the backward pass the gradient
         of a leaf is the second term of eq. 17
-    diagnostics : of the step, [R] each, by their name in the curves
+    diagnostics : of the step, by their name in the curves
     """
 
-    elbo: Tensor
-    amortisation: Tensor
+    elbo: Float[Tensor, "R"]
+    amortisation: Float[Tensor, "R"]
     leaves: Mapping[nn.Parameter, Tensor]
-    diagnostics: Mapping[str, Tensor]
+    diagnostics: Mapping[str, Float[Tensor, "R"]]
 
 
 class GenerativeModel(nn.Module, ABC):
@@ -97,7 +91,7 @@ class GenerativeModel(nn.Module, ABC):
         self.image_shape = None if image_shape is None else tuple(image_shape)
         self.build([torch_stream(seed, "networks", r) for r in range(restarts)])
         set_precision(self, nets.precision)
-        self.in_pieces = Pieces()  # of networks, where a step would not fit in memory
+        self.in_pieces = Pieces()  # evaluates networks in parts if a step does not fit into memory
 
     @property
     def has_confusions(self) -> bool:
@@ -190,7 +184,7 @@ class GenerativeModel(nn.Module, ABC):
         """The optimizers of a training step on N items."""
 
     def hold_classifier(self, held: bool) -> None:
-        """Whether training leaves the network of q(z | o) as it is. Only SCDC has one."""
+        """Fix the network of q(z | o) during training, or release it. Only SCDC has one."""
 
     @abstractmethod
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
@@ -11,13 +12,13 @@ STRIDE = 32
 
 
 class ItemTerms(NamedTuple):
-    """Terms of L_local for B items, [R, B] each; ln q(z | o), [R, B, K]; its mass in clusters not evaluated, [R, B]."""
+    """Terms of L_local for B items, in nats; ln q(z | o); its mass in clusters that are not evaluated."""
 
-    reconstruction: Tensor
-    kl_z: Tensor
-    kl_x: Tensor
-    log_z: Tensor
-    dropped: Tensor
+    reconstruction: Float[Tensor, "R B"]
+    kl_z: Float[Tensor, "R B"]
+    kl_x: Float[Tensor, "R B"]
+    log_z: Float[Tensor, "R B K"]
+    dropped: Float[Tensor, "R B"]
 
 
 class ItemStatistics(NamedTuple):
@@ -25,14 +26,14 @@ class ItemStatistics(NamedTuple):
 
     Attributes
     ----------
-    shares : [R, B, K], q(z | o)
-    t_x : [R, B, S], E t(x) under the item's likeliest cluster
-    of_clusters : [R, K, S + 2], sums of (E t(x), 1, 1) over the items, by their shares in the cluster
+    shares : q(z | o)
+    t_x : E t(x) under the item's likeliest cluster
+    of_clusters : sums of (E t(x), 1, 1) over the items, by their shares in the cluster
     """
 
-    shares: Tensor
-    t_x: Tensor
-    of_clusters: Tensor
+    shares: Float[Tensor, "R B K"]
+    t_x: Float[Tensor, "R B S"]
+    of_clusters: Float[Tensor, "R K S+2"]
 
 
 class EvaluatedPairs(NamedTuple):
@@ -40,17 +41,17 @@ class EvaluatedPairs(NamedTuple):
 
     Attributes
     ----------
-    item : [T] position of the pair's item in the batch; the first B pairs are the B items with their likeliest cluster
-    cluster : [R, T]
-    share : [R, T, K], q(z = k | o) of the clusters k whose x is this pair's, 0 elsewhere: a pair's own cluster, and
+    item : position of the pair's item in the batch; the first B pairs are the B items with their likeliest cluster
+    cluster : number of the pair's cluster
+    share : q(z = k | o) of the clusters k whose x is this pair's, 0 elsewhere: a pair's own cluster, and
         with an item's likeliest cluster all those that are not evaluated. The pairs of an item add up to its q(z | o)
-    dropped : [R, B], mass of q(z | o) on the clusters that are not evaluated, without gradient
+    dropped : mass of q(z | o) on the clusters that are not evaluated, without gradient
     """
 
-    item: Tensor
-    cluster: Tensor
-    share: Tensor
-    dropped: Tensor
+    item: Int[Tensor, "T"]
+    cluster: Int[Tensor, "R T"]
+    share: Float[Tensor, "R T K"]
+    dropped: Float[Tensor, "R B"]
 
     def sum(self, values: Tensor) -> Tensor:
         """Sums over the pairs of each item, [R, T, ...] → [R, B, ...]."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -29,40 +30,39 @@ class Part(NamedTuple):
 
     Attributes
     ----------
-    features : [B, D]
-    views : [B, D], a view of each, or None
+    views : a view of each item, or None
     answers : over all B items, or None
     weight : of the part in a sum over all items
     """
 
-    features: Tensor
-    views: Tensor | None
+    features: Float[Tensor, "B D"]
+    views: Float[Tensor, "B D"] | None
     answers: RelationalBatch | None
     weight: float
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """N items, what is known of them, and the streams of a fit.
+    """N items, the answers about them, and the seed of a fit's random streams.
 
     Attributes
     ----------
-    features : [N, D] float32
+    features : float32
     annotations : answers about the items, or None
-    views : what may change in an image while its kind stays, or None
-    seed : of the streams
-    batch_size : items without answers in a step
-    original : [N, D] the features as they came, before any preparation, or None where ``features`` are those
-    previous : [N] clusters of an earlier fit, −1 of items that it did not have, or None
+    views : transformations of an image that do not change its class, or None
+    seed : of the random streams
+    batch_size : number of items without answers in a step
+    original : the features before any preparation, or None if ``features`` are those
+    previous : clusters of an earlier fit, −1 for items that it did not have, or None
     """
 
-    features: Tensor
+    features: Float[Tensor, "N D"]
     annotations: PairAnnotations | None = None
     views: Views | None = None
     seed: int = 0
     batch_size: int = 128
-    original: np.ndarray | None = None
-    previous: np.ndarray | None = None
+    original: Float[np.ndarray, "N D0"] | None = None
+    previous: Int[np.ndarray, "N"] | None = None
 
     @property
     def num_items(self) -> int:

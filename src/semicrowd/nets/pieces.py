@@ -1,4 +1,4 @@
-"""Networks evaluated piece by piece where what autograd keeps of a whole step would not fit in memory."""
+"""Evaluate networks in pieces of a step's rows if autograd would store too much for the whole step."""
 
 import math
 from collections.abc import Callable
@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-#: Bytes that one network may keep of a step where nobody says otherwise.
+#: Default budget: bytes that a network may store for one step.
 BUDGET = 2 * 2**30
-#: Rows of the two evaluations that measure what a row costs.
+#: Numbers of rows of two trial evaluations, from which the memory per row is computed.
 PROBE = (2, 4)
-#: Pieces have a multiple of so many rows: on a CPU bfloat16 products compile a kernel for every new size.
+#: The number of rows of a piece is a multiple of this: on a CPU bfloat16 products compile a kernel for every new size.
 STRIDE = 32
-#: Of a single image torch 2.13 gets the gradient of grouped convolutions in float64 wrong.
+#: Fewest rows of a piece: with one image torch 2.13 computes a wrong gradient of grouped convolutions in float64.
 LEAST = 2
 
 #: Rows of some tensors, [R, b, ...] each, from a slice of rows.
@@ -24,9 +24,9 @@ OfRows = Callable[[slice], tuple[Tensor, ...]]
 class Pieces:
     """Evaluates functions of rows (items, or pairs of item and cluster) on as many rows at once as a budget allows.
 
-    What a row costs is measured: the bytes that autograd saves of it for the backward pass. Where all rows fit, nothing
-    is different from a plain call. Where they do not, each piece is evaluated again in the backward pass (Chen et al.
-    2016, *Training deep nets with sublinear memory cost*): its forward pass twice, the same result up to rounding.
+    The bytes that autograd saves for each row for the backward pass are measured. If all rows fit, the function is
+    called directly. Otherwise each piece is evaluated again in the backward pass (Chen et al. 2016, *Training deep nets
+    with sublinear memory cost*): two forward passes instead of one, and the same result up to rounding.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Pieces:
 
         Parameters
         ----------
-        name : of the function; what a row costs is measured once for each
-        function : row by row, without random draws
+        name : of the function; the memory per row is measured once for each name
+        function : computes each row independently of the others, without random draws
         """
         size = self.size(name, function, num_rows)
         if num_rows <= size:
@@ -66,8 +66,8 @@ class Pieces:
 
 
 def saved_bytes(function: OfRows, num_rows: int) -> int:
-    """Bytes of memory that autograd keeps of an evaluation; what several operations share counts once."""
-    kept: dict[int, Tensor] = {}  # alive until all are counted: no address is given twice
+    """Bytes of memory that autograd stores during an evaluation; shared memory is counted once."""
+    kept: dict[int, Tensor] = {}  # kept alive so that no memory address is reused
 
     def keep(tensor: Tensor) -> Tensor:
         kept.setdefault(tensor.untyped_storage().data_ptr(), tensor)

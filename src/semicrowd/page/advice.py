@@ -200,8 +200,8 @@ def need(found: Assignment, table: pd.DataFrame | None) -> Need | None:
         beliefs[rows] /= beliefs[rows].sum(1, keepdims=True)
         count[rows] += 1
         open_ = beliefs.max(1) < SURE
-    # An item that is still open after so many answers is given up, and another one asked about in its place.
-    told, each = 1 - float(open_.mean()), float(count.mean())
+    # An item that is still undecided after so many answers is given up, and another item is asked about instead.
+    decided, each = 1 - float(open_.mean()), float(count.mean())
     mean = (share[:, None] * rates).sum(0)
-    answers = int(np.ceil(each * len(uncertain) / 2 / told)) if told >= 0.5 else None
+    answers = int(np.ceil(each * len(uncertain) / 2 / decided)) if decided >= 0.5 else None
     return Need(len(uncertain), len(uncertain) / len(found.cluster), answers, each, float(mean[0]), float(mean[1]))

@@ -16,7 +16,7 @@ from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
 from semicrowd.page import advice
 from semicrowd.page.annotators import DROP, REVERSED, annotators
-from semicrowd.page.clusters import MOST, SURE, Distances, clusters
+from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
 
@@ -107,7 +107,7 @@ def _content(page: Page) -> dict[str, Any]:
     asked = advice.questions(result.final, result.features, distance, answers_of)
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
-        "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MOST,
+        "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
         "table": not items.have_pictures,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,

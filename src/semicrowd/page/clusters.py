@@ -15,7 +15,7 @@ SURE = 0.9
 #: Maximal number of typical items, and of uncertain items, that are shown of a cluster.
 _SHOWN = 8
 #: Items are shown of at most this many clusters, the largest ones.
-MOST = 25
+MAX_CLUSTERS = 25
 #: Maximal number of distinctive features of a cluster, and of table columns with which its items are shown.
 _TRAITS = 5
 #: Standardised mean differences below this are not shown; 0.2 is "small" on Cohen's scale.

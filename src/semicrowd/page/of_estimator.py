@@ -84,8 +84,8 @@ def _check_annotators(estimator: CrowdClusterer, answers: PairAnnotations | None
 
 def _settings(estimator: CrowdClusterer) -> tuple[dict[str, Any], dict[str, Any]]:
     """Those of the settings that the page mentions, nested as those of a run, and those that the user has given."""
-    recipe, told = getattr(estimator, "recipe_", None), getattr(estimator, "n_clusters", None)
-    most = told if recipe is None else recipe.model.K
+    recipe, wanted = getattr(estimator, "recipe_", None), getattr(estimator, "n_clusters", None)
+    most = wanted if recipe is None else recipe.model.K
     model = {"name": type(estimator).__name__, **({} if most is None else {"K": most})}
     settings: dict[str, Any] = {"seed": estimator.seed_, "data": {}, "model": model}
     if recipe is not None:
@@ -93,6 +93,6 @@ def _settings(estimator: CrowdClusterer) -> tuple[dict[str, Any], dict[str, Any]
     own = getattr(estimator, "settings", None)
     given = dict(own) if isinstance(own, Mapping) else {}
     default = signature(type(estimator)).parameters.get("n_clusters")
-    if told is not None and default is not None and told != default.default:
-        given["model.K"] = told
+    if wanted is not None and default is not None and wanted != default.default:
+        given["model.K"] = wanted
     return settings, given

@@ -34,17 +34,17 @@ from semicrowd.random import stream
 FOLDER = RESULTS / "deep_spaces"
 COLUMNS = ("which", "seed", "space", "method", "told", "clusters", "ari", "f1", "nmi")
 SPACES = ("autoencoder", "flow")
-#: Initialisations of k-means.
-STARTS = 5
-#: Components of scikit-learn's Dirichlet process mixture, at most.
-MOST = 25
+#: Number of initialisations of k-means.
+NUM_STARTS = 5
+#: Maximal number of components of scikit-learn's Dirichlet process mixture.
+MAX_COMPONENTS = 25
 #: Its iterations: on MNIST its NMI after 100 differs by at most .001 from that after 300, which take 2.4 times as long.
 ITERATIONS = 100
-#: Items that t-SNE embeds.
-SHOWN = 2500
+#: Number of items that t-SNE embeds.
+NUM_POINTS = 2500
 #: Number of epochs after which t-SNE is run: the first, a middle one and the last.
-PANELS = 3
-#: Decoded points of a cluster, the centre included.
+NUM_EPOCHS = 3
+#: Number of decoded points of a cluster, including the centre.
 SAMPLES = 25
 #: Noise of the decoded points, in standard deviations of the cluster; the paper does not state it.
 NOISE = 0.5
@@ -56,26 +56,26 @@ def rows_of(model: DeepDPM, data: Dataset, seed: int) -> Iterator[tuple[Any, ...
     assert data.num_classes is not None
     for space, items in zip(SPACES, (data.features, model.transform(data.features)), strict=True):
         methods: dict[tuple[str, int | None], CrowdClusterer] = {
-            ("kmeans", model.n_clusters_): KMeansOnly(max(model.n_clusters_, 2), n_init=STARTS, random_state=seed),
-            ("kmeans, oracle", data.num_classes): KMeansOnly(data.num_classes, n_init=STARTS, random_state=seed),
-            ("bgmm", None): VariationalMixture(min(MOST, len(items)), max_iter=ITERATIONS, random_state=seed),
+            ("kmeans", model.n_clusters_): KMeansOnly(max(model.n_clusters_, 2), n_init=NUM_STARTS, random_state=seed),
+            ("kmeans, oracle", data.num_classes): KMeansOnly(data.num_classes, n_init=NUM_STARTS, random_state=seed),
+            ("bgmm", None): VariationalMixture(min(MAX_COMPONENTS, len(items)), max_iter=ITERATIONS, random_state=seed),
         }
         if space == "flow":  # in the autoencoder's space it is an experiment of its own, without seeds
             methods["gmeans", None] = GMeans(random_state=seed)
-        for (method, told), clusterer in methods.items():
+        for (method, given), clusterer in methods.items():
             scores = clustering_scores(data.labels, clusterer.fit_predict(items))
             values = [scores[name] for name in COLUMNS[-3:]]
-            yield (data.name, seed, space, method, told, clusterer.n_clusters_, *values)
+            yield (data.name, seed, space, method, given, clusterer.n_clusters_, *values)
 
 
 def embedding(model: DeepDPM, data: Dataset, seed: int) -> dict[str, np.ndarray]:
-    """t-SNE of :data:`SHOWN` items before and after the flow, at the first, a middle and the last epoch.
+    """t-SNE of :data:`NUM_POINTS` items before and after the flow, at the first, a middle and the last epoch.
 
     Each t-SNE is initialised with the previous one, so that panels can be compared.
     """
     assert data.labels is not None
-    chosen = np.sort(stream(seed, "embedding").permutation(len(data.features))[:SHOWN])
-    epochs = [model.epochs_[i] for i in np.unique(np.linspace(0, len(model.epochs_) - 1, PANELS).astype(int))]
+    chosen = np.sort(stream(seed, "embedding").permutation(len(data.features))[:NUM_POINTS])
+    epochs = [model.epochs_[i] for i in np.unique(np.linspace(0, len(model.epochs_) - 1, NUM_EPOCHS).astype(int))]
     spaces = [data.features[chosen], *(model.transform(data.features[chosen], epoch) for epoch in epochs)]
     begin: Any = "pca"
     points = []

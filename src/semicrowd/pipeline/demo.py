@@ -17,14 +17,14 @@ from semicrowd.run.commandline.arguments import folder_name
 from semicrowd.run.files.results import final_clusters
 
 FOLDER = Path("demo")
-MODELS = ("scdc", "bayes")
+DEMO_MODELS = ("scdc", "bayes")
 ANSWERS = ("none", "two_coin")
 NAMES = {"scdc": "SCDC", "bayes": "BayesSCDC", "none": "no answers", "two_coin": "980 noisy answers"}
 COMMAND = (
     "src/train.py",
     "-m",
     "data=pinwheel",
-    f"model={','.join(MODELS)}",
+    f"model={','.join(DEMO_MODELS)}",
     f"annotations={','.join(ANSWERS)}",
     "restarts=3",
     "seed=0",
@@ -56,7 +56,7 @@ def main() -> int:
     if done.returncode:
         return done.returncode
     figure = FOLDER / "comparison.png"
-    panels = [panel(model, answers) for model, answers in product(MODELS, ANSWERS)]
+    panels = [panel(model, answers) for model, answers in product(DEMO_MODELS, ANSWERS)]
     draw_panels("pinwheel: clusters found", panels, figure)
     best = FOLDER / folder_name(["model=bayes", "annotations=two_coin"])
     print(f"""

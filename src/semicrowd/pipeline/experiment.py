@@ -87,8 +87,8 @@ def _are_of_these_inputs(experiment: Experiment, jobs: list[Job], seed: int | No
 
 def note_lost(experiment: Experiment, jobs: list[Job], error: str) -> None:
     """Write the status of runs that ended without writing one; failed and interrupted runs have written their own."""
-    told = ("failed", "interrupted", "finished")
-    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in told
+    ended = ("failed", "interrupted", "finished")
+    lost = [job for job in jobs if read_status(experiment.run_dir(job)).get("status") not in ended
             and not is_in_use(experiment.run_dir(job))]
     note_all(experiment, lost, "failed", error)
 

@@ -83,11 +83,11 @@ class Protocol:
                 continue
             value = ours[setting.key]
             if value not in (setting.paper, *setting.same):
-                found.append(f"{setting.label}: {_say(value)} (paper: {setting.said or _say(setting.paper)})")
+                found.append(f"{setting.label}: {_in_words(value)} (paper: {setting.said or _in_words(setting.paper)})")
         return [*found, *self.notes]
 
 
-def _say(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

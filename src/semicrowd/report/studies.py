@@ -29,7 +29,7 @@ FOLDER = Path("generality")
 COMMAND = "make generality"
 NOT_MEASURED = f"not measured yet: {COMMAND}"
 _SEEDS = range(5)
-_HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "kinds", "best baseline (told K)",
+_HEADER = ("data", "regime", "method", "NMI", "n", "seeds", "clusters", "classes", "best baseline (told K)",
            "its NMI", "difference", "close enough", "remark")  # fmt: skip
 
 

@@ -1,5 +1,6 @@
-"""Ctrl-C, kill and a closed terminal end the process at once. After :func:`raise_again` they raise KeyboardInterrupt,
-so that files can be put in order.
+"""Whether Ctrl-C, kill and a closed terminal end the process at once, or raise KeyboardInterrupt.
+
+They end it at once after :func:`end_at_once`, until :func:`raise_again`; a KeyboardInterrupt lets a run save its files.
 
 A KeyboardInterrupt can be lost while libraries are imported and a configuration is read: Python drops exceptions in the
 callback of a weak reference or in a finaliser, and extension modules and parsers turn them into errors of their own.
@@ -49,7 +50,7 @@ def raise_again() -> None:
 def end_with(parent: int) -> None:
     """From now on this process ends when its parent process has ended, since nobody would use its results.
 
-    ``parent`` is the process id of the parent. It should come from the parent itself, which may have ended before this
+    ``parent`` is the process id of the parent. The parent should pass it on, since it may have ended before this
     process calls ``os.getppid()``.
     """
 
@@ -62,6 +63,6 @@ def end_with(parent: int) -> None:
 
 
 def end_with_dvc() -> None:
-    """From now on this stage of the pipeline ends when DVC has ended; the next command's would run beside it."""
+    """From now on this stage of the pipeline ends when DVC has ended, so that it does not run beside a later one."""
     if "DVC_STAGE" in os.environ:
         end_with(os.getppid())

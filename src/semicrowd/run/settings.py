@@ -45,8 +45,8 @@ class Resolved:
         of_the_fit = described_by_name(METHODS[choices["model"]].groups)
         known = described_by_name({"": RunSettings, **groups_of(choices)}) | of_the_fit
         values = {name: value for name, value in dotted(content).items() if name in known}
-        told = {name: value for name, value in values.items() if name in of_the_fit}
-        return cls(choices, values, {}, {}, fit_settings(choices["model"], told, None))
+        fit_values = {name: value for name, value in values.items() if name in of_the_fit}
+        return cls(choices, values, {}, {}, fit_settings(choices["model"], fit_values, None))
 
     def group(self, name: str) -> dict[str, Any]:
         """Settings of a group; ``""`` stands for the settings without a group."""
@@ -149,8 +149,8 @@ def resolved(given: Given, facts: Facts, chosen: Mapping[str, tuple[Any, str]] =
     """
     before, model = sources(given, chosen), given.choices["model"]
     known = described_by_name(METHODS[model].groups)
-    told = {name: value for name, value in given.values.items() if name in known}
-    fit = fit_settings(model, told, facts, before.values["protocol"])
+    fit_values = {name: value for name, value in given.values.items() if name in known}
+    fit = fit_settings(model, fit_values, facts, before.values["protocol"])
     values, origins = before.values | fit.values, before.origins | _origins(fit.values, given, fit.reasons)
     if values.get("model.K", 0) > facts.num_items:
         raise UserError(f"model.K={values['model.K']}: more clusters than the {facts.num_items} items of {facts.data}")

@@ -1,6 +1,6 @@
-"""A setting of a dataclass: its default, what it may be, and its line of help; and the checks of all of them.
+"""Settings as fields of dataclasses: default, rule and line of help of each; and functions that check values.
 
-A rule takes a value and says what was expected instead, or None where the value is fine. Rules know nothing of data.
+A rule returns None for a valid value, else a text that describes valid values. It does not look at the data.
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self
 
 from semicrowd.errors import UserError
 
-#: What was expected of a value that does not fit; None of one that does.
+#: Function of a value: None if it is valid, else what was expected.
 Rule = Callable[[Any], str | None]
-#: Largest whole number of a setting: sizes and seeds beyond it are slips of the finger.
+#: Largest whole number of a setting: larger values are probably typing errors.
 LARGEST = 2**32 - 1
 
 
@@ -43,7 +43,7 @@ class Choice:
         self.names = names
 
     def __call__(self, value: Any) -> str | None:
-        """What was expected."""
+        """None if the value is one of the words, else the words."""
         return None if isinstance(value, str) and value in self.names else " or ".join(self.names)
 
 
@@ -56,7 +56,7 @@ def flag() -> Rule:
 
 
 def file_path(what: str = "file") -> Rule:
-    """Rule: the path of a file, or of what is named, which need not exist."""
+    """A path that need not exist; ``what`` names it in the message."""
     return lambda value: None if isinstance(value, str | Path) and str(value).strip() else f"the path of a {what}"
 
 
@@ -89,7 +89,7 @@ def mapping(keys: Sequence[str], example: str) -> Rule:
 
 
 def either(*rules: Rule) -> Rule:
-    """What fits one of the rules."""
+    """A value that fits one of the rules."""
 
     def check(value: Any) -> str | None:
         expected = [rule(value) for rule in rules]
@@ -108,10 +108,10 @@ def setting(default: Any, help: str, rule: Rule, *, optional: bool = False) -> A
 
     Parameters
     ----------
-    default : its value where nobody says otherwise; a list is kept as a tuple
+    default : value if the setting is not given; a list is kept as a tuple
     help : one line for ``--help``
-    rule : what it may be
-    optional : whether None is a value of it
+    rule : of its values
+    optional : whether None is valid
     """
     return field(default=default, metadata={"help": help, "rule": rule, "optional": optional})
 
@@ -137,7 +137,7 @@ def described(settings: type) -> list[Description]:
 
 
 def described_by_name(groups: Mapping[str, type]) -> dict[str, Description]:
-    """Settings of several dataclasses by their dotted names; those of the group "" have none before theirs."""
+    """Settings of several dataclasses by their dotted names; settings of the group "" have no prefix."""
     return {f"{group}.{one.spelled}" if group else one.spelled: one
             for group, kind in groups.items() for one in described(kind)}
 
@@ -148,23 +148,23 @@ def names(settings: type) -> list[str]:
 
 
 def nearest(word: str, words: Iterable[str], prefix: str = "") -> str:
-    """``"; the nearest is …"`` for the word most like ``word``, large and small letters alike, or nothing."""
+    """``"; the nearest is …"`` for the most similar word, ignoring case; empty if no word is similar."""
     lower = {one.lower(): one for one in words}
     close = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
     return f"; the nearest is {prefix}{lower[close[0]]}" if close else ""
 
 
 def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
-    """Refuse values that are no settings of the dataclass, or do not fit.
+    """Check that the values are valid settings of the dataclass.
 
     Parameters
     ----------
-    where : group of the settings, which a message names them by: ``model``
+    where : group, such as ``model``, which is put before the name in messages
 
     Raises
     ------
     UserError
-        Naming the setting, its value and what was expected, or the setting that is most like an unknown one.
+        For an invalid value, with what was expected; for an unknown name, with the most similar setting.
     """
     known = {one.name: one for one in described(settings)}
     spelled = {name: one.spelled if where else name for name, one in known.items()}
@@ -181,15 +181,15 @@ def check(settings: type, values: Mapping[str, Any], where: str = "") -> None:
 
 
 class Settings:
-    """Base of the frozen dataclasses of settings: made is checked.
+    """Base class of the frozen dataclasses of settings. Values are checked when an object is made.
 
-    Lists become tuples, so that two equal settings are equal. Of a choice of the command line the first line of its
-    docstring stands in ``--help``.
+    Lists become tuples, so that two equal settings are equal. If the class is a choice
+    of the command line, ``--help`` shows the first line of its docstring.
     """
 
-    #: Group of the command line that they belong to.
+    #: Group of the command line to which they belong.
     group = ""
-    #: Other group → the choice of it that comes with these settings, where nobody names another.
+    #: Other group → the choice that these settings select there, unless the user selects another.
     chooses: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
@@ -201,7 +201,7 @@ class Settings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from ``values``; what is left out keeps its default, and so does None where it is not a value.
+        """Settings from ``values``; missing ones keep their defaults, and so does None where None is not valid.
 
         Raises
         ------

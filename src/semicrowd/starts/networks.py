@@ -23,7 +23,7 @@ _HIDDEN = (40, 40)
 _NETWORKS = 5
 #: Networks that are trained on the answers; the one with the highest bound is kept.
 _CANDIDATES = 4
-#: Items whose answers networks are trained on, about: their time does not grow with the number of items beyond it.
+#: Approximate number of items whose answers are used for training, so that training time is bounded.
 _MAX_ITEMS = 1000
 
 
@@ -60,12 +60,12 @@ def clusters_by_networks(
     seed: int,
     restart: int = 0,
 ) -> Int[np.ndarray, "n"]:
-    """Clusters of the annotated items by the network, of several, with the highest bound.
+    """Clusters of the annotated items, by the network with the highest bound among several.
 
     Parameters
     ----------
     x : prepared features
-    cells : k-means cells; annotators who contradict them are taken to reverse their answers, until networks learn more
+    cells : k-means cells; annotators who contradict them are assumed to reverse their answers when training begins
     """
     some = answers_about_few(answers, stream(seed, "networks/items", restart))
     reverse, features = reversed_annotators(cells, some)[None], _tensor(x)
@@ -78,10 +78,10 @@ def clusters_by_networks(
 
 
 def answers_about_few(answers: PairAnnotations, rng: np.random.Generator, most: int = _MAX_ITEMS) -> PairAnnotations:
-    """Answers to random questions (tasks, or pairs) about ``most`` items, and all others about these items alone.
+    """Answers to random questions (tasks, or pairs) about ``most`` items, and all other answers between these items.
 
-    A sample of the items would leave hardly an answer where each item has few, and one of the questions too few items
-    of each cluster where each has many.
+    A random sample of items would contain hardly any answers if items have few; a sample of questions would contain too
+    few items of each cluster if items have many.
     """
     if len(answers.annotated) <= most:
         return answers

@@ -86,7 +86,8 @@ def _join_by_answers(cells: Cells, restart: int, initial: np.ndarray, answers: P
     posterior = cells.posterior(restart, clusters[kept], kept)
     log_pi = dirichlet.expected_statistics(posterior.pi)
     components = normal_inverse_wishart.expected_statistics(posterior.components)
-    expected = ExpectedGlobals(log_pi, components, *cells.model.annotator_statistics())
+    of_annotators = (one[restart, None] for one in cells.model.annotator_statistics())
+    expected = ExpectedGlobals(log_pi, components, *of_annotators)
     rest = cells.t_x[restart][torch.from_numpy(~kept).to(cells.t_x.device)]
     scores = unary_message(rest[None].double(), expected)[0, :, : len(names)]
     clusters[~kept] = scores.argmax(-1).cpu().numpy()

@@ -1,8 +1,9 @@
 """Features of images: similarity of their parts to the mean patches of their own data set.
 
 Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature learning": patches are normalised
-in contrast, whitened and clustered by k-means; the feature of a mean is by how much it is nearer to a patch than the
-average mean ("triangle" activation), pooled over each part of the image. Labels and other data sets are not used.
+in contrast, whitened and clustered by k-means; the feature of a mean is how much nearer it is to a patch than the
+means are on average, or 0 ("triangle" activation), averaged over each part of the image. Labels and other data sets are
+not used.
 """
 
 from collections.abc import Sequence
@@ -19,15 +20,15 @@ from torch.nn.functional import adaptive_avg_pool2d, unfold
 
 from semicrowd.random import stream
 
-#: Means of k-means, at most.
+#: Maximal number of means of k-means.
 MEANS = 400
-#: Parts of an image along each side over which features are pooled.
+#: Number of parts along each side of an image, over which features are pooled.
 PARTS = 3
-#: Random patches that k-means is fitted to.
+#: Number of random patches to which k-means is fitted.
 DRAWN = 50_000
-#: Approximate number of patches along a side, whatever the size of the image.
+#: Approximate number of patches along the shorter side of an image of any size.
 ALONG = 16
-#: Distance of neighbouring patches, in pixels, at least.
+#: Least distance of neighbouring patches, in pixels.
 LEAST_STRIDE = 2
 #: Images whose shorter side has fewer pixels have no patch features.
 LEAST_SIDE = 12
@@ -35,12 +36,12 @@ LEAST_SIDE = 12
 _CONTRAST = 0.0025
 #: Added to the eigenvalues of the patches' covariance in the whitening.
 _WHITENING = 0.1
-#: Images that are processed together.
+#: Number of images that are processed together.
 _PIECE = 32
 
 
 def has_patches(image_shape: Sequence[int] | None) -> bool:
-    """Whether rows are images, and large enough."""
+    """Whether rows are images that are large enough for patches."""
     return image_shape is not None and min(image_shape[-2:]) >= LEAST_SIDE
 
 
@@ -50,13 +51,13 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     image_shape : (height, width) or (colours, height, width)
-    seed : of the patches that are drawn and of k-means
+    seed : of the random patches and of k-means
 
     Attributes
     ----------
-    eps_ : added to a patch's variance before it is divided by it
+    eps_ : added to the variance of a patch in the contrast normalisation
     mean_, whitening_ : of the patches, [C] and [C, C]
-    means_ : [means, C] whitened
+    means_ : [means, C], of the whitened patches
     """
 
     def __init__(self, image_shape: Sequence[int] = (28, 28), seed: int = 0) -> None:
@@ -84,7 +85,7 @@ class PatchFeatures(TransformerMixin, BaseEstimator):
         self.mean_ = patches.mean(0).numpy()
         values, axes = torch.linalg.eigh(torch.cov(patches.T))
         self.whitening_ = ((axes / (values.clamp(min=0) + _WHITENING).sqrt()) @ axes.T).numpy()
-        with threadpool_limits(1):  # the order of sums, and so the result, depends on the number of threads
+        with threadpool_limits(1):  # with more threads sums have another order, and the result differs
             kmeans = MiniBatchKMeans(
                 min(MEANS, len(X)), batch_size=4096, n_init=1, max_iter=15, random_state=self.seed
             ).fit(self._whitened(patches).numpy())

@@ -33,11 +33,11 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     pipeline : fitted, for further items
-    items : [N, C] the items it was fitted to, as :func:`prepared` gives them
+    items : the items it was fitted to, as :func:`prepared` gives them
     """
 
     pipeline: Pipeline
-    items: np.ndarray
+    items: Float[np.ndarray, "N C"]
 
 
 def preparations(

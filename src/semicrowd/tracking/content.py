@@ -9,11 +9,13 @@ from semicrowd.settings.fields import dotted, shown
 
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
-#: Settings that say how to run, not what.
+#: Settings of how a run is executed, which do not change its result.
 _NOT_PARAMETERS = ("resume", "figures", "logger")
-#: What the names of metrics of single annotators begin with, and the most annotators that have one.
-_WEIGHT, _MOST_ANNOTATORS = "annotator weight/", 60
-#: What the names of metrics of single epochs begin with.
+#: Prefix of the names of metrics of single annotators.
+_WEIGHT = "annotator weight/"
+#: Maximal number of annotators with a metric of their own; the metrics of a larger crowd would fill MLflow's list.
+_MOST_ANNOTATORS = 60
+#: Prefix of the names of metrics of single epochs.
 CURVE = "curve/"
 
 

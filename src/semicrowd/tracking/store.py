@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 SQLITE = "sqlite:///"
 _REMOTE = ("http://", "https://")
+#: Seconds that a process waits while another one creates or migrates the store.
 _LOCK_SECONDS = 120
-#: Which of MLflow's pages an experiment opens with: those of training, not those of language models.
+#: Tag by which MLflow opens an experiment with its pages for training, not with those for language models.
 _KIND = {"mlflow.experimentKind": "custom_model_development"}
 
 

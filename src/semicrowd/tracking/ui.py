@@ -25,10 +25,10 @@ from typing import IO
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.tracking.store import SQLITE, Store, open_store
 
-#: Another one whenever the columns change: a store has the view that was made for it.
+#: Version of the view; raise it when the columns change, since stores keep old views.
 _KEY = "semicrowd-4"
 _PARAMETERS = tuple(f"params.`{name}`" for name in ("data", "model", "annotations", "seed", "restarts"))
-#: By true classes, which a user's own data seldom have.
+#: Scores that need true classes.
 _SCORES = ("train/acc", "train/nmi", "annotated/acc", "test/acc", "test/nmi")
 _OTHERS = (
     "answers/held_out_gain", "answers/cross_validated_gain", "clusters/used", "elbo/train", "warnings/count",
@@ -38,7 +38,7 @@ _OTHERS = (
 def page(store: Store) -> str:
     """Address of the page, relative to the server; the view is made if the experiment does not have it.
 
-    Columns of scores by true classes are there if a run of the experiment has such a score.
+    It has columns of scores that need true classes if a run of the experiment has such a score.
     """
     labelled = _has_scores(store)
     key = _KEY if labelled else f"{_KEY}-without-labels"
@@ -52,14 +52,16 @@ def page(store: Store) -> str:
 
 
 def _has_scores(store: Store) -> bool:
-    """Whether there is a score by true classes; of an experiment without runs yet nobody knows, and there may be."""
+    """Whether a run has a score that needs true classes; True also if the experiment has no runs yet."""
     scored = store.client.search_runs([store.experiment_id], f"metrics.`{_SCORES[0]}` >= 0", max_results=1)
     return bool(scored) or not store.client.search_runs([store.experiment_id], max_results=1)
 
 
 HOST = "127.0.0.1"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a closed terminal
+#: Seconds within which the server must answer.
 _START_SECONDS = 120
+#: Seconds that the server has to end by itself before it is killed.
 _STOP_SECONDS = 10
 
 

@@ -35,17 +35,17 @@ class Answered(NamedTuple):
 
     Attributes
     ----------
-    alpha : [1], the concentration
-    first, other : [N + 1], and [2 P] the other item of each answer
-    weight : [2 P] w of each answer
-    evidence : [C] Σ w between the item that is being moved and the items of each cluster
+    alpha : the concentration
+    other : the other item of each answer
+    weight : w of each answer, in nats
+    evidence : Σ w between the item that is being moved and the items of each cluster
     """
 
-    alpha: np.ndarray
-    first: np.ndarray
-    other: np.ndarray
-    weight: np.ndarray
-    evidence: np.ndarray
+    alpha: Float[np.ndarray, "1"]
+    first: Int[np.ndarray, "N+1"]
+    other: Int[np.ndarray, "2*P"]
+    weight: Float[np.ndarray, "2*P"]
+    evidence: Float[np.ndarray, "C"]
 
 
 class Answers:

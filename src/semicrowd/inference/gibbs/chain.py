@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.inference.gibbs.answers import Answered, Answers
 from semicrowd.inference.gibbs.exchanges import price_of, split_or_merge_separated
@@ -54,7 +55,7 @@ class Model:
     alpha_prior: tuple[float, float] = (1.0, 1.0)
     gamma_prior: tuple[float, float] = (1.0, 1.0)
     alpha: float | None = None
-    neighbours: tuple[np.ndarray, np.ndarray] | None = None
+    neighbours: tuple[Int[np.ndarray, "N"], Int[np.ndarray, "N"]] | None = None
     answers: Answers | None = None
     planes: Hyperplanes | None = None
     splits: int = 0
@@ -67,32 +68,32 @@ class Chain:
 
     Attributes
     ----------
-    z : [N] slot of each item's cluster; −1 before the first sweep, which assigns the items one after the other
+    z : slot of each item's cluster; −1 before the first sweep, which assigns the items one after the other
     alpha, gamma : concentrations; gamma is used by a hidden Markov model only
-    quality : [2, M] sensitivity and specificity of the annotators; [2, 0] without answers
-    beta, rest : [C] top-level probability of each state that has items, and the probability of all other states
+    quality : sensitivity and specificity of the annotators; M = 0 without answers
+    beta, rest : top-level probability of each state that has items, and the probability of all other states
         together (hidden Markov model)
     slots : C
-    eta : [H, r] hyperplanes of clusters, and free ones; empty during sweeps without hyperplanes
-    plane, free : [C] row of ``eta`` of each cluster, and the rows of the free hyperplanes
+    eta : hyperplanes of clusters, and free ones; empty during sweeps without hyperplanes
+    plane, free : row of ``eta`` of each cluster, and the rows of the free hyperplanes
     log_likelihood : ln p(x | z), in nats
     price : estimated loss of ln p(y), in nats, by one more separating hyperplane, for split and merge proposals; None:
         not computed yet
     """
 
     model: Model
-    z: np.ndarray = field(init=False)
+    z: Int[np.ndarray, "N"] = field(init=False)
     alpha: float = 1.0
     gamma: float = 1.0
-    beta: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS))
+    beta: Float[np.ndarray, "C"] = field(default_factory=lambda: np.zeros(_SLOTS))
     rest: float = 1.0
     slots: int = _SLOTS
-    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    plane: np.ndarray = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
-    free: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    eta: Float[np.ndarray, "H r"] = field(default_factory=lambda: np.zeros((0, 0)))
+    plane: Int[np.ndarray, "C"] = field(default_factory=lambda: np.zeros(_SLOTS, np.int64))
+    free: Int[np.ndarray, "free"] = field(default_factory=lambda: np.zeros(0, np.int64))
     log_likelihood: float = float("nan")
     price: float | None = None
-    quality: np.ndarray = field(init=False)
+    quality: Float[np.ndarray, "2 M"] = field(init=False)
 
     def __post_init__(self) -> None:
         self.z = np.full(self.model.num_items, -1)

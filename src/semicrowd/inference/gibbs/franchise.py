@@ -9,6 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import (
@@ -29,22 +30,22 @@ class Franchise(NamedTuple):
 
     Attributes
     ----------
-    before, after : [N] previous and next item of each item in its sequence; −1 if there is none
-    moves : [1 + C, C] numbers of transitions from the beginning (row 0) and from every state to every state
-    leaving : [1 + C] sums of the rows of ``moves``
-    beta : [C] top-level probabilities of the states that have items; 0 for other states
-    rest : [1] top-level probability of all other states together
-    alpha, gamma : [1] concentrations of the rows and of beta
+    before, after : previous and next item of each item in its sequence; −1 if there is none
+    moves : numbers of transitions from the beginning (row 0) and from every state to every state
+    leaving : sums of the rows of ``moves``
+    beta : top-level probabilities of the states that have items; 0 for other states
+    rest : top-level probability of all other states together
+    alpha, gamma : concentrations of the rows and of beta
     """
 
-    before: np.ndarray
-    after: np.ndarray
-    moves: np.ndarray
-    leaving: np.ndarray
-    beta: np.ndarray
-    rest: np.ndarray
-    alpha: np.ndarray
-    gamma: np.ndarray
+    before: Int[np.ndarray, "N"]
+    after: Int[np.ndarray, "N"]
+    moves: Float[np.ndarray, "1+C C"]
+    leaving: Float[np.ndarray, "1+C"]
+    beta: Float[np.ndarray, "C"]
+    rest: Float[np.ndarray, "1"]
+    alpha: Float[np.ndarray, "1"]
+    gamma: Float[np.ndarray, "1"]
 
 
 def neighbours(sequence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

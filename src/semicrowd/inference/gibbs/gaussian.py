@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import gammaln
 
 from semicrowd.inference.compiled import compiled
@@ -20,24 +21,24 @@ class Gaussian(NamedTuple):
 
     Attributes
     ----------
-    x : [N, D] items
+    x : items
     kappa, degrees : κ₀ and ν₀
-    log_constant : [N + 1] the part of the log predictive density of a cluster of n items that depends on n alone
-    number : [C] number of items of each cluster
-    location : [C, D] μ_n
-    factor : [C, D, D] lower Cholesky factor of Ψ_n
-    log_det : [C] ln |Ψ_n|
+    log_constant : the part of the log predictive density of a cluster of n items that depends on n alone
+    number : number of items of each cluster
+    location : μ_n
+    factor : lower Cholesky factor of Ψ_n
+    log_det : ln |Ψ_n|
     log_det_base : ln |Ψ₀|; NaN in files of an earlier version, where it is not needed
     """
 
-    x: np.ndarray
+    x: Float[np.ndarray, "N D"]
     kappa: float
     degrees: float
-    log_constant: np.ndarray
-    number: np.ndarray
-    location: np.ndarray
-    factor: np.ndarray
-    log_det: np.ndarray
+    log_constant: Float[np.ndarray, "N+1"]
+    number: Float[np.ndarray, "C"]
+    location: Float[np.ndarray, "C D"]
+    factor: Float[np.ndarray, "C D D"]
+    log_det: Float[np.ndarray, "C"]
     log_det_base: float = math.nan
 
     def log_evidence(self) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import gammaln
 
 from semicrowd.inference.gibbs.parts import add, draw, log_predictive, overloads, remove
@@ -20,29 +21,29 @@ class Isotropic(NamedTuple):
 
     Attributes
     ----------
-    x : [N, D] items minus μ₀
-    log_new : [N] ln p(x_i) in a cluster without other items, eq. 19
-    location, kappa, shape, rate : μ₀ [D], κ₀, α₀, β₀
+    x : items minus μ₀
+    log_new : ln p(x_i) in a cluster without other items, eq. 19
+    location, kappa, shape, rate : μ₀, κ₀, α₀, β₀
     eq19 : exponent of κ₀ / κ' in eq. 19
-    number : [C] number of items of each cluster
-    total, square : [C, D] and [C] sums of each cluster's items and of their squared lengths
-    mean, precision : [C, D] and [C] of each cluster; the mean minus μ₀
-    log_scale : [C] D/2 ln(λ / 2π)
+    number : number of items of each cluster
+    total, square : sums of each cluster's items and of their squared lengths
+    mean, precision : of each cluster; the mean minus μ₀
+    log_scale : D/2 ln(λ / 2π)
     """
 
-    x: np.ndarray
-    log_new: np.ndarray
-    location: np.ndarray
+    x: Float[np.ndarray, "N D"]
+    log_new: Float[np.ndarray, "N"]
+    location: Float[np.ndarray, "D"]
     kappa: float
     shape: float
     rate: float
     eq19: float
-    number: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
-    mean: np.ndarray
-    precision: np.ndarray
-    log_scale: np.ndarray
+    number: Float[np.ndarray, "C"]
+    total: Float[np.ndarray, "C D"]
+    square: Float[np.ndarray, "C"]
+    mean: Float[np.ndarray, "C D"]
+    precision: Float[np.ndarray, "C"]
+    log_scale: Float[np.ndarray, "C"]
 
     def log_evidence(self) -> float:
         """ln p(x | partition) of all items, means and precisions integrated out, in nats."""
@@ -80,14 +81,14 @@ class Isotropic(NamedTuple):
 class Integrated(NamedTuple):
     """Clusters whose means and precisions are integrated out; attributes are those of :class:`Isotropic`."""
 
-    x: np.ndarray
-    log_new: np.ndarray
+    x: Float[np.ndarray, "N D"]
+    log_new: Float[np.ndarray, "N"]
     kappa: float
     shape: float
     rate: float
-    number: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
+    number: Float[np.ndarray, "C"]
+    total: Float[np.ndarray, "C D"]
+    square: Float[np.ndarray, "C"]
 
 
 def isotropic(

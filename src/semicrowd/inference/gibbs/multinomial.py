@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from semicrowd.inference.gibbs.parts import add, draw, ignored, log_predictive, overloads, remove
@@ -19,24 +20,23 @@ class Multinomial(NamedTuple):
 
     Attributes
     ----------
-    first : [N + 1]
     column, value : column and value of every count above 0
-    total : [N] sum of each item's counts
+    total : sum of each item's counts
     mass : D · a, the sum of the Dirichlet's parameters
-    log_gamma : [largest sum of a column + 1] ln Γ(a + c) for c = 0, 1, …
-    counts, log_gammas : [C, D] counts c of each cluster, and ln Γ(a + c)
-    totals : [C] sum of each cluster's counts
+    log_gamma : ln Γ(a + c) for c = 0, 1, … to the largest sum of a column
+    counts, log_gammas : counts c of each cluster, and ln Γ(a + c)
+    totals : sum of each cluster's counts
     """
 
-    first: np.ndarray
-    column: np.ndarray
-    value: np.ndarray
-    total: np.ndarray
+    first: Int[np.ndarray, "N+1"]
+    column: Int[np.ndarray, "entries"]
+    value: Int[np.ndarray, "entries"]
+    total: Int[np.ndarray, "N"]
     mass: float
-    log_gamma: np.ndarray
-    counts: np.ndarray
-    log_gammas: np.ndarray
-    totals: np.ndarray
+    log_gamma: Float[np.ndarray, "sums"]
+    counts: Int[np.ndarray, "C D"]
+    log_gammas: Float[np.ndarray, "C D"]
+    totals: Int[np.ndarray, "C"]
 
     def log_evidence(self) -> float:
         """ln p(x | partition) of all items without the multinomial coefficients, in nats."""

@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Int
 
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import add, log_predictive, log_weight, meet, remove, weight_of_new
@@ -31,8 +32,8 @@ class Proposal(NamedTuple):
     splits: bool
     first: int
     second: int
-    items: np.ndarray
-    found: np.ndarray
+    items: Int[np.ndarray, "n"]
+    found: Int[np.ndarray, "n"]
 
 
 @compiled

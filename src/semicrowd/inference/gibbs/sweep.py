@@ -13,6 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.inference.compiled import compiled
 from semicrowd.inference.gibbs.parts import (
@@ -35,20 +36,20 @@ class Seating(NamedTuple):
 
     Attributes
     ----------
-    z : [N] cluster of each item; −1 if it has none yet
-    size : [C] number of items of each cluster
-    extra : [N, H] extra log-weight of each item in a cluster with hyperplane h; [N, 0] without hyperplanes
-    plane : [C] hyperplane of each cluster that has items
-    free : [H] free hyperplanes; only the first ``num_free[0]`` entries are valid
+    z : cluster of each item; −1 if it has none yet
+    size : number of items of each cluster
+    extra : [N, H], extra log-weight of each item in a cluster with hyperplane h, in nats; [0, 0] without hyperplanes
+    plane : hyperplane of each cluster that has items
+    free : free hyperplanes; only the first ``num_free[0]`` entries are valid
     candidates : number of free hyperplanes, the last valid ones, that represent all; 1 without hyperplanes
     """
 
-    z: np.ndarray
-    size: np.ndarray
-    extra: np.ndarray
-    plane: np.ndarray
-    free: np.ndarray
-    num_free: np.ndarray
+    z: Int[np.ndarray, "N"]
+    size: Int[np.ndarray, "C"]
+    extra: Float[np.ndarray, "_ _"]
+    plane: Int[np.ndarray, "C"]
+    free: Int[np.ndarray, "H"]
+    num_free: Int[np.ndarray, "1"]
     candidates: int
 
 

@@ -94,8 +94,8 @@ def finished(cell: Cell, path: Path, limit: float, *, any_code: bool) -> bool:
     """
     row = read_object(path)
     status = str(row.get("status", "none"))
-    told = status == "done" or (status.startswith("over ") and float(status.split()[1]) >= limit)
-    return told and (any_code or row["fingerprint"] == fingerprint(cell))
+    known = status == "done" or (status.startswith("over ") and float(status.split()[1]) >= limit)
+    return known and (any_code or row["fingerprint"] == fingerprint(cell))
 
 
 def inputs(cell: Cell, root: Path) -> tuple[Dataset, PairAnnotations | None]:
@@ -153,11 +153,11 @@ def _trust(estimator: CrowdClusterer, labels: np.ndarray, answers: PairAnnotatio
     found = {"calibration_error": calibration_error(labels[items], final.cluster[items], final.probability[items])}
     people = estimator.workers_
     if people is not None:
-        told = (people["pairs"] >= _LEAST_ANSWERS).to_numpy()
+        enough = (people["pairs"] >= _LEAST_ANSWERS).to_numpy()
         held = []
         for name, in_answers in zip(("sensitivity", "specificity"), answers.empirical_quality(labels), strict=True):
             simulated = getattr(answers, f"true_{name}")
-            true = np.where(told, in_answers if simulated is None else simulated, np.nan)
+            true = np.where(enough, in_answers if simulated is None else simulated, np.nan)
             held.append(interval_coverage(people[f"{name}_low"].to_numpy(), people[f"{name}_high"].to_numpy(), true))
             rank = worker_rank(people[name].to_numpy(), true)
             found[f"{name}_rank"] = np.nan if rank is None else rank

@@ -160,11 +160,11 @@ def _verdicts(table: pd.DataFrame) -> str:
         result = figures(table, method)
         if result is None:
             continue
-        told = with_answers(table[table["method"] == method])
+        answered = with_answers(table[table["method"] == method])
         alone = table[(table["method"] == method) & (table["regime"] == "none")]
-        shares = [level(told, name, NEAR) for name in ("to_best", "to_kmeans", "to_lr")]
+        shares = [level(answered, name, NEAR) for name in ("to_best", "to_kmeans", "to_lr")]
         lines.append([
-            method, str(len(told)), *(share.with_percent for share in shares),
+            method, str(len(answered)), *(share.with_percent for share in shares),
             "" if np.isnan(result.worst) else signed(result.worst), level(alone, "to_best", NEAR_ALONE).with_percent,
             result.exact.with_percent, result.within_one.with_percent,
         ])  # fmt: skip

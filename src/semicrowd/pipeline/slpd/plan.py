@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from semicrowd.crowd.links import blocks_of
 from semicrowd.data import load_dataset
@@ -90,13 +91,13 @@ SETS = {
 
 @dataclass(frozen=True)
 class Split:
-    """One fold of one trial: the table that is fitted, and the test items [N, G] with their labels [N]."""
+    """One fold of one trial: the table that is fitted, and the test items with their labels."""
 
     trial: int
     fold: int
     table: Table
-    test: np.ndarray
-    test_labels: np.ndarray
+    test: Float[np.ndarray, "N G"]
+    test_labels: Int[np.ndarray, "N"]
 
     def alone(self) -> "Split":
         """The same fold, in which only the test items are fitted."""

@@ -53,7 +53,7 @@ def test_every_baseline_of_the_paper_could_be_explained() -> None:
     # Never below k-means where this was tried.
     ours_and_linear = {"scdc", "bayes", "scdc_held", "bayes_held", "cotrain", "mcvc", "deep_mcvc", "scdc_answers",
                        "scdc_free"}  # fmt: skip
-    assert set(face._WHY) == set(face.MODELS) - ours_and_linear
+    assert set(face._WHY) == set(face.MODEL_LABELS) - ours_and_linear
 
 
 def test_a_run_that_failed_is_not_in_the_mean_of_its_point_and_says_so(runs: Collected) -> None:

@@ -49,7 +49,7 @@ def test_recorded_models_have_rows_at_the_numbers_of_answers_that_were_recorded(
     found = collected(face_all_mcvc=on_face("mcvc", "face_all", {200: [0.6], 400: [0.7]}))
     recorded = {"face_all_scdc_held": on_face("scdc", "face_all", {400: [0.9]})}
     result = build("figure-3a", replace(found, recorded=recorded), tmp_path)
-    held = [cell for cell in result.cells if cell.cell.startswith(face.MODELS["scdc_held"])]
+    held = [cell for cell in result.cells if cell.cell.startswith(face.MODEL_LABELS["scdc_held"])]
     assert [(cell.cell.partition(", 400")[1], cell.ours is not None) for cell in held] == [(", 400", True)]
 
 

@@ -45,14 +45,14 @@ def _measure(quantity: str) -> Measure:
 
 def _of_points(cell: Cell, runs: Sequence[Run]) -> Cell:
     """Add the numbers of clusters that a method was told; means are over them, as in the paper."""
-    told = sorted({run.point["model.K"] for run in runs if "model.K" in run.point})
-    if cell.ours is None or not told:
+    given = sorted({run.point["model.K"] for run in runs if "model.K" in run.point})
+    if cell.ours is None or not given:
         return cell
     ours = replace(cell.ours, seeds=tuple(sorted(set(cell.ours.seeds))), drawn=cell.ours.num_runs)
-    remark = f"K = {', '.join(map(str, told))}"
+    remark = f"K = {', '.join(map(str, given))}"
     # Its runs are one for each K, as the paper has them.
     notes = tuple(note for note in cell.deviations if not note.endswith("runs (paper: 1)"))
-    if told != list(range(10, 26)):
+    if given != list(range(10, 26)):
         notes = ("some K (paper: 10 to 25)", *notes)
     return replace(cell, ours=ours, remark="; ".join(filter(None, [cell.remark, remark])), deviations=notes)
 

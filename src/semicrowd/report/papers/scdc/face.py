@@ -35,7 +35,7 @@ PIECES = {
 #: The setting that a sweep on Face varies: the number of answers of each annotator.
 NUMBER = "pairs_per_annotator"
 #: Model → its name in the report, in the order of the legend.
-MODELS = {
+MODEL_LABELS = {
     "scdc": "SCDC",
     "bayes": "BayesSCDC",
     "cotrain": "co-training, no generative model",
@@ -84,7 +84,7 @@ Curves = dict[str, dict[int, Summary]]
 
 def numbers(collected: Collected, answers: str) -> list[int]:
     """Numbers of answers that the profile runs, in increasing order."""
-    names = [f"{answers}_{model}" for model in MODELS]
+    names = [f"{answers}_{model}" for model in MODEL_LABELS]
     return sorted({run.point[NUMBER] for name in names for run in collected.runs.get(name, [])})
 
 
@@ -98,13 +98,14 @@ def cells(
     rows = _rows(collected, exhibit, answers, models)
     alone = found[0].ours
     found += [_explained(cell, model, alone) for model in models for at in rows[model].values() for cell in at]
-    absent = [Row(f"{answers}_{one}", MODELS[one]) for one in OPTIONAL if one in models and not rows[one]]
+    absent = [Row(f"{answers}_{one}", MODEL_LABELS[one]) for one in OPTIONAL if one in models and not rows[one]]
     # Without recorded runs, whose numbers of answers are not those of this profile.
     found += cells_of_rows(replace(collected, recorded={}), exhibit, absent, MEASURES)
     for first, second in differences:
         for number in numbers(collected, answers):
             found += paired(
-                collected.at({NUMBER: number}), f"{MODELS[first]} minus {MODELS[second]}, {number} answers each",
+                collected.at({NUMBER: number}),
+                f"{MODEL_LABELS[first]} minus {MODEL_LABELS[second]}, {number} answers each",
                 f"{answers}_{first}", f"{answers}_{second}", MEASURES,
             )  # fmt: skip
     return found
@@ -121,7 +122,7 @@ def _rows(
             name = f"{answers}_{model}"
             if model in OPTIONAL and not (at.runs.get(name) or at.recorded.get(name)):
                 continue
-            row = Row(name, f"{MODELS[model]}, {number} answers each")
+            row = Row(name, f"{MODEL_LABELS[model]}, {number} answers each")
             rows[model][number] = tuple(cells_of_rows(at, exhibit, [row], MEASURES))
     return rows
 
@@ -151,7 +152,7 @@ def image(
     if not found:
         return ()
     baseline = mean_of(collected.finished_or_recorded("face_kmeans"), MEASURES["nmi"])
-    missing = [MODELS[model] for model in models if model not in found and model not in OPTIONAL]
+    missing = [MODEL_LABELS[model] for model in models if model not in found and model not in OPTIONAL]
     runs = [summary.num_runs for curve in found.values() for summary in curve.values()]
     of_runs = f"{max(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
     caption = (
@@ -166,13 +167,13 @@ def draw(title: str, found: Curves, baseline: Summary | None) -> Figure:
     """A line with a band for each model; k-means as a dashed line."""
     figure = new_figure(9.6, 7.6, title)
     axes = figure.subplots()
-    ranks = {model: rank for rank, model in enumerate(MODELS)}
+    ranks = {model: rank for rank, model in enumerate(MODEL_LABELS)}
     for model, curve in found.items():
         colour, marker = look(ranks[model])
         x, mean = list(curve), [summary.mean for summary in curve.values()]
         low, high = ([s.mean + sign * (s.sd or 0) for s in curve.values()] for sign in (-1, 1))
         width = 2.4 if model in ("scdc", "bayes") else 1.3
-        axes.plot(x, mean, marker=marker, ms=5, lw=width, color=colour, label=MODELS[model])
+        axes.plot(x, mean, marker=marker, ms=5, lw=width, color=colour, label=MODEL_LABELS[model])
         axes.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
     if baseline is not None:
         axes.axhline(baseline.mean, ls="--", lw=1, color=MUTED, label="k-means, no answers")
@@ -227,7 +228,7 @@ def figure_3ab(answers: str, exhibit: Exhibit, collected: Collected, folder: Pat
 
 def shown(answers: str) -> list[str]:
     """Models of Fig. 3a or 3b. Deep MCVC is only run in the setting of Fig. 3b, for Fig. 5."""
-    return [model for model in MODELS if not (model == "deep_mcvc" and answers == ALL)]
+    return [model for model in MODEL_LABELS if not (model == "deep_mcvc" and answers == ALL)]
 
 
 def figure_3c(exhibit: Exhibit, collected: Collected, folder: Path) -> Result:
@@ -279,10 +280,10 @@ def _weight_cells(
     # Recorded runs do not contain the estimates of single annotators.
     remark = "; ".join(remarks_on(at, name)) if name in at.runs else "not in this profile: make reproduce PROFILE=paper"
     if not estimates:
-        return [Cell(MODELS[model], "weight", remark=remark)]
+        return [Cell(MODEL_LABELS[model], "weight", remark=remark)]
     protocol = protocol_of(at.finished(f"{ALL}_{model}"), exhibit, with_answers=True)
     return [
-        Cell(f"{MODELS[model]}, annotator {number + 1}, true {weight:.3f}", "weight", ours=summary, remark=remark,
+        Cell(f"{MODEL_LABELS[model]}, annotator {number + 1}, true {weight:.3f}", "weight", ours=summary, remark=remark,
              deviations=protocol)
         for number, (weight, summary) in enumerate(zip(true, _summaries(estimates), strict=True))
     ]  # fmt: skip
@@ -297,7 +298,7 @@ def _draw_weights(shown: dict[str, dict[int, np.ndarray]], true: np.ndarray) -> 
         found = _summaries(estimates)
         axes.errorbar(
             annotators + 0.08 * (rank + 1), [s.mean for s in found], [s.sd or 0 for s in found], capsize=3, lw=1.5,
-            color=COLOURS[3] if rank == 0 else COLOURS[0], marker=look(8 * (rank + 1))[1], label=MODELS[model],
+            color=COLOURS[3] if rank == 0 else COLOURS[0], marker=look(8 * (rank + 1))[1], label=MODEL_LABELS[model],
         )  # fmt: skip
     axes.set_xticks(annotators)
     axes.set_ylim(bottom=0)
