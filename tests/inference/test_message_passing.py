@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from semicrowd.crowd.two_coin import PairEvidence, pair_evidence
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph
-from semicrowd.inference.message_passing import LocalPosterior, _relational_bound, infer_local, update_x
+from semicrowd.inference.message_passing import LocalPosterior, _relational_bound, infer_each, infer_local, update_x
 from semicrowd.inference.statistics import ExpectedGlobals
 
 
@@ -135,6 +136,33 @@ def test_without_answers_the_fixed_point_satisfies_equations_12_and_14() -> None
         for k in range(3):
             logits[k] += expected.components[restart, k] @ torch.cat([t[restart, item], torch.ones(2)])
         torch.testing.assert_close(local.probabilities[restart, item], logits.softmax(-1), atol=1e-8, rtol=0)
+
+
+def test_each_item_is_swept_until_it_has_itself_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are those of the items by themselves, and near the fixed point of all; few items need many sweeps.
+
+    An item that moves little in each of many sweeps stops further from it than the tolerance of a sweep.
+    """
+    expected, r = globals_(1, 3, 2, 1), recognition(1, 200, 2, precision=0.3)
+    swept: list[int] = []
+
+    def counted(z: torch.Tensor, *rest: Any) -> torch.Tensor:
+        swept.append(z.shape[1])
+        return update_x(z, *rest)
+
+    monkeypatch.setattr("semicrowd.inference.message_passing.update_x", counted)
+    found = infer_each(r, expected)
+    sweeps = swept.copy()
+    alone = [infer_local(r[:, i : i + 1], expected, None, 200, 1e-4).log_z for i in range(200)]
+    torch.testing.assert_close(found, torch.cat(alone, 1), rtol=0, atol=1e-12)
+    fixed = infer_local(r, expected, None, 2000, 1e-13).probabilities
+    torch.testing.assert_close(found.exp(), fixed, rtol=0, atol=1e-3)
+    assert sweeps == sorted(sweeps, reverse=True)
+    assert sum(sweeps) < len(sweeps) * 200 / 2
+    # An item is only left out once it has converged in all restarts.
+    two, both = globals_(2, 3, 2, 1), recognition(2, 200, 2, precision=0.3)
+    fixed = infer_local(both, two, None, 2000, 1e-13).probabilities
+    torch.testing.assert_close(infer_each(both, two).exp(), fixed, rtol=0, atol=5e-3)
 
 
 def test_local_kl_divergences_match_the_closed_forms() -> None:

@@ -126,6 +126,39 @@ def random_problem(fits: int = 3, apart: float = 2) -> tuple[Samples, Tensor]:
     return samples, torch.from_numpy(rng.normal(size=(fits, 3, 4)))
 
 
+def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every sweep of all blocks, where those that have converged keep their γ, gives the same bytes; so does a block
+    by itself."""
+    samples = random_problem(1, apart=1)[0]
+    both = samples.of(torch.zeros(2, dtype=torch.long))
+    rng = np.random.default_rng(2)
+    mean = torch.from_numpy(np.stack([rng.normal(size=(3, 4)), 3 * rng.normal(size=(3, 4))]))
+    clusters = Clusters(mean, torch.ones_like(mean), torch.full((2, 3), 0.2, dtype=torch.float64))
+    swept: list[int] = []
+
+    def counted(some: Samples, *rest: Any) -> Any:
+        swept.append(some.values.shape[1])
+        return sweep(some, *rest)
+
+    monkeypatch.setattr("semicrowd.methods.slpd.sweep", counted)
+    found = posterior(both, clusters)
+    expected, fixed = first_gamma(both, clusters), torch.zeros(both.present.shape, dtype=torch.bool)
+    values = (expected - clusters.concentration[:, None]).sum(-1).clamp(min=1)
+    for _ in range(100):
+        new = clusters.concentration[:, None] + sweep(both, clusters, expected).block
+        fixed |= (new - expected).abs().amax(-1) <= 1e-4 * values
+        expected[~fixed] = new[~fixed]
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert swept == sorted(swept, reverse=True)
+    assert sum(swept) < len(swept) * samples.values.shape[1] / 2
+    for block in range(samples.present.shape[1]):
+        (rows,) = (samples.block[0] == block).nonzero(as_tuple=True)
+        assert samples.observed is not None
+        alone = samples_of(samples.values[:, rows], torch.zeros_like(rows)[None], samples.observed[:, rows].bool())
+        one = posterior(alone.of(torch.zeros(2, dtype=torch.long)), clusters)[:, 0]
+        torch.testing.assert_close(found[:, block], one, rtol=0, atol=0)
+
+
 PRIORS = [Prior(1e-3), Prior(1e-3, mean_variance=9.0, scale=0.2)]
 
 

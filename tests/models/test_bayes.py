@@ -228,6 +228,15 @@ def test_predictions_are_the_same_twice_and_in_any_company(bayes: Build) -> None
     torch.testing.assert_close(single.posterior(features[7:9]).probabilities, one[:, 7:9], rtol=1e-4, atol=1e-4)
 
 
+def test_new_items_are_assigned_as_by_their_posterior(bayes: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = bayes(restarts=2)
+    fit.begin()
+    expected = fit.model.posterior(fit.features).probabilities
+    monkeypatch.setattr(fit.model, "infer", None)  # which sweeps all items until the last has converged
+    monkeypatch.setattr("semicrowd.models.training_data.CHUNK", 64)
+    torch.testing.assert_close(fit.model.assign(fit.features), expected, rtol=0, atol=1e-3)
+
+
 def test_answers_move_annotated_items(bayes: Build) -> None:
     """Two far points that everybody calls the same end together with their answers, apart without."""
     fit = bayes(start={"epochs": 40})

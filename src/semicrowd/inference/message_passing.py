@@ -123,6 +123,29 @@ def infer_local(
     return LocalPosterior(eta_x, t_x, root, (state.log_z + target - target.detach()).log_softmax(-1))
 
 
+@torch.no_grad()
+def infer_each(
+    recognition: Float[Tensor, "R B S"], expected: ExpectedGlobals, max_sweeps: int = 200, tolerance: float = 1e-4
+) -> Float[Tensor, "R B K"]:
+    """ln q(z) of items without answers, each swept until its own probabilities have converged, in all restarts.
+
+    The sweeps and the tolerance are those of :func:`infer_local`, which sweeps all items until the last has converged.
+    Most items need two sweeps, and a few more than a hundred. So this is faster, and the result of an item does not
+    depend on the others, except for rounding.
+    """
+    log_z = initial_z(recognition, expected).clamp(min=LEAST)
+    z, moving = log_z.exp(), torch.arange(log_z.shape[1], device=log_z.device)
+    for _ in range(max_sweeps):
+        new = log_softmax(unary_message(gaussian.expected_statistics(update_x(z, recognition, expected)), expected))
+        log_z[:, moving] = new
+        new_z = new.exp()
+        still = (new_z - z).abs().amax((0, 2)) > tolerance
+        if not still.any():
+            break
+        moving, z, recognition = moving[still], new_z[:, still], recognition[:, still]
+    return log_z
+
+
 def _first(recognition: Tensor, expected: ExpectedGlobals, graph: PairGraph | None, start: Tensor | None) -> _Sweep:
     log_z = (initial_z(recognition, expected) if start is None else start).clamp(min=LEAST)
     return _Sweep(log_z, log_z.exp(), None, None, _NEVER) if graph is None else _with_graph(log_z, graph)

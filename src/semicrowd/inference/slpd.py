@@ -48,6 +48,13 @@ class Samples(NamedTuple):
         observed = None if self.observed is None else self.observed[table]
         return Samples(self.values[table], observed, self.block[table], self.present[table])
 
+    def some(self, blocks: Bool[Tensor, "C"]) -> "Samples":
+        """The samples of some blocks, numbered anew; of a single table, or of copies of it."""
+        kept = blocks[self.block[0]]
+        observed = None if self.observed is None else self.observed[:, kept]
+        number = blocks.cumsum(0) - 1
+        return Samples(self.values[:, kept], observed, number[self.block[:, kept]], self.present[:, blocks])
+
 
 class Clusters(NamedTuple):
     """Parameters of F fits: Gaussians of every cluster and feature, concentration α of the proportions."""

@@ -137,7 +137,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         ids = None if pairs is None else ids_of_rows(self, X)
         answers, best = checked_answers(pairs, len(features), ids, index=names_of_rows(X)), self.result_.best
         with threads_of_a_fit((self.trainer or TrainerSettings()).threads):
-            assignment = Assignment.of(self.model_.posterior(features).probabilities[best].numpy())
+            assignment = Assignment.of(self.model_.assign(features)[best].numpy())
             if answers is not None:
                 known = self._renumbered(answers)
                 views = build_views(self.recipe_.views, self.image_shape)

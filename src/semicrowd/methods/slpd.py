@@ -318,17 +318,22 @@ def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
 
 
 def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
-    """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7."""
+    """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7; all fits have one table."""
     gamma = first_gamma(samples, clusters)
     values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
     moving = torch.ones_like(values, dtype=torch.bool)
+    rest = torch.arange(gamma.shape[1])
     for _ in range(_SWEEPS):
-        new = clusters.concentration[:, None] + sweep(samples, clusters, gamma).block
-        moving = ((new - gamma).abs() > _STILL * values).any(-1, keepdim=True) & moving
-        if not moving.any():
-            break
+        old = gamma[:, rest]
+        new = clusters.concentration[:, None] + sweep(samples, clusters, old).block
+        moving = ((new - old).abs() > _STILL * values).any(-1, keepdim=True) & moving
         # Converged blocks are not updated any more, so that the result of a block does not depend on the other blocks.
-        gamma = new.where(moving, gamma)
+        # Those that have converged in all fits are left out, which saves most of the time: few need many sweeps.
+        gamma[:, rest] = new.where(moving, old)
+        some = moving.any(0)[:, 0]
+        if not some.any():
+            break
+        rest, samples, values, moving = rest[some], samples.some(some), values[:, some], moving[:, some]
     return gamma
 
 

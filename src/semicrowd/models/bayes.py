@@ -15,7 +15,7 @@ from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.expfam import dirichlet, gaussian, normal_inverse_wishart
 from semicrowd.inference.bound import local_terms, relational_term
 from semicrowd.inference.graph import PairGraph, graph_of
-from semicrowd.inference.message_passing import LocalPosterior, infer_local, initial_z
+from semicrowd.inference.message_passing import LocalPosterior, infer_each, infer_local, initial_z
 from semicrowd.inference.mixture import Mixture, mixture_prior
 from semicrowd.inference.natural_gradient import NaturalGradient
 from semicrowd.inference.statistics import ExpectedGlobals
@@ -192,6 +192,14 @@ class BayesSCDC(GenerativeModel):
         """Posterior from the features alone."""
         parts = (Part(piece, None, None, 1.0) for piece in pieces(features, self.num_restarts, self.device))
         return _posterior([self.infer(part)[0] for part in parts])
+
+    @torch.no_grad()
+    def assign(self, features: Float[Tensor, "N D"]) -> Float[Tensor, "R N K"]:
+        """Each item is swept until it has itself converged, which :meth:`posterior` does not do."""
+        expected = self.globals.expected().cast(self.decoder_dtype)
+        parts = pieces(features, self.num_restarts, self.device)
+        log_z = [infer_each(self.recognise(part), expected, *EVALUATION_SWEEPS) for part in parts]
+        return torch.cat(log_z, 1).exp().cpu().float()
 
     def annotated_posterior(
         self,

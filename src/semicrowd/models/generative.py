@@ -190,6 +190,10 @@ class GenerativeModel(nn.Module, ABC):
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior of items from their features alone; deterministic."""
 
+    def assign(self, features: Float[Tensor, "N D"]) -> Float[Tensor, "R N K"]:
+        """Cluster probabilities of new items from their features alone; deterministic."""
+        return self.posterior(features).probabilities
+
     @abstractmethod
     def annotated_posterior(
         self, features: Float[Tensor, "N D"], annotations: PairAnnotations, views: Views | None = None
