@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,17 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     assert [{**row, "row": str(30 + int(row["row"]))} for row in found] == every[30:]
     (tmp_path / "run" / "visual_words.npz").unlink()
     refused(predict("run", "new"), "visual_words.npz: not found")
+
+
+def test_without_opencv_the_message_names_the_extra_and_no_picture(
+    train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path)
+    monkeypatch.setitem(sys.modules, "cv2", None)  # its import fails, as where it is not installed
+    done = train(*ARGUMENTS, "data.features=words", "model=kmeans", "model.K=2", "hydra.run.dir=run")
+    refused(done, "cv2 is not installed; install it with pip install 'semicrowd[images]'")
+    assert ".png" not in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_grey_pictures_for_a_run_in_colour_and_the_figures_of_runs(
