@@ -182,6 +182,18 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
         KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
 
 
+def test_columns_of_ids_are_no_features_and_what_looks_like_them_is_named() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "customer_id": range(40, 80), "order_no": range(40)})
+    with pytest.warns(UserWarning, match="column|every row") as told:
+        model = KMeansOnly(2).fit(frame.assign(Kunde=rng.permutation(90_000)[:40]))
+    assert model.feature_names_in_.tolist() == ["x", "Kunde"]
+    for one, said in zip(told, ("column customer_id is taken for the items' ids", "column order_no is left out",
+                                "in every row of Kunde"), strict=True):  # fmt: skip
+        assert said in str(one.message)
+    assert model.predict(frame.assign(Kunde=0)).shape == (40,)
+
+
 def test_a_class_in_capitals_is_no_feature_either() -> None:
     with pytest.warns(UserWarning, match="column Label is left out"):
         model = KMeansOnly(2).fit(MIXED[["x", "kind", "label"]].rename(columns={"label": "Label"}))

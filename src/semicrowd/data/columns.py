@@ -8,7 +8,7 @@ are converted in the same way; their columns are matched by name.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, first_bad, id_text, kind_of, numbers
+from semicrowd.data.cells import (
+    CATEGORY,
+    DATE,
+    NUMBER,
+    TEXT,
+    YES_NO,
+    first_bad,
+    id_text,
+    kind_of,
+    look_like_ids,
+    numbers,
+)
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -61,6 +72,7 @@ class Columns:
         for methods that accept missing values
     others : name, description, and how it was handled, of each column that is no feature
     named : whether the columns of new items are matched by name; False for an array, where names are column numbers
+    like_ids : names of columns of numbers that look like ids of the training items; a warning names them
     """
 
     columns: tuple[Column, ...]
@@ -68,6 +80,7 @@ class Columns:
     filled: bool = False
     others: tuple[tuple[str, str, str], ...] = ()
     named: bool = True
+    like_ids: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -125,7 +138,8 @@ class Columns:
             way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
             raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with {way_out}, "
                             "or replace them by numbers")
-        return cls(tuple(columns), ids, others=tuple(others))
+        like_ids = tuple(one.name for one in columns if one.kind == NUMBER and look_like_ids(frame[one.name]))
+        return cls(tuple(columns), ids, others=tuple(others), like_ids=like_ids)
 
     @classmethod
     def of_array(cls, features: np.ndarray) -> "Columns":
@@ -211,7 +225,9 @@ class Columns:
 
     def write(self, folder: Path) -> None:
         """Write ``columns.json`` and ``columns.csv`` into a run's folder."""
-        write_json(folder / FILE, asdict(self))
+        content = asdict(self)
+        del content["like_ids"]  # of the training items alone
+        write_json(folder / FILE, content)
         write_csv(folder / TABLE, ("column", "what it is", "what was done"), self.table())
 
     @classmethod

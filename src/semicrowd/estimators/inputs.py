@@ -17,10 +17,10 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.data.arrays import memory_of_machine
-from semicrowd.data.cells import column_called, id_column, id_text, ids_of
+from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 
 #: Columns of answers by their number.
 _COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
@@ -227,7 +227,8 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
 
     The columns of a data frame are converted like those of a table on the command line: each category becomes a column
     of 0 and 1, and missing values become the median, with a further column that marks them, unless the method accepts
-    missing values. A column label is left out, and so is a column id, which names the rows; a warning says so.
+    missing values. A column label is left out, and so are columns of ids, one of which names the rows. Warnings say so,
+    and name columns that look like ids.
 
     Raises
     ------
@@ -248,9 +249,18 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
         warnings.warn(said, UserWarning, stacklevel=4)
         ids = ids_of(frame, name, IN_PYTHON)
         frame = frame.drop(columns=name)
+    more = id_columns(frame)
+    for one in more:
+        said = f"X: column {one} is left out, its name and different values are those of ids; rename it to use it"
+        warnings.warn(said, UserWarning, stacklevel=4)
+    frame = frame.drop(columns=more)
     if not frame.shape[1]:
         raise UserError("X: no column of features")
     columns = Columns.of(frame, IN_PYTHON, name)
+    if columns.like_ids:
+        said = (f"X: a different whole number in every row of {listed(columns.like_ids)}, used as features; if these "
+                f"are ids, not amounts, leave them out with X.drop(columns={list(columns.like_ids)})")
+        warnings.warn(said, UserWarning, stacklevel=4)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
     return Items(_numbers(frame, columns), ids, names_of_rows(X), columns, True)
