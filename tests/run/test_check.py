@@ -136,6 +136,15 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     assert "12 items" in done.stdout
 
 
+def test_the_table_of_columns_is_there_if_all_are_numbers_too(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("mass,height\n" + "".join(f"{k / 4},{k * k}\n" for k in range(12)))
+    done = check(f"data.path={tmp_path}/items.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["column", "what", "it", "is", "what", "was", "done"] in rows
+    assert ["mass", "…", "height", "2", "numbers", "unchanged"] in rows
+
+
 def test_the_choices_that_paths_imply() -> None:
     assert implied(["data.path=/", "annotations.path=b.csv"]) == ["data=images", "annotations=file"]
     assert implied(["data.path=a.csv", "data=npz"]) == implied(["experiment=mine", "data.path=a.csv"]) == []

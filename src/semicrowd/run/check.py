@@ -146,7 +146,7 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         wrong = str(error)
     method = content["model"]["name"]
     print(f"data: {data.num_items:,} items, {data.num_features:,} features")
-    if data.columns is not None and not data.columns.plain:
+    if data.columns is not None and (data.columns.named or not data.columns.plain):
         print(table_of_columns(data.columns))
     if answers is not None:
         share = len(answers.annotated) / data.num_items
