@@ -176,8 +176,11 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
     assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
     with pytest.raises(UserError, match="X: no column kind; expected those"):
         model.predict(MIXED[["x"]])
-    with pytest.raises(UserError, match="X, row 2, column x: two; expected a number"):
+    with pytest.raises(UserError, match=r"X, row 2, column x: two; expected a number$"):
         model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
+    said = r"^X, row 2, column x: two; row 0, column y: -x; .*X.drop\(columns=\['x', 'y'\]\)"
+    with pytest.raises(UserError, match=said):
+        KMeansOnly(2).fit(pd.DataFrame({"x": ["1", "0", "two", "3"], "y": ["-x", "1", "2", "3"]}))
     with pytest.raises(UserError, match=r"day \(a date\), said \(text.*X.drop\(columns=\['day', 'said'\]\)"):
         KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
 

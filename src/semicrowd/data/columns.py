@@ -37,6 +37,8 @@ FILE = "columns.json"
 TABLE = "columns.csv"
 #: Name in messages of a data frame that is passed to an estimator.
 IN_PYTHON = "X"
+#: Columns with cells that are no numbers that a message names.
+_NAMED = 5
 #: Names that need no quotes in a list on the command line: Hydra reads others as numbers or not at all.
 _UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[a-z_][\w.-]*", re.ASCII | re.IGNORECASE)
 
@@ -135,9 +137,8 @@ class Columns:
             columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
-            way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
-            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with {way_out}, "
-                            "or replace them by numbers")
+            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
+                            f"{_without(refused, where)}, or replace them by numbers")
         like_ids = tuple(one.name for one in columns if one.kind == NUMBER and look_like_ids(frame[one.name]))
         return cls(tuple(columns), ids, others=tuple(others), like_ids=like_ids)
 
@@ -147,7 +148,7 @@ class Columns:
         return cls(tuple(_of_numbers(str(d), NUMBER, column) for d, column in enumerate(features.T)), named=False)
 
     def features(
-        self, frame: pd.DataFrame, where: str, cell: Callable[[int, str], str]
+        self, frame: pd.DataFrame, where: str, cell: Callable[[int, str], str], *, new: bool = False
     ) -> tuple[np.ndarray, tuple[str, ...]]:
         """Convert the columns of items to features.
 
@@ -155,6 +156,7 @@ class Columns:
         ----------
         where : name of the table in messages
         cell : name of a cell in messages, from its row and column
+        new : whether these are not the items of the fit, so that no column can be left out
 
         Returns
         -------
@@ -164,7 +166,7 @@ class Columns:
         Raises
         ------
         UserError
-            If a column is missing, or a cell of a numerical column is no number.
+            If a column is missing, or cells of numerical columns are no numbers: the first one of each such column.
         """
         missing = [column.name for column in self.columns if column.name not in frame]
         if missing:
@@ -173,12 +175,18 @@ class Columns:
         own = {column.name for column in self.columns}
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in own]
+        bad = {column.name: one for column in self.columns if column.kind != CATEGORY
+               and (one := first_bad(frame[column.name], column.kind)) is not None}
+        if bad:
+            cells = [f"{cell(row, name)}: {content[:50]}" for name, (row, content) in bad.items()]
+            named = "; ".join([cells[0], *(one.removeprefix(f"{where}, ") for one in cells[1:_NAMED])])
+            more = f"; and {len(cells) - _NAMED} columns more" if len(cells) > _NAMED else ""
+            way_out = "" if new else f"; correct all such cells, or leave the columns out with {_without(bad, where)}"
+            raise UserError(f"{named}{more}; expected a number{way_out}")
         parts = []
         for column in self.columns:
             cells = frame[column.name]
             if column.kind != CATEGORY:
-                if (bad := first_bad(cells, column.kind)) is not None:
-                    raise UserError(f"{cell(bad[0], column.name)}: {bad[1][:50]}; expected a number")
                 parts.append(numbers(cells, column.kind)[:, None])
                 continue
             texts = np.array([id_text(cell) for cell in cells])  # of a column with gaps a number is a float, 38.0
@@ -254,6 +262,11 @@ class Columns:
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
     known = values[~np.isnan(values)]
     return Column(name, kind, median=float(np.median(known)) if len(known) else 0.0, gaps=len(values) - len(known))
+
+
+def _without(names: Iterable[str], where: str) -> str:
+    """How columns of a table are left out, on the command line or in Python."""
+    return f"X.drop(columns={list(names)})" if where == IN_PYTHON else f"'data.ignore={as_list(names)}'"
 
 
 def as_list(names: Iterable[str]) -> str:

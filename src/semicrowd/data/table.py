@@ -83,7 +83,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     known |= {name for name, *_ in columns.others}
     known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
-    features, missing, notes = _features(replace(frame, table=table), columns)
+    features, missing, notes = _features(replace(frame, table=table), columns, new=True)
     if columns.filled:
         # No feature of the fit says that cells of these columns are empty.
         complete = {column.name for column in columns.columns if not column.gaps}
@@ -143,9 +143,9 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     )
 
 
-def _features(frame: Frame, columns: Columns) -> tuple[np.ndarray, str, tuple[str, ...]]:
+def _features(frame: Frame, columns: Columns, *, new: bool = False) -> tuple[np.ndarray, str, tuple[str, ...]]:
     """Features of the rows, float32; description of the position of the first missing value; notes."""
-    numbers, notes = columns.features(frame.table, str(frame.path), frame.where)
+    numbers, notes = columns.features(frame.table, str(frame.path), frame.where, new=new)
     return *_as_features(numbers, lambda row, column: frame.where(row, columns.names[column])), notes
 
 

@@ -279,7 +279,7 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
         return _filled(X, columns)
     if columns is None or not columns.named or not _has_names(X):
         return X
-    found = _numbers(X, columns)
+    found = _numbers(X, columns, new=True)
     names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
     return found if names is not None else found.to_numpy()
 
@@ -315,9 +315,11 @@ def _has_names(X: Any) -> bool:
     return bool(len(X))
 
 
-def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+def _numbers(frame: pd.DataFrame, columns: Columns, *, new: bool = False) -> pd.DataFrame:
     known = [one.name for one in columns.columns if one.name in frame]
-    features, notes = columns.features(frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}")
+    features, notes = columns.features(
+        frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}", new=new
+    )
     for note in notes:
         warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
     values = columns.fill(features) if columns.filled else features
