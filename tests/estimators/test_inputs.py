@@ -52,6 +52,13 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     _is(checked_answers(path, 4), task=[0, 0, 1], worker_names=["7", "12"])
     _is(checked_answers(str(path), 4), task=[0, 0, 1])
+    frame.to_parquet(tmp_path / "answers.parquet")
+    frame.to_excel(tmp_path / "answers.xlsx", index=False)
+    for name in ("answers.parquet", "answers.xlsx"):
+        _is(checked_answers(tmp_path / name, 4), task=[0, 0, 1], worker_names=["7", "12"])
+    (tmp_path / "broken.parquet").write_bytes(b"no table")
+    with pytest.raises(UserError, match=r"broken\.parquet: not a parquet file"):
+        checked_answers(tmp_path / "broken.parquet", 4)
     answers = csv_file.read(path, 4)
     assert checked_answers(answers, 4) is answers
     assert checked_answers(None, 4) is None

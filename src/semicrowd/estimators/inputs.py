@@ -15,12 +15,14 @@ from sklearn.utils.validation import validate_data
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of
-from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.data.answer_files import table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
 from semicrowd.errors import UserError, listed
+from semicrowd.files import expanded
 
 #: Columns of answers by their number.
 _COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
@@ -69,7 +71,7 @@ def checked_answers(
     ----------
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv file; or None
+        (:func:`semicrowd.crowd.csv_file.read`); the path of a csv, .parquet or .xlsx file; or None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
         them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
@@ -85,7 +87,7 @@ def checked_answers(
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
     if isinstance(pairs, str | Path):
-        return _of_table(AnswerTable.read(Path(pairs)), num_items, ids, index, skip_unknown)
+        return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)
