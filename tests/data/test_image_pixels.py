@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semicrowd.data import Dataset, load_dataset
+from semicrowd.data import Dataset, embedded, images, load_dataset
 from semicrowd.errors import UserError
 
 RNG = np.random.default_rng(0)
@@ -128,7 +128,8 @@ def test_other_colour_models_are_taken_as_rgb(tmp_path: Path) -> None:
         assert np.array_equal(data.features[0], _planes(np.asarray(image.convert("RGB"))))
 
 
-def test_half_the_images_decide_pixels_or_words(tmp_path: Path) -> None:
+def test_half_the_images_decide_pixels_or_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "installed", lambda: False)
     for number in range(3):
         _save(tmp_path, f"{number}.png", _noise(65, 50))
     chosen = {name: value for name, (value, _) in _load(tmp_path, words=5).chosen.items()}
@@ -138,10 +139,33 @@ def test_half_the_images_decide_pixels_or_words(tmp_path: Path) -> None:
     few = _load(tmp_path)  # a word for every ten descriptors
     assert few.chosen["features"][0] == "words"
     assert 2 <= few.num_features == few.chosen["words"][0] < 100
+    (note,) = (note for note in few.notes if "visual words" in note)
+    assert note.endswith("usually much better: pip install 'semicrowd[embeddings]', and run again")
+    for own in ({"features": "words"}, {"words": 5}, {"size": 20}):
+        assert not any("embeddings" in note for note in _load(tmp_path, **own).notes)
     for number in range(3, 7):
         _save(tmp_path, f"{number}.png", _noise(20, 64))
     data = _load(tmp_path)
     assert (data.chosen["features"][0], data.image_shape) == ("pixels", (32, 32))
+
+
+def test_large_images_are_features_of_the_network_if_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "installed", lambda: True)
+    monkeypatch.setattr(embedded, "efficientnet_lite0", lambda: lambda some: np.ones((len(some), 1280), np.float32))
+    folder = tmp_path / "folder"
+    for number in range(3):
+        _save(folder, f"{number}.png", _noise(65, 50))
+    data = load_dataset("images", tmp_path, path=folder)
+    assert (data.num_features, data.image_shape, data.notes) == (1280, None, ())
+    assert data.chosen["features"][0] == "efficientnet_lite0"
+    assert data.chosen["features"][1].endswith("above 64 pixels, and the network is installed")
+    assert _load(folder, words=5).chosen["features"][0] == "words"
+    assert _load(folder, features="words").num_features < 1280
+    for number in range(3, 7):
+        _save(folder, f"{number}.png", _noise(20, 64))
+    assert _load(folder).chosen["features"][0] == "pixels"
 
 
 def test_settings_of_the_other_kind_are_refused(tmp_path: Path) -> None:

@@ -95,6 +95,9 @@ def test_a_cell_without_a_number_is_missing(tmp_path: Path, text: str, place: st
     [
         ("x,y\n1,-inf\n", "line 2, column y: -inf; expected a finite number"),
         ("x,y\n1,2\n3,abc\n", "line 3, column y: abc; expected a number"),
+        ("x,y,z\n1,2,3\n3,abc,4\n5,6,7\n5,6,seven\n",
+         r"mine\.csv, line 3, column y: abc; line 5, column z: seven; expected a number; correct all such cells, or "
+         r"leave the columns out with 'data\.ignore=\[y,z\]'$"),
         ("x,y\n1,2\n3,True\n", "line 3, column y: True; expected a number"),
         ("x,y\n1,1e300\n", "line 2, column y: 1e\\+300; expected a finite number of float32"),
         ("x,y\n1,2,3\n4,5,6\n", "line 2: 3 cells; expected 2 as in the header"),

@@ -52,6 +52,13 @@ def test_data_frames_and_files(tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     _is(checked_answers(path, 4), task=[0, 0, 1], worker_names=["7", "12"])
     _is(checked_answers(str(path), 4), task=[0, 0, 1])
+    frame.to_parquet(tmp_path / "answers.parquet")
+    frame.to_excel(tmp_path / "answers.xlsx", index=False)
+    for name in ("answers.parquet", "answers.xlsx"):
+        _is(checked_answers(tmp_path / name, 4), task=[0, 0, 1], worker_names=["7", "12"])
+    (tmp_path / "broken.parquet").write_bytes(b"no table")
+    with pytest.raises(UserError, match=r"broken\.parquet: not a parquet file"):
+        checked_answers(tmp_path / "broken.parquet", 4)
     answers = read_csv_answers(path, 4)
     assert checked_answers(answers, 4) is answers
     assert checked_answers(None, 4) is None
@@ -176,10 +183,25 @@ def test_a_data_frame_is_read_as_a_table_of_the_command_line_is() -> None:
     assert model.predict(MIXED[["kind", "x"]]).tolist() == model.labels_.tolist()
     with pytest.raises(UserError, match="X: no column kind; expected those"):
         model.predict(MIXED[["x"]])
-    with pytest.raises(UserError, match="X, row 2, column x: two; expected a number"):
+    with pytest.raises(UserError, match=r"X, row 2, column x: two; expected a number$"):
         model.predict(pd.DataFrame({"kind": "a", "x": ["1", "0", "two", "3"]}))
+    said = r"^X, row 2, column x: two; row 0, column y: -x; .*X.drop\(columns=\['x', 'y'\]\)"
+    with pytest.raises(UserError, match=said):
+        KMeansOnly(2).fit(pd.DataFrame({"x": ["1", "0", "two", "3"], "y": ["-x", "1", "2", "3"]}))
     with pytest.raises(UserError, match=r"day \(a date\), said \(text.*X.drop\(columns=\['day', 'said'\]\)"):
         KMeansOnly(2).fit(MIXED[["x"]].assign(day=pd.Timestamp(0), said=[f"I said {k}" for k in range(12)]))
+
+
+def test_columns_of_ids_are_no_features_and_what_looks_like_them_is_named() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "customer_id": range(40, 80), "order_no": range(40)})
+    with pytest.warns(UserWarning, match="column|every row") as told:
+        model = KMeansOnly(2).fit(frame.assign(Kunde=rng.permutation(90_000)[:40]))
+    assert model.feature_names_in_.tolist() == ["x", "Kunde"]
+    for one, said in zip(told, ("column customer_id is taken for the items' ids", "column order_no is left out",
+                                "in every row of Kunde"), strict=True):  # fmt: skip
+        assert said in str(one.message)
+    assert model.predict(frame.assign(Kunde=0)).shape == (40,)
 
 
 def test_a_class_in_capitals_is_no_feature_either() -> None:

@@ -101,6 +101,13 @@ def test_groups_without_an_answer_between_them_are_counted() -> None:
     i = np.arange(0, 60, 2)
     apart = PairAnnotations.from_arrays(i, i + 1, i * 0, i * 0 + 1, num_items=60)
     assert "30 groups of items without an answer between them, the largest of 2" in " ".join(odd_answers(apart))
+    i, j = np.array([*[0] * 18, 19]), np.array([*range(1, 19), 20])  # a pair of items beside all others
+    pair = PairAnnotations.from_arrays(i, j, i * 0, i * 0 + 1, num_items=60)
+    said = " ".join(odd_answers(pair))
+    assert "2 groups of items without an answer between them, the largest of 19 items (90% of those with ans" in said
+    assert "ask about pairs of items of two groups" in said
+    joined = PairAnnotations.from_arrays([*i, 0], [*j, 19], [0] * 20, [1] * 20, num_items=60)
+    assert "groups of items" not in " ".join(odd_answers(joined))
 
 
 def test_columns_that_say_nothing_or_too_much_and_copies_are_named() -> None:
@@ -134,6 +141,15 @@ def test_it_says_all_of_a_table_and_its_answers(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: ")
     assert "u99" in done.stderr
     assert "12 items" in done.stdout
+
+
+def test_the_table_of_columns_is_there_if_all_are_numbers_too(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("mass,height\n" + "".join(f"{k / 4},{k * k}\n" for k in range(12)))
+    done = check(f"data.path={tmp_path}/items.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["column", "what", "it", "is", "what", "was", "done"] in rows
+    assert ["mass", "…", "height", "2", "numbers", "unchanged"] in rows
 
 
 def test_the_choices_that_paths_imply() -> None:

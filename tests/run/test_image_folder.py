@@ -2,6 +2,8 @@
 
 import csv
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +82,44 @@ def test_new_pictures_are_counts_of_the_words_of_the_run(train: Command, predict
     assert [{**row, "row": str(30 + int(row["row"]))} for row in found] == every[30:]
     (tmp_path / "run" / "visual_words.npz").unlink()
     refused(predict("run", "new"), "visual_words.npz: not found")
+
+
+def test_new_pictures_are_seen_by_the_network_of_the_run(
+    train: Command, predict: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path)
+    for path in (tmp_path / "pictures").iterdir():
+        Image.open(path).resize((120, 120), Image.Resampling.NEAREST).save(path)
+
+    def network(pictures: Sequence[np.ndarray]) -> np.ndarray:
+        """The brightness of the upper and the lower half."""
+        halves = [[picture[:60].mean(), picture[60:].mean()] for picture in pictures]
+        return np.pad(np.array(halves, np.float32), ((0, 0), (0, 1278)))
+
+    monkeypatch.setattr("semicrowd.data.embedded.efficientnet_lite0", lambda: network)
+    monkeypatch.setattr("semicrowd.data.images.installed", lambda: True)
+    done = train(*ARGUMENTS, "model=kmeans", "model.K=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert config["data"]["features"] == "efficientnet_lite0"
+    rows = rows_of(tmp_path / "run" / "assignments.csv")
+    monkeypatch.setattr("semicrowd.data.images.installed", lambda: False)  # what the run did counts, not this
+    every = predict("run", "pictures")
+    assert every.returncode == 0, every.stderr
+    found = list(csv.DictReader(every.stdout.splitlines()))
+    assert [row["cluster"] for row in found] == [row["cluster"] for row in rows]
+    assert len({row["cluster"] for row in rows}) == 2
+
+
+def test_without_opencv_the_message_names_the_extra_and_no_picture(
+    train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pictures(tmp_path)
+    monkeypatch.setitem(sys.modules, "cv2", None)  # its import fails, as where it is not installed
+    done = train(*ARGUMENTS, "data.features=words", "model=kmeans", "model.K=2", "hydra.run.dir=run")
+    refused(done, "cv2 is not installed; install it with pip install 'semicrowd[images]'")
+    assert ".png" not in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_grey_pictures_for_a_run_in_colour_and_the_figures_of_runs(

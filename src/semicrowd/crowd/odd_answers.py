@@ -178,8 +178,8 @@ def _at_random(table: pd.DataFrame) -> dict[str, str]:
 
 def _apart(answers: PairAnnotations) -> Iterator[str]:
     number = answers.index.num_components
-    sizes = np.bincount(answers.index.component)
-    if number > 1 and sizes.max() < 0.5 * len(answers.annotated):
+    if number > 1:
+        largest = int(np.bincount(answers.index.component).max())
         yield (f"the answers fall into {number} groups of items without an answer between them, the largest of "
-               f"{sizes.max()} items: only the features decide which groups are the same class; ask about pairs "
-               "across groups")
+               f"{largest} items ({largest / len(answers.annotated):.0%} of those with answers): only the features "
+               "decide which groups are the same class; ask about pairs of items of two groups")

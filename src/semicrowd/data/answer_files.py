@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from filelock import FileLock
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS
@@ -125,6 +124,9 @@ def _salt(root: Path) -> bytes:
     if given:
         return hashlib.sha256(given.encode()).digest()
     path = root / _FILE
+    # Imported here: estimators read files of answers without the extra that has it.
+    from filelock import FileLock
+
     try:
         if not path.exists():
             root.mkdir(parents=True, exist_ok=True)

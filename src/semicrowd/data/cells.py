@@ -19,8 +19,12 @@ _NO = frozenset({"false", "no", "n", "f"})
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
 #: Names of columns that are always ids, independent of their content; an index written by pandas has an empty name.
 _IDS = frozenset({"", "unnamed: 0", "id", "item", "index", "key", "uuid"})
-#: Endings of a first column's name with which it counts as ids, if its values are distinct: customer_id, row_nr.
-_ID_ENDS = re.compile(r"(?:^|[ _.-])(?:id|uuid|key|index|no|nr)$|[a-z]I[Dd]$", re.ASCII)
+#: Endings of a column's name with which it counts as ids, if its values are distinct: customer_id, row_nr.
+_ID_ENDS = re.compile(r"(?:^|[ _.-])(?:id|uuid|key|index|no|nr|number)$|[a-z](?:ID|Id|Key|No|Nr|Number)$", re.ASCII)
+#: The one of these endings that only counts in a first column: another one may be a body_mass_index.
+_INDEX = "index"
+#: Rows from which on different whole numbers in all of them look like ids: in fewer, measurements often differ, too.
+_MANY_ROWS = 30
 #: A text column with more different values is not a category.
 _MOST_CATEGORIES = 30
 #: Maximal number of cells of a text column that are checked for dates.
@@ -69,19 +73,45 @@ def called_ids(header: Sequence[str]) -> str | None:
     named = [name for name in header if name.lower() in _IDS]
     if named:
         return named[0]
-    first = header[0]
-    return first if _ID_ENDS.search(first) or _ID_ENDS.search(first.lower()) else None
+    return header[0] if _ends_as_ids(header[0]) else None
+
+
+def _ends_as_ids(name: str) -> bool:
+    return bool(_ID_ENDS.search(name) or _ID_ENDS.search(name.lower()))
 
 
 def id_column(frame: pd.DataFrame) -> str | None:
-    """The column with the items' ids: called id or similar, or the first column if it is text with distinct values."""
+    """The column with the items' ids; None without one.
+
+    It is called id or similar; or it is the first column and has distinct texts; or it is one of :func:`id_columns`.
+    """
     first, called = str(frame.columns[0]), called_ids([str(name) for name in frame.columns])
     if called is not None and called.lower() in _IDS:
         return called
-    if (called is None or _has_fractions(frame[first])) and kind_of(frame[first])[0] != TEXT:
-        return None
-    texts = [text(cell) for cell in frame[first]]
-    return None if len(set(texts)) < len(texts) or "" in texts else first
+    by_name = called is not None and not _has_fractions(frame[first])
+    if (by_name or kind_of(frame[first])[0] == TEXT) and _are_distinct(frame[first]):
+        return first
+    return next(iter(id_columns(frame)), None)
+
+
+def id_columns(frame: pd.DataFrame) -> list[str]:
+    """Columns whose names end as those of ids do (customer_id, order_no), whose cells are distinct and no fractions."""
+    return [name for name in map(str, frame.columns)
+            if _ends_as_ids(name) and not name.lower().endswith(_INDEX)
+            and not _has_fractions(frame[name]) and _are_distinct(frame[name])]
+
+
+def look_like_ids(cells: pd.Series) -> bool:
+    """Whether they are a different whole number in each of many rows, as ids are, but amounts may be, too."""
+    if cells.dtype.kind not in "iuf" or len(cells) < _MANY_ROWS:
+        return False
+    return not cells.isna().any() and not _has_fractions(cells) and bool(cells.is_unique)
+
+
+def _are_distinct(cells: pd.Series) -> bool:
+    """Whether each cell has a text of its own."""
+    texts = [text(cell) for cell in cells]
+    return len(set(texts)) == len(texts) and "" not in texts
 
 
 def _has_fractions(cells: pd.Series) -> bool:

@@ -8,7 +8,7 @@ are converted in the same way; their columns are matched by name.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, YES_NO, first_bad, id_text, kind_of, numbers
+from semicrowd.data.cells import (
+    CATEGORY,
+    DATE,
+    NUMBER,
+    TEXT,
+    YES_NO,
+    first_bad,
+    id_text,
+    kind_of,
+    look_like_ids,
+    numbers,
+)
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -26,6 +37,8 @@ FILE = "columns.json"
 TABLE = "columns.csv"
 #: Name in messages of a data frame that is passed to an estimator.
 IN_PYTHON = "X"
+#: Columns with cells that are no numbers that a message names.
+_NAMED = 5
 #: Names that need no quotes in a list on the command line: Hydra reads others as numbers or not at all.
 _UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[a-z_][\w.-]*", re.ASCII | re.IGNORECASE)
 
@@ -61,6 +74,7 @@ class Columns:
         for methods that accept missing values
     others : name, description, and how it was handled, of each column that is no feature
     named : whether the columns of new items are matched by name; False for an array, where names are column numbers
+    like_ids : names of columns of numbers that look like ids of the training items; a warning names them
     """
 
     columns: tuple[Column, ...]
@@ -68,6 +82,7 @@ class Columns:
     filled: bool = False
     others: tuple[tuple[str, str, str], ...] = ()
     named: bool = True
+    like_ids: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -122,10 +137,10 @@ class Columns:
             columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
-            way_out = f"X.drop(columns={list(refused)})" if where == IN_PYTHON else f"'data.ignore={as_list(refused)}'"
-            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with {way_out}, "
-                            "or replace them by numbers")
-        return cls(tuple(columns), ids, others=tuple(others))
+            raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
+                            f"{_without(refused, where)}, or replace them by numbers")
+        like_ids = tuple(one.name for one in columns if one.kind == NUMBER and look_like_ids(frame[one.name]))
+        return cls(tuple(columns), ids, others=tuple(others), like_ids=like_ids)
 
     @classmethod
     def of_array(cls, features: np.ndarray) -> "Columns":
@@ -133,7 +148,7 @@ class Columns:
         return cls(tuple(_of_numbers(str(d), NUMBER, column) for d, column in enumerate(features.T)), named=False)
 
     def features(
-        self, frame: pd.DataFrame, where: str, cell: Callable[[int, str], str]
+        self, frame: pd.DataFrame, where: str, cell: Callable[[int, str], str], *, new: bool = False
     ) -> tuple[np.ndarray, tuple[str, ...]]:
         """Convert the columns of items to features.
 
@@ -141,6 +156,7 @@ class Columns:
         ----------
         where : name of the table in messages
         cell : name of a cell in messages, from its row and column
+        new : whether these are not the items of the fit, so that no column can be left out
 
         Returns
         -------
@@ -150,7 +166,7 @@ class Columns:
         Raises
         ------
         UserError
-            If a column is missing, or a cell of a numerical column is no number.
+            If a column is missing, or cells of numerical columns are no numbers: the first one of each such column.
         """
         missing = [column.name for column in self.columns if column.name not in frame]
         if missing:
@@ -159,12 +175,18 @@ class Columns:
         own = {column.name for column in self.columns}
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in own]
+        bad = {column.name: one for column in self.columns if column.kind != CATEGORY
+               and (one := first_bad(frame[column.name], column.kind)) is not None}
+        if bad:
+            cells = [f"{cell(row, name)}: {content[:50]}" for name, (row, content) in bad.items()]
+            named = "; ".join([cells[0], *(one.removeprefix(f"{where}, ") for one in cells[1:_NAMED])])
+            more = f"; and {len(cells) - _NAMED} columns more" if len(cells) > _NAMED else ""
+            way_out = "" if new else f"; correct all such cells, or leave the columns out with {_without(bad, where)}"
+            raise UserError(f"{named}{more}; expected a number{way_out}")
         parts = []
         for column in self.columns:
             cells = frame[column.name]
             if column.kind != CATEGORY:
-                if (bad := first_bad(cells, column.kind)) is not None:
-                    raise UserError(f"{cell(bad[0], column.name)}: {bad[1][:50]}; expected a number")
                 parts.append(numbers(cells, column.kind)[:, None])
                 continue
             texts = np.array([id_text(cell) for cell in cells])  # of a column with gaps a number is a float, 38.0
@@ -211,7 +233,9 @@ class Columns:
 
     def write(self, folder: Path) -> None:
         """Write ``columns.json`` and ``columns.csv`` into a run's folder."""
-        write_json(folder / FILE, asdict(self))
+        content = asdict(self)
+        del content["like_ids"]  # of the training items alone
+        write_json(folder / FILE, content)
         write_csv(folder / TABLE, ("column", "what it is", "what was done"), self.table())
 
     @classmethod
@@ -238,6 +262,11 @@ class Columns:
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:
     known = values[~np.isnan(values)]
     return Column(name, kind, median=float(np.median(known)) if len(known) else 0.0, gaps=len(values) - len(known))
+
+
+def _without(names: Iterable[str], where: str) -> str:
+    """How columns of a table are left out, on the command line or in Python."""
+    return f"X.drop(columns={list(names)})" if where == IN_PYTHON else f"'data.ignore={as_list(names)}'"
 
 
 def as_list(names: Iterable[str]) -> str:

@@ -212,7 +212,7 @@ def _refusing(path: Path, wrong: list[_Wrong]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             yield
-    except UserError:  # what was made of the picture has failed, not the picture
+    except (UserError, ImportError):  # what was made of the picture has failed, or a package is missing
         raise
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         wrong.append((path, f"more than {(Image.MAX_IMAGE_PIXELS or 0) // 10**6} million pixels; make it smaller"))

