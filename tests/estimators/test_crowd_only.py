@@ -154,3 +154,9 @@ def test_too_few_annotated_items() -> None:
     pairs = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=9)
     with pytest.raises(UserError, match="2 annotated items; expected n_clusters=3 at least"):
         SignedSpectral(3).fit(np.zeros((9, 2)), pairs)
+
+
+def test_a_single_answer_makes_one_cluster_without_a_warning_of_a_library() -> None:
+    one = PairAnnotations.from_arrays([0], [1], [0], [1], num_items=4)
+    labels = SignedSpectral(2).fit(np.eye(4), one).labels_
+    assert labels[0] == labels[1]

@@ -5,11 +5,13 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from semicrowd.run.predict import main
 
 from .conftest import Command
+from .test_bad_input import refused
 
 
 @pytest.fixture
@@ -63,12 +65,13 @@ def test_new_items(
     assert [row["annotated"] for row in tied] == ["1"] * 3
 
     np.save("wide.npy", np.zeros((3, 5), np.float32))
-    Path("stranger.csv").write_text("i,j,worker,label\n0,1,eve,1\n")
+    Path("stranger.csv").write_text("i,j,worker,label\n0,1,Zoe,1\n")
     Path("empty").mkdir()
     for arguments, said in (
         (["run", "wide.npy"], "5 features per item, but the run was trained with 2"),
         (["run", "nowhere.npy"], "nowhere.npy"),
-        (["run", "new.npy", "--annotations", "stranger.csv"], "stranger.csv: annotator eve is not among the 2"),
+        (["run", "new.npy", "--annotations", "stranger.csv"], "stranger.csv: annotator Zoe is not among the 2"),
+        (["run", "new.npy", "--annotations", "stranger.csv"], "leave out these answers, or fit again with all answers"),
         (["empty", "new.npy"], "not the directory of a finished run"),
     ):
         assert main([*arguments, "--output", "bad.csv"]) == 2
@@ -77,3 +80,23 @@ def test_new_items(
         assert error.startswith("error: ")
         assert said in error
     assert not Path("bad.csv").exists()
+
+
+def test_columns_are_found_by_their_names_and_a_missing_one_is_named(
+    train: Command, predict: Command, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"nick": [f"u{k}" for k in range(30)], "x": rng.normal(size=30), "y": 99.0,
+                          "kind": ["a", "b", "c"] * 10})  # fmt: skip
+    table["x"] += 50 * (np.arange(30) % 2)
+    table.to_csv(tmp_path / "items.csv", index=False)
+    assert train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run").returncode == 0
+    expected = (tmp_path / "run" / "assignments.csv").read_text()
+    table[["kind", "y", "nick", "x"]].assign(more=1).to_csv(tmp_path / "reordered.csv", index=False)
+    done = predict("run", "reordered.csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected
+    assert done.stderr == "note: column more: ignored, because the run was trained without it\n"
+    table.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False)
+    done = predict("run", "fewer.csv")
+    refused(done, "fewer.csv: no column x; expected those that the run was trained with: x, y, kind")

@@ -1,10 +1,12 @@
 """Baselines that cluster by the answers alone: signed spectral clustering, and a classifier trained on its clusters."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
@@ -84,7 +86,9 @@ class SignedSpectral(CrowdOnlyParameters, OneShotClusterer):
         rounds = []
         for _ in range(self.n_reweightings + 1):
             embedding = signed_embedding(i, j, weight, len(self.annotated_), self.n_clusters)
-            clusters = kmeans.fit_predict(embedding).astype(np.int64)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # few answers: fewer distinct rows than clusters
+                clusters = kmeans.fit_predict(embedding).astype(np.int64)
             quality, evidence = quality_given(pairs, clusters[i] == clusters[j])
             rounds.append((clusters, quality, evidence))
             sensitivity, specificity = (rates[0] for rates in quality.mean())
