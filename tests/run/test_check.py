@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -18,8 +19,9 @@ from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.defaults.rule import Facts
 from semicrowd.random import stream
-from semicrowd.run.check import forecast, main
+from semicrowd.run.check import forecast, main, tell
 from semicrowd.run.commandline.arguments import implied
+from semicrowd.run.settings import Resolved
 
 from .conftest import Command
 
@@ -182,6 +184,20 @@ def test_a_forecast_grows_with_items_answers_and_columns() -> None:
     assert small.gib < large.gib
     assert forecast("kmeans", Facts(10, 2)) is None
     assert "minutes" in str(large)
+
+
+@pytest.mark.parametrize("items", [50, 200_000])
+def test_a_large_fit_is_announced_with_its_time(items: int, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(0).normal(size=(items, 2)).astype(np.float32)
+    data = Dataset("own", x, None, x, None)
+    tell(Resolved({"data": "own", "model": "cotrain", "annotations": "none"}, {}, {}, {}), data, None)
+    said = capsys.readouterr()
+    assert said.out == ""
+    if items < 100:
+        assert said.err == ""
+    else:
+        time = r"\d+ s to \d+ minutes of one core, \d\.\d GiB of memory"
+        assert re.fullmatch(rf"note: a fit of this size takes {time}\n", said.err)
 
 
 @pytest.mark.parametrize("name", ["epochs", "protocol", "start.epochs", "nets.kind"])

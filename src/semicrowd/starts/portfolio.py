@@ -28,6 +28,7 @@ from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
+from semicrowd.starts.course import Course
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
@@ -52,6 +53,9 @@ _CLEAR_LEAD = 5.0
 #: Folds of the answers when candidates are fitted again. Ten and not five: if answers are few and often wrong, nine
 #: tenths of them still suffice for the same clusters, four fifths do not.
 _REFIT_FOLDS = 10
+#: Rough work of a step, where that of a quick candidate is 1 (on iris with 200 answers; a refit does about what a
+#: finalist does). Nothing depends on it but the estimate of the time left.
+_WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
 #: Name of the candidate whose initial clusters are those of an earlier fit.
@@ -125,9 +129,12 @@ class Portfolio:
 
     def _cotrain(self) -> Cotrained:
         winner, verdict = self.winner()
+        self._course.step("items", "start: clusters of all items")
         shares = self.shares_of_preparations(winner)
         used = {name: one for name, one in self.preparations.items() if shares[name] > 0}
-        return Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
+        found = Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
+        self._course.end("start: co-training is complete")
+        return found
 
     @cached_property
     def features(self) -> Float[np.ndarray, "n D"]:
@@ -174,7 +181,6 @@ class Portfolio:
             return winner.probabilities(items)
         stack = winner.classifier
         assert isinstance(stack, StackedClassifier)
-        self.progress("start: all items")
         everywhere: list[ItemClassifier] = []
         for name, small in self.classifiers.items():
             used = any(stack.share(one) > 0 for one in small)
@@ -200,8 +206,9 @@ class Portfolio:
             others = [other for other in last if other != EARLIER]
             known = any(_same_clusters(quick[name], quick[other]) for other in others)
             if len(others) < _FINALISTS and (name == EARLIER or not known):
-                self.progress(f"start: {name}, again with all classifiers")
+                self._course.step("again", f"start: {name}, again with all classifiers")
                 last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
+        self._course.step("networks", f"start: {BY_NETWORKS}")
         networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
         ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
         # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
@@ -209,19 +216,29 @@ class Portfolio:
             last[BY_NETWORKS] = networks
         without_answers = self.without_answers(last)
         for name, clusters in without_answers.items():
-            self.progress(f"start: {name}")
+            self._course.step("features", f"start: {name}")
             last[name] = self._cotrained(clusters, self._all_classifiers(), 0)
         best, verdict = select(last, self.answers)
         if best == EARLIER and self._in_doubt(last, best):
             del last[EARLIER]  # it had all answers, so that none can be held out from it
             best, verdict = select(last, self.answers)
         if self._in_doubt(last, best):
-            self.progress(f"start: {best}, fitted again without each of {_REFIT_FOLDS} folds of the answers")
             unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
             best, verdict = confirm(best, unseen, last, verdict, self.answers)
         gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
         self.progress(f"start: selected {best}; gain over no clusters: {gained} nats per held-out answer")
         return last[best], verdict
+
+    @cached_property
+    def _course(self) -> Course:
+        """The steps of :meth:`_cotrain`; whether candidates are fitted again is not known beforehand."""
+        quick = 2 * len(self.prepared) + (len(self.answers.annotated) > self.max_clusters) + (self.previous is not None)
+        number = {
+            "quick": quick, "again": min(_FINALISTS + (self.previous is not None), quick), "networks": 1,
+            "features": 1 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": _REFIT_FOLDS, "items": 1,
+        }  # fmt: skip
+        work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
+        return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
 
     def _in_doubt(self, last: Mapping[str, Candidate], best: str) -> bool:
         """Whether a candidate differs from the clusters of the features alone, without a clear lead over them."""
@@ -242,6 +259,8 @@ class Portfolio:
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
         for one in range(_REFIT_FOLDS):
+            said = f"start: {name}, fitted again without fold {one + 1} of {_REFIT_FOLDS} of the answers"
+            self._course.step("features again" if name == FEATURES_ALONE else "refit", said)
             refit, training, held_out = copy(self), fold != one, fold == one
             if not (training.any() and held_out.any()):
                 continue
@@ -315,7 +334,7 @@ class Portfolio:
         return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng)[0]
 
     def _cotrained_quickly(self, name: str, clusters: np.ndarray, preparations: list[str]) -> Candidate:
-        self.progress(f"start: {name}")
+        self._course.step("quick", f"start: {name}")
         quick = [one for preparation in preparations for one in self.classifiers[preparation][:2]]
         return self._cotrained(clusters, quick, ROUNDS)
 
@@ -323,7 +342,6 @@ class Portfolio:
         return [one for preparation in self.classifiers.values() for one in preparation]
 
     def _cotrained_by_networks(self) -> Candidate:
-        self.progress(f"start: {BY_NETWORKS}")
         x = self.prepared[self.first]
         cells = kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
         clusters = np.zeros(self.answers.num_items, np.int64)
