@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.evaluation.scores import numbered_like, score
+from semicrowd.evaluation.scores import score
 from semicrowd.files import MODEL, read_metrics, read_object, read_status
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import check_inputs, file_hashes
@@ -38,7 +38,8 @@ def rebuild(run_dir: Path) -> Path:
     now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
     check_inputs(run_dir, now, "its page can be made again only from what it was started with")
     estimator = load(run_dir / MODEL)
-    result, _ = numbered_like(score(estimator.result_, data, answers), data.previous)
+    estimator.number_clusters(data.previous)  # that of an earlier version has the numbers of its components
+    result = score(estimator.result_, data, answers)
     warnings = read_object(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 
