@@ -32,7 +32,7 @@ def write_page_of_run(
     """
     origin = read_object(run_dir / PROVENANCE)
     page = Page(
-        run_name(settings), data, answers, result, metrics, warnings, settings, given,
+        run_name(settings, given), data, answers, result, metrics, warnings, settings, given,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "),
     )  # fmt: skip
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))

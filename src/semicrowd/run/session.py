@@ -145,6 +145,6 @@ class Session:
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
             samples = self.estimator.generate(number, self.settings.values["seed"])
             generated = samples, self.estimator.cluster_weights_
-        title = run_name(self.settings.content)
+        title = run_name(self.settings.content, self.settings.given)
         folder = self.run_dir / "figures"
         run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)
