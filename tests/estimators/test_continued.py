@@ -69,7 +69,7 @@ def test_numbers_are_kept_even_where_they_are_larger_than_the_number_of_clusters
 @pytest.mark.parametrize("name", ["scdc", "bayes", "cotrain"])
 def test_clusters_have_numbers_by_size_everywhere(name: str) -> None:
     """In labels_, predict, predict_proba, and of SCDC in cluster_weights_ and generate; in the file, too."""
-    rows = np.concatenate([np.flatnonzero(KIND == kind)[: 8 + 6 * kind] for kind in range(4)])
+    rows = np.concatenate([np.flatnonzero(kind == KIND)[: 8 + 6 * kind] for kind in range(4)])
     features, kinds = X[rows], KIND[rows]
     answers = simulate.two_coin(kinds, np.random.default_rng(0), num_annotators=4, pairs_per_annotator=200,
                                 num_annotated=40)  # fmt: skip
