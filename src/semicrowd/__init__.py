@@ -21,13 +21,13 @@ __all__ = [*_PLACES, *_LIST.NAMES]
 
 def __getattr__(name: str) -> Any:
     """A name of ``__all__``, imported when it is first asked for: torch takes seconds."""
-    if name in _LIST.NAMES:
-        with import_module("semicrowd.errors").naming_extras():
-            value = _LIST.METHODS[_LIST.NAMES[name]].estimator
-    elif name in _PLACES:
-        value = getattr(import_module(f"semicrowd.{_PLACES[name]}"), name)
-    else:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with import_module("semicrowd.errors").naming_extras():
+        if name in _LIST.NAMES:
+            value = _LIST.METHODS[_LIST.NAMES[name]].estimator
+        else:
+            value = getattr(import_module(f"semicrowd.{_PLACES[name]}"), name)
     globals()[name] = value
     return value
 

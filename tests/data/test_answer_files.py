@@ -221,3 +221,50 @@ def test_a_salt_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be used"):
         anonymised(answers, tmp_path / "file" / "below")
+
+
+RATES = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
+
+
+@pytest.mark.parametrize(
+    "answer", ["i,j,worker,label\na,b,eve,1\nb,c,zoe,0\n", "item,worker,group\na,eve,1\nb,eve,1\n"]
+)
+def test_known_pairs_and_a_history_in_python_are_those_of_the_command_line(tmp_path: Path, answer: str) -> None:
+    path = written(tmp_path, answer)
+    same = written(tmp_path, "i,j\nc,d\n", "same.csv")
+    different = written(tmp_path, "i,j\na,d\nb,d\n", "different.csv")
+    known = pd.DataFrame({"i": ["a", "c", "b"], "j": ["d", "d", "d"], "label": ["different", "same", "different"]})
+    people = pd.DataFrame([["eve", 0.9, 0.8, 0.95, 0.9, 0.8, 0.95]], columns=["annotator", *RATES])
+    history = tmp_path / "workers.csv"
+    people.to_csv(history, index=False)
+    told = answers_of_files(
+        DATA, FileSettings(path=path, must_link=same, cannot_link=different, history=history)
+    )
+    known.to_csv(tmp_path / "known.csv", index=False)
+    for links, earlier in ((known, people), (tmp_path / "known.csv", str(history))):
+        frame = semicrowd.read_answers(path, known=links, history=earlier)
+        found = checked_answers(frame, 4, DATA.ids)
+        assert found is not None
+        assert rows(found) == rows(told)
+        assert found.worker_names == told.worker_names
+        np.testing.assert_array_equal(found.history, told.history)
+    some = checked_answers(semicrowd.read_answers(path, known=[["c", "d"]]), 4, DATA.ids)
+    assert ("known", 2, 3, 1) in rows(some), "without a label they are the same"
+
+
+def test_what_is_wrong_with_known_pairs_and_a_history_is_one_line(tmp_path: Path) -> None:
+    answers = pd.DataFrame({"i": ["a"], "j": ["b"], "worker": ["eve"], "label": [1]})
+    groups = pd.DataFrame({"item": ["a", "b"], "group": [1, 1]})
+    given: list[tuple[dict[str, Any], str]] = [
+        ({"known": [[1]]}, r"^known: shape \(1, 1\); expected \[pairs, 2 or 3\]"),
+        ({"known": groups}, "^known: groups of items; expected pairs"),
+        ({"known": [["a", "b", "perhaps"]]}, "^known, row 0, column label: perhaps"),
+        ({"history": answers}, "^history: expected the workers.csv of a run"),
+        ({"history": tmp_path / "none.csv"}, "^history=.*none.csv: expected the workers.csv of a run"),
+    ]
+    for options, said in given:
+        with pytest.raises(UserError, match=said):
+            semicrowd.read_answers(answers, **options)
+    people = pd.DataFrame([["zoe", *[0.9, 0.8, 0.95] * 2]], columns=["annotator", *RATES])
+    with pytest.raises(UserError, match=r"^history: none of the 1 annotators is in it, such as eve"):
+        checked_answers(semicrowd.read_answers(answers, history=people), 4, DATA.ids)

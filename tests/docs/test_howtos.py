@@ -32,6 +32,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = {"i": np.array(names)[i], "j": np.array(names)[j]}
     answers = pd.DataFrame({**asked, "worker": people, "label": same.astype(int)})
     answers.to_csv(folder / "answers.csv", index=False)
+    answers[["i", "j", "label"]].head().to_csv(folder / "known.csv", index=False)
     german = {"i": "Bild A", "j": "Bild B"}
     words = answers["label"].map({1: "gleich", 0: "verschieden"})
     answers.assign(label=words).rename(columns=german).to_csv(folder / "urteile.csv", index=False)

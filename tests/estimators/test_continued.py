@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from semicrowd import SCDC, CoTraining
 from semicrowd.crowd import simulate
 from semicrowd.errors import UserError
+from semicrowd.estimators import ESTIMATORS
 from semicrowd.starts.portfolio import EARLIER, Portfolio
 
 #: It does not matter here in how many parts a candidate is fitted again.
@@ -53,11 +54,39 @@ def test_co_training_begins_with_the_earlier_clusters_too() -> None:
 
 
 @pytest.mark.usefixtures("few_steps")
-def test_the_numbers_of_few_clusters_are_kept_in_order_where_there_is_no_room_for_all() -> None:
+def test_numbers_are_kept_even_where_they_are_larger_than_the_number_of_clusters() -> None:
     model = SCDC(n_clusters=4, epochs=1, random_state=0, settings={"start.teach_epochs": 40})
     model.fit(X, pairs=ANSWERS, previous=NUMBERS[KIND])
-    rank = np.argsort(np.argsort(NUMBERS))
-    assert (model.labels_ == rank[KIND]).mean() > 0.95
+    assert (model.labels_ == NUMBERS[KIND]).mean() > 0.95
+    assert (model.predict(X) == model.labels_).mean() > 0.95
+    assert model.predict_proba(X).shape == (120, len(model.cluster_weights_))
+    unused = np.setdiff1d(np.arange(len(model.cluster_weights_)), NUMBERS)
+    assert not model.cluster_weights_[unused].any()
+    assert np.isnan(model.generate(1)[unused]).all()
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("name", ["scdc", "bayes", "cotrain"])
+def test_clusters_have_numbers_by_size_everywhere(name: str) -> None:
+    """In labels_, predict, predict_proba, and of SCDC in cluster_weights_ and generate; in the file, too."""
+    rows = np.concatenate([np.flatnonzero(kind == KIND)[: 8 + 6 * kind] for kind in range(4)])
+    features, kinds = X[rows], KIND[rows]
+    answers = simulate.two_coin(kinds, np.random.default_rng(0), num_annotators=4, pairs_per_annotator=200,
+                                num_annotated=40)  # fmt: skip
+    more = {} if name == "cotrain" else {"n_clusters": 8, "epochs": 1, "settings": {"start.teach_epochs": 40}}
+    model = ESTIMATORS[name](random_state=0, **more).fit(features, pairs=answers)
+    assert (model.labels_ == 3 - kinds).mean() > 0.9
+    assert np.bincount(model.labels_).tolist() == sorted(np.bincount(model.labels_), reverse=True)
+    assert (model.predict(features) == model.labels_).mean() > 0.9
+    assert np.array_equal(model.predict_proba(features).argmax(1), model.predict(features))
+    assert np.array_equal(model.result_.features.cluster, model.predict(features))
+    if name == "cotrain":
+        assert (model.memberships_.argmax(1) == model.predict(features)).mean() > 0.9
+        return
+    share = np.bincount(model.labels_, minlength=len(model.cluster_weights_)) / len(features)
+    assert model.cluster_weights_ == pytest.approx(share, abs=0.1)
+    centre = np.array([features[kinds == 3 - number].mean(0) for number in range(4)])
+    assert np.linalg.norm(model.generate(100)[:4].mean(1) - centre, axis=1).max() < 3
 
 
 def test_an_earlier_fit_is_found_by_names_in_any_order() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -19,6 +20,7 @@ from semicrowd.errors import UserError
 from semicrowd.estimators.inputs import checked_answers, labels_alone, names_of_rows
 from semicrowd.estimators.persistence import load
 from semicrowd.methods.constrained_kmeans import ConstrainedKMeans
+from semicrowd.methods.generative import SCDC
 from semicrowd.methods.unsupervised import KMeansOnly
 
 ROWS = [(0, 1, 7, 1, 3), (1, 2, 7, 0, 3), (0, 3, 12, 1, 9)]
@@ -110,6 +112,33 @@ def test_a_pipeline_and_cross_validation_pass_answers_on() -> None:
     pairs = np.array([[0, 1, 1], [0, 30, 0], [31, 30, 1]])
     pipeline = make_pipeline(StandardScaler(), ConstrainedKMeans(n_clusters=2)).fit(X, constrainedkmeans__pairs=pairs)
     assert adjusted_rand_score(np.repeat([0, 1], 20), pipeline[-1].labels_) == 1.0
+
+
+@pytest.mark.parametrize("name", ["scdc", "kmeans"])
+def test_a_pipeline_that_passes_data_frames_on_keeps_their_names(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(np.repeat([0, 9], 20)[:, None] + rng.normal(size=(40, 2)), columns=["a", "b"])
+    X.index = pd.Index([f"item {row}" for row in range(40)])
+    last: Any = KMeansOnly(2) if name == "kmeans" else SCDC(n_clusters=2, epochs=1, settings={"start.kind": "cells"})
+    pipeline = make_pipeline(StandardScaler(), last).set_output(transform="pandas")
+    pairs = pd.DataFrame([["item 0", "item 1", 1], ["item 0", "item 30", 0]], columns=["i", "j", "label"])
+    pipeline.fit(X, **{f"{pipeline.steps[-1][0]}__pairs": pairs})
+    assert list(last.feature_names_in_) == ["a", "b"]
+    assert len(pipeline.predict(X)) == 40
+    if name == "kmeans":
+        assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
+    else:
+        assert last.workers_["pairs"].tolist() == [2]
+
+
+def test_metadata_routing_passes_answers_on() -> None:
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20, 2)), 9 + rng.normal(size=(20, 2))])
+    pairs = np.array([[0, 1, 1], [0, 30, 0], [31, 30, 1]])
+    with config_context(enable_metadata_routing=True):
+        last = ConstrainedKMeans(n_clusters=2).set_fit_request(pairs=True)
+        make_pipeline(StandardScaler(), last).fit(X, pairs=pairs)
+    assert adjusted_rand_score(np.repeat([0, 1], 20), last.labels_) == 1.0
 
 
 @pytest.mark.parametrize("y", [np.array([0, 1, 1, 0]), [0, 1], ["a", "b"], pd.Series([1.0, 2.0])])

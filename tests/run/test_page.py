@@ -59,7 +59,7 @@ def test_a_page_is_not_made_anew_from_another_history(train: Command, tmp_path: 
 
 
 def test_outputs_call_items_by_their_ids_and_clusters_by_their_size(train: Command, tmp_path: Path) -> None:
-    """assignments.csv, clusters.csv and predict.py agree; the model keeps its own numbers."""
+    """assignments.csv, clusters.csv and predict.py and the model agree."""
     from semicrowd import load
     from semicrowd.run.predict import main as predict
 
@@ -77,6 +77,7 @@ def test_outputs_call_items_by_their_ids_and_clusters_by_their_size(train: Comma
     clusters = pd.read_csv(tmp_path / "run" / "clusters.csv")
     assert clusters["items"].tolist() == [20, 10, 5]
     model = load(tmp_path / "run" / "model.pt")
-    np.testing.assert_array_equal(clusters["component"].to_numpy()[found["cluster"]], model.labels_)
+    np.testing.assert_array_equal(model.labels_, found["cluster"])
+    np.testing.assert_array_equal(clusters["component"].to_numpy(), model.components_)
     assert _called(predict, tmp_path, ["run", "named.csv", "--output", "new.csv"], {}).returncode == 0
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "new.csv"), found)

@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+import semicrowd
+from semicrowd.crowd import csv_file
+from semicrowd.crowd.simulate import two_coin
+from semicrowd.estimators.persistence import encode
 from semicrowd.run.predict import main
 
 from .conftest import Command
@@ -100,3 +105,42 @@ def test_columns_are_found_by_their_names_and_a_missing_one_is_named(
     table.drop(columns="x").to_csv(tmp_path / "fewer.csv", index=False)
     done = predict("run", "fewer.csv")
     refused(done, "fewer.csv: no column x; expected those that the run was trained with: x, y, kind")
+
+
+@pytest.mark.parametrize("name", ["kmeans", "scdc", "bayes", "cotrain", "dpm", "mcvc"])
+def test_the_model_of_a_run_has_the_numbers_of_the_run(
+    name: str, train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws, kind = np.random.default_rng(0), np.repeat([0, 1, 2, 3], [6, 9, 30, 15])
+    points = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[kind] + draws.normal(size=(60, 2))
+    np.save(tmp_path / "items.npy", points)
+    answers = two_coin(kind, draws, num_annotators=3, pairs_per_annotator=80, num_annotated=30)
+    csv_file.write(answers, tmp_path / "answers.csv")
+    short = {
+        **{name: ("model.K=6", "epochs=2", "start=cells", "start.teach_epochs=20") for name in ("scdc", "bayes")},
+        "kmeans": ("model.K=4",), "mcvc": ("model.K=4", "model.n_restarts=2"), "dpm": ("model.n_sweeps=20",),
+    }  # fmt: skip
+    done = train("data=table", "data.path=items.npy", "annotations=file", "annotations.path=answers.csv",
+                 f"model={name}", *short.get(name, ()), "hydra.run.dir=run")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    model = semicrowd.load(tmp_path / "run" / "model.pt")
+    found = model.predict(points)
+    assigned = pd.read_csv(tmp_path / "run" / "assignments.csv")
+    assert np.array_equal(assigned["cluster"], model.labels_)
+    assert (assigned["cluster"] == found).mean() > 0.9, "answers can change some"
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "items.npy"]) == 0
+    assert np.array_equal(pd.read_csv(io.StringIO(capsys.readouterr().out))["cluster"], found)
+    if name == "kmeans":  # features alone decide
+        assert np.array_equal(assigned["cluster"], found)
+        assert np.bincount(found).tolist() == [30, 15, 9, 6]
+
+    # The model of an earlier version has the numbers of its components, and the run's clusters.csv says which.
+    content = torch.load("run/model.pt", weights_only=True)
+    if name == "cotrain":
+        model.memberships_ = model.memberships_[:, np.argsort(model.components_)]
+    model.components_ = None
+    content["estimator"] = encode(model)
+    torch.save(content, "run/model.pt")
+    assert main(["run", "items.npy"]) == 0
+    assert np.array_equal(pd.read_csv(io.StringIO(capsys.readouterr().out))["cluster"], found)

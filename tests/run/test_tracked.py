@@ -24,7 +24,7 @@ def test_a_sweep_in_mlflow(train: Command, tmp_path: Path) -> None:
         sweep = connection.execute("SELECT run_uuid FROM runs WHERE name = 'sweep sweep'").fetchall()
         metrics = {name for (name,) in connection.execute("SELECT key FROM latest_metrics")}
     connection.close()
-    assert runs == {"sweep sweep": "FAILED", "items.csv scdc answers.csv seed 0": "FINISHED"}
+    assert runs == {"sweep sweep": "FAILED", "items.csv scdc answers.csv K=3 seed 0": "FINISHED"}
     assert parents == sweep
     assert {"train/acc", "annotated/nmi", "elbo/train", "annotator weight/ann", "annotator weight/bob"} <= metrics
     assert list((tmp_path / "store" / "mlartifacts").rglob("artifacts/report.html"))

@@ -35,7 +35,7 @@ def crowd_of(history: Float[np.ndarray, "M 2 2"]) -> Bool[np.ndarray, "M"]:
     return crowd if crowd.any() else ~crowd
 
 
-def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
+def read_history(table: Path | pd.DataFrame, worker_names: Sequence[str]) -> Float[np.ndarray, "M 2 2"]:
     """Numbers of right and wrong answers that represent the rates in workers.csv of a run; 0 for new annotators.
 
     They are the shapes of the Beta distribution with the same mean and the same width of the 90 % interval.
@@ -45,19 +45,19 @@ def read_history(path: Path, worker_names: Sequence[str]) -> Float[np.ndarray, "
     UserError
         As :func:`rates_of`, and if none of these annotators is in the file.
     """
-    values = rates_of(path)
+    values = rates_of(table)
     known = {number: name for number, name in enumerate(worker_names) if name in values.index}
     if not known:
         people = f"{len(worker_names)} annotators"
-        raise UserError(f"annotations.history={path}: none of the {people} is in it, such as {worker_names[0]}")
+        raise UserError(f"{_called(table)}: none of the {people} is in it, such as {worker_names[0]}")
     history = np.zeros((len(worker_names), 2, 2))
     for number, name in known.items():
         history[number] = [_counts(*values.loc[name, [rate, f"{rate}_low", f"{rate}_high"]]) for rate in _RATES]
     return history
 
 
-def rates_of(path: Path) -> pd.DataFrame:
-    """Estimated rates and their intervals in workers.csv of a run, a row for each annotator, by name.
+def rates_of(source: Path | pd.DataFrame) -> pd.DataFrame:
+    """Estimated rates and their intervals in workers.csv of a run or such a table, a row for each annotator, by name.
 
     Raises
     ------
@@ -66,17 +66,24 @@ def rates_of(path: Path) -> pd.DataFrame:
     """
     columns = [f"{rate}{end}" for rate in _RATES for end in ("", "_low", "_high")]
     try:
-        table = pd.read_csv(path, dtype={"annotator": str}, keep_default_na=False, na_values=[""])
-        values = table.set_index("annotator")[columns].astype(float)
+        table = source
+        if isinstance(table, Path):
+            table = pd.read_csv(table, dtype={"annotator": str}, keep_default_na=False, na_values=[""])
+        values = table.astype({"annotator": str}).set_index("annotator")[columns].astype(float)
     except (ValueError, KeyError, OSError) as error:
         raise UserError(
-            f"annotations.history={path}: expected the workers.csv of a run, with annotator, {', '.join(columns)}"
+            f"{_called(source)}: expected the workers.csv of a run, with annotator, {', '.join(columns)}"
         ) from error
     ordered = all((values[f"{rate}_low"] <= values[f"{rate}_high"]).all() for rate in _RATES)
     shares = ((values >= 0) & (values <= 1)).all(axis=None)  # and none of them is missing
     if not (values.index.is_unique and shares and ordered):
-        raise UserError(f"annotations.history={path}: expected each annotator once, with rates and intervals in 0 … 1")
+        raise UserError(f"{_called(source)}: expected each annotator once, with rates and intervals in 0 … 1")
     return values
+
+
+def _called(source: Path | pd.DataFrame) -> str:
+    """The setting that gave the rates, for a message."""
+    return f"annotations.history={source}" if isinstance(source, Path) else "history"
 
 
 def _counts(mean: float, low: float, high: float) -> tuple[float, float]:

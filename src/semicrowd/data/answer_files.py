@@ -9,7 +9,9 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,14 @@ import pandas as pd
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS
 from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.crowd.history import rates_of
 from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
+
+#: Keys of known pairs and of a history in the ``attrs`` of answers in a data frame.
+KNOWN_PAIRS, HISTORY = "semicrowd known pairs", "semicrowd history"
 
 
 def wording_of(settings: FileSettings) -> Wording:
@@ -51,19 +57,26 @@ def read_answers(
     columns: Mapping[str, str] | None = None,
     same_words: Sequence[str | float] = (),
     different_words: Sequence[str | float] = (),
+    known: Any = None,
+    history: Path | str | pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Answers whose columns or words have names of their own, as ``fit(X, pairs=…)`` takes them.
+    """Answers, and what is known besides them, as ``fit(X, pairs=…)`` takes them.
 
     Parameters
     ----------
     answers : path of a .csv, .parquet or .xlsx file, or a data frame
     columns : standard name of a column (i, j, item, worker, label, group, task) → its name in the file
     same_words, different_words : further words for the two answers; upper and lower case are not distinguished
+    known : pairs that are certain: path, data frame or array with i, j and a label (1: same, 0: different); without a
+        label all are "same". Those with a column worker are answers of these people
+    history : rates of the same people in an earlier run about other items: its ``workers.csv``, or the data frame
+        ``workers_`` of an estimator
 
     Returns
     -------
     pd.DataFrame
         Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given.
+        Known pairs and the history are in its ``attrs``, which pandas keeps when rows are selected.
 
     Raises
     ------
@@ -89,8 +102,50 @@ def read_answers(
         table = AnswerTable.of_frame(answers, "answers", wording)
     else:
         table = table_of_file(expanded(answers), wording)
+    frame = _frame(table)
+    if known is not None:
+        frame.attrs[KNOWN_PAIRS] = _frame(_known_table(known)).to_dict("list")
+    if history is not None:
+        try:
+            rates = rates_of(history if isinstance(history, pd.DataFrame) else expanded(history))
+        except UserError as error:
+            raise UserError(str(error).removeprefix("annotations.")) from None
+        frame.attrs[HISTORY] = rates.reset_index().to_dict("list")
+    return frame
+
+
+def _frame(table: AnswerTable) -> pd.DataFrame:
     frame = pd.DataFrame(table.columns)
     return frame.assign(label=table.answers()) if table.kind == PAIRS else frame
+
+
+def _known_table(known: Any) -> AnswerTable:
+    """Known pairs; all are "same" if they have no label.
+
+    Raises
+    ------
+    UserError
+        If they are no pairs.
+    """
+    if isinstance(known, Path | str):
+        read = partial(table_of_file, expanded(known), Wording())
+    else:
+        if not isinstance(known, pd.DataFrame):
+            known = np.asarray(known)
+            if known.ndim != 2 or known.shape[1] not in (2, 3):
+                raise UserError(f"known: shape {known.shape}; expected [pairs, 2 or 3]: i, j[, label]")
+            known = pd.DataFrame(known, columns=["i", "j", "label"][: known.shape[1]])
+        read = partial(AnswerTable.of_frame, known, "known", Wording())
+    try:
+        table = read()
+    except UserError as error:
+        try:
+            table = read(label=1)
+        except UserError:
+            raise error from None
+    if table.kind != PAIRS:
+        raise UserError(f"{table.path}: groups of items; expected pairs i,j[,label], which are known")
+    return table
 
 
 #: The salt's file in the data root, which only its owner can read.

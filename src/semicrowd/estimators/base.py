@@ -32,6 +32,7 @@ from semicrowd.estimators.inputs import (
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
+from semicrowd.metrics.clustering import in_order, kept_numbers
 from semicrowd.settings.fields import LARGEST
 from semicrowd.settings.parameters import Parameters
 
@@ -51,6 +52,10 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     ----------
     result_ : the result of the fit
     labels_ : [N] clusters of the items, given their features and the answers
+    components_ : [K] the model's component behind each cluster number; None: the components' numbers are used. SCDC,
+        BayesSCDC and co-training number clusters by their number of items, 0 is the largest, or like ``previous``. The
+        model of a run of any method has the numbers of the run. What the model itself has of each component, such as
+        ``cluster_centers_`` or ``means_``, keeps its order
     n_clusters_ : clusters that have an item
     workers_ : data frame, a row for each annotator: name, number of answers, sensitivity and specificity with the ends
         of their 90 % intervals, weight (logit of the one plus logit of the other, in nats), and the share of correct
@@ -76,6 +81,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     n_clusters: Any
     random_state: Any
     verbose: Any
+    components_: np.ndarray | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -131,6 +137,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         self.seed_ = _seed(self.random_state)
         if monitor is None and self.verbose:
             monitor = Monitor(progress=True, lines=True)
+        self.__dict__.pop("components_", None)  # of an earlier fit
         with naming_extras():
             result = self._run(features, answers, monitor)
         if result is None:  # not the first of several processes that train together
@@ -143,6 +150,23 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
             clusters = self.result_.final.memberships_or_clusters
             self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, clusters)
         return self
+
+    def number_clusters(self, previous: np.ndarray | None = None) -> None:
+        """Number the clusters like those of an earlier fit, or without one by size; only once after a fit.
+
+        It changes ``result_`` and ``labels_``; ``predict`` and ``predict_proba`` use the same numbers.
+
+        Parameters
+        ----------
+        previous : [N] earlier clusters of the items of the fit, −1 of those that had none
+        """
+        if self.components_ is not None:
+            return
+        components = self.result_.components
+        if previous is not None:
+            components = kept_numbers(self.result_.final.cluster, previous, len(components))
+        self.result_, self.components_ = self.result_.renumbered(components), components
+        self.labels_ = self.result_.final.cluster
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
         """``fit``, then ``labels_``."""
@@ -189,6 +213,14 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return checked_features(self, items_to_predict(self, X), fit=False)
 
+    def _numbered(self, found: Assignment) -> Assignment:
+        """An assignment to the model's components as one to the numbered clusters."""
+        return found if self.components_ is None else found.renumbered(self.components_)
+
+    def _in_order(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities [N, K] of the model's components as those of the numbered clusters."""
+        return probabilities if self.components_ is None else in_order(probabilities, self.components_)
+
     def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         """The result, with the parameter ``n_clusters`` or, without it, one more than the largest cluster number."""
         num_clusters = getattr(self, "n_clusters", 1 + final.cluster.max())
@@ -214,7 +246,7 @@ class InductiveClusterer(OneShotClusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
-        return self._assign(self._new_items(X)).cluster
+        return self._numbered(self._assign(self._new_items(X))).cluster
 
     @abstractmethod
     def _assign(self, features: np.ndarray) -> Assignment:
@@ -263,7 +295,10 @@ class ContinuedClusterer(CrowdClusterer):
         if previous is not None:
             self._previous = _checked(previous, X.shape[0] if hasattr(X, "shape") else len(X), names_of_rows(X))
         try:
-            return super().fit(X, y, pairs=pairs, monitor=monitor)
+            super().fit(X, y, pairs=pairs, monitor=monitor)
+            if hasattr(self, "result_"):  # not in the other ones of several processes
+                self.number_clusters(self._previous)
+            return self
         finally:
             self._previous = None
 

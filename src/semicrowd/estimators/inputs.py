@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of
 from semicrowd.crowd.answer_table import AnswerTable, Wording
-from semicrowd.data.answer_files import table_of_file
+from semicrowd.crowd.history import read_history
+from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
@@ -82,6 +84,26 @@ def checked_answers(
     UserError
         Naming the row, the column and what was expected.
     """
+    answers = _checked(pairs, num_items, ids, index, skip_unknown)
+    more = pairs.attrs if isinstance(pairs, pd.DataFrame) else {}
+    if answers is not None and KNOWN_PAIRS in more:
+        frame = pd.DataFrame(more[KNOWN_PAIRS])
+        parts = [answers]
+        for label in (1, 0):  # one after the other, as the two lists of the command line
+            some = frame[frame["label"] == label]
+            if len(some):
+                table = AnswerTable.of_frame(some, "known")
+                parts.append(_of_table(table, num_items, ids, index, skip_unknown, known=True))
+        answers = csv_file.joined(parts)
+    if answers is not None and HISTORY in more:
+        history = read_history(pd.DataFrame(more[HISTORY]), answers.worker_names)
+        answers = replace(answers, history=history if answers.history is None else history + answers.history)
+    return answers
+
+
+def _checked(
+    pairs: Any, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None, skip_unknown: bool
+) -> PairAnnotations | None:
     if pairs is None or isinstance(pairs, PairAnnotations):
         if pairs is not None and pairs.num_items != num_items:
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
@@ -107,13 +129,19 @@ def checked_answers(
 
 
 def _of_table(
-    table: AnswerTable, num_items: int, ids: Sequence[str] | None, index: Sequence[str] | None, skip_unknown: bool
+    table: AnswerTable,
+    num_items: int,
+    ids: Sequence[str] | None,
+    index: Sequence[str] | None,
+    skip_unknown: bool,
+    *,
+    known: bool = False,
 ) -> PairAnnotations:
     # Ids in a column come first: after rows were left out, an index 0, 1, 3, … also has most of the ids 1, 2, 3, …
     by_index = index is not None and (ids is None or 2 * table.number_named(ids) < table.number_named(index))
     truth = csv_file.truth_path(table.path) if table.unit == "line" else None
     return _with_warnings(csv_file.of_table(
-        table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index,
+        table, num_items, index if by_index else ids, truth, skip_unknown=skip_unknown, by_index=by_index, known=known,
     ))  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Scores of a fitted method: every number of metrics.json, each row of workers.csv, restarts.csv; likeliest images."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,6 @@ from semicrowd.metrics import (
     worker_recovery,
 )
 from semicrowd.metrics.chains import mixing
-from semicrowd.metrics.clustering import kept_numbers
 
 _QUALITY = ("sensitivity", "specificity")
 
@@ -48,22 +47,6 @@ class Evaluation:
     workers: pd.DataFrame | None
     scores: dict[str, float | int]
     restart_scores: dict[str, Shaped[np.ndarray, "R"]]
-
-
-def numbered_like(result: Evaluation, previous: np.ndarray | None) -> tuple[Evaluation, np.ndarray]:
-    """The same with the numbers of an earlier run where there was one, else 0 … K − 1 by the number of items.
-
-    Also the model's component [K] behind each number. Scores do not depend on the numbers.
-
-    Parameters
-    ----------
-    previous : [N] earlier clusters of the items, −1 of those that had none
-    """
-    components = result.found.components
-    if previous is not None:
-        components = kept_numbers(result.found.final.cluster, previous, len(components))
-    test = None if result.test is None else result.test.renumbered(components)
-    return replace(result, found=result.found.renumbered(components), test=test), components
 
 
 def score(

@@ -30,9 +30,18 @@ class Assignment:
     memberships: Float[np.ndarray, "N K"] | None = None
 
     @classmethod
-    def of(cls, memberships: np.ndarray) -> "Assignment":
-        """The most probable cluster of every item, [N, K] → [N]; ties go to the first."""
-        cluster = memberships.argmax(-1)
+    def of(cls, memberships: np.ndarray, components: np.ndarray | None = None) -> "Assignment":
+        """The most probable cluster of every item, [N, K] → [N]; ties go to the first.
+
+        Parameters
+        ----------
+        components : [K] the model's component of each column; ties go to the first component. None: to the first column
+        """
+        if components is None:
+            cluster = memberships.argmax(-1)
+        else:
+            column = np.argsort(components)
+            cluster = column[memberships[:, column].argmax(-1)]
         probability = memberships[np.arange(len(cluster)), cluster]
         return cls(cluster.astype(np.int64), probability.astype(np.float64), memberships)
 

@@ -83,6 +83,7 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
     """
 
     requires_answers = False
+    memberships_: np.ndarray
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of new items: means over the nearest training items in each preparation."""
@@ -99,7 +100,13 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of new items."""
-        return self.predict_proba(X).argmax(-1)
+        return Assignment.of(self.predict_proba(X), self.components_).cluster
+
+    def number_clusters(self, previous: np.ndarray | None = None) -> None:
+        """Number the clusters, those of ``memberships_`` as well; see :meth:`CrowdClusterer.number_clusters`."""
+        if self.components_ is None:
+            super().number_clusters(previous)
+            self.memberships_ = self._in_order(self.memberships_)
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if self.image_shape is not None and math.prod(self.image_shape) != features.shape[1]:

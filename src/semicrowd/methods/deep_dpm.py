@@ -95,7 +95,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K], given the expected means and precisions of the Gaussians."""
-        return self._summed(self._scores(self.transform(X)))
+        return self._in_order(self._summed(self._scores(self.transform(X))))
 
     def gaussian(self, X: Any) -> np.ndarray:
         """The most probable Gaussian [N] of items."""
@@ -103,7 +103,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
-        return self.predict_proba(X).argmax(-1)
+        return Assignment.of(self.predict_proba(X), self.components_).cluster
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if features.shape[1] < 2:

@@ -48,11 +48,11 @@ class _Mixture(SampledClusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items."""
-        return self.predict_proba(X).argmax(-1)
+        return Assignment.of(self.predict_proba(X), self.components_).cluster
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K], given the partition ``labels_``."""
-        return self._probabilities(self._new_items(X))
+        return self._in_order(self._probabilities(self._new_items(X)))
 
     def _of_features(self, features: np.ndarray, final: Assignment) -> Assignment:
         from semicrowd.inference.gibbs.sweep import seat

@@ -144,27 +144,39 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
                 joint = self.model_.annotated_posterior(features, known, views).probabilities[best].numpy()
                 assignment = assignment.replace(known.annotated, Assignment.of(joint))
         assert assignment.memberships is not None
-        return assignment.memberships
+        return self._in_order(assignment.memberships)
 
     def predict(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Clusters [N] of items; see :meth:`predict_proba`."""
-        return self.predict_proba(X, pairs).argmax(-1)
+        return Assignment.of(self.predict_proba(X, pairs), self.components_).cluster
 
     def generate(self, num_per_cluster: int, seed: int = 0) -> np.ndarray:
-        """Sample S items from each cluster; returns their means given the latent variables, [K, S, D]."""
+        """Sample S items from each cluster; returns their means given the latent variables, [K, S, D].
+
+        They are NaN if the model has no cluster of a number: an earlier fit's cluster that has disappeared.
+        """
         check_is_fitted(self)
         draws = torch_stream(seed, "evaluation/samples")
         samples = self.model_.sample(num_per_cluster, draws)[self.result_.best].numpy()
-        if self.preparation_ is None:
-            return samples
-        rows = samples.reshape(-1, samples.shape[-1])
-        return self.preparation_.inverse_transform(rows).reshape(*samples.shape[:2], -1)
+        if self.preparation_ is not None:
+            rows = samples.reshape(-1, samples.shape[-1])
+            samples = self.preparation_.inverse_transform(rows).reshape(*samples.shape[:2], -1)
+        return self._of_clusters(samples, np.nan)
 
     @property
     def cluster_weights_(self) -> np.ndarray:
-        """Expected mixing proportions, [K]."""
+        """Expected mixing proportions, [K]; 0 if the model has no cluster of a number."""
         check_is_fitted(self)
-        return self.model_.cluster_weights()[self.result_.best].numpy()
+        return self._of_clusters(self.model_.cluster_weights()[self.result_.best].numpy(), 0)
+
+    def _of_clusters(self, values: np.ndarray, missing: float) -> np.ndarray:
+        """A value [K, …] of each component of the model as one of each cluster number."""
+        if self.components_ is None:
+            return values
+        found = np.full((len(self.components_), *values.shape[1:]), missing, values.dtype)
+        there = self.components_ < len(values)
+        found[there] = values[self.components_[there]]
+        return found
 
     def _renumbered(self, answers: PairAnnotations) -> PairAnnotations:
         """A copy of the answers with the annotators' numbers of the fit and without true rates.

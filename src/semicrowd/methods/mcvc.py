@@ -91,11 +91,17 @@ class MCVC(MCVCParameters, CrowdClusterer):
         features = self._new_items(X)
         if not 0 <= view < len(self.view_labels_):
             raise UserError(f"view={view}: expected 0 to {len(self.view_labels_) - 1}")
-        return self._views(features)[view]
+        probabilities = self._views(features)[view]
+        return probabilities if view else self._in_order(probabilities)
 
     def predict(self, X: Any, view: int = 0) -> np.ndarray:
         """Clusters [N] of items from their features alone."""
-        return self.predict_proba(X, view).argmax(-1)
+        return Assignment.of(self.predict_proba(X, view), None if view else self.components_).cluster
+
+    def number_clusters(self, previous: np.ndarray | None = None) -> None:
+        """Number the clusters of the first view; see :meth:`CrowdClusterer.number_clusters`."""
+        super().number_clusters(previous)
+        self.view_labels_[0] = self.labels_
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         assert answers is not None

@@ -109,11 +109,11 @@ class SLPD(SLPDParameters, CrowdClusterer):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Expected cluster proportions [N, K] of items, each as a block of its own: γ, normalised."""
-        return self._proportions(self._new_items(X))
+        return self._in_order(self._proportions(self._new_items(X)))
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters [N] of items: the cluster of the largest proportion."""
-        return self.predict_proba(X).argmax(-1)
+        return Assignment.of(self.predict_proba(X), self.components_).cluster
 
     def score_samples(self, X: Any) -> np.ndarray:
         """ln p(x) of items [N] in nats, estimated with ``n_draws`` draws of θ ~ Dir(α) (paper, section 6.2).

@@ -91,7 +91,7 @@ class _Mixture(_OfScikitLearn):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Cluster probabilities [N, K] of items."""
         features = self._new_items(X)
-        return self.model_.predict_proba(features)
+        return self._in_order(self.model_.predict_proba(features))
 
     def _assign(self, features: np.ndarray) -> Assignment:
         return Assignment.of(self.model_.predict_proba(features))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators.base import CrowdClusterer, digest_of_rows
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.evaluation.scores import score
@@ -19,6 +19,7 @@ from semicrowd.files import write_text
 from semicrowd.page.build import FILE, Page, render
 
 
+@naming_extras()
 def write_report(
     estimator: CrowdClusterer, X: Any, pairs: Any = None, path: Path | str = FILE, *, labels: Any = None
 ) -> Path:

@@ -64,5 +64,5 @@ def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnot
     """Clusters of new items [N, D], by their features and by the answers about them, if there are any."""
     more = {} if answers is None else {"pairs": answers}
     if hasattr(estimator, "predict_proba"):
-        return Assignment.of(estimator.predict_proba(features, **more))
+        return Assignment.of(estimator.predict_proba(features, **more), estimator.components_)
     return Assignment.hard(estimator.predict(features, **more))

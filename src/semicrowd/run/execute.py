@@ -107,7 +107,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                 write_words(data.visual_words, run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
-            with start_run(settings.content, run_dir, origin) as tracker:
+            with start_run(settings.content, run_dir, origin, settings.given) as tracker:
                 metrics = Session(settings, run_dir, data, answers, estimator, tracker).run(resume)
             write_json(run_dir / "metrics.json", metrics)
             directory.set_status("finished")

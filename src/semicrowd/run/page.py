@@ -7,7 +7,7 @@ from typing import Any
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.evaluation.scores import Evaluation, numbered_like, score
+from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.files import MODEL, read_metrics, read_object, read_status, write_text
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
@@ -37,7 +37,7 @@ def write_page_of_run(
     """
     origin = read_object(run_dir / PROVENANCE)
     page = Page(
-        run_name(settings), data, answers, result, metrics, warnings, settings, given,
+        run_name(settings, given), data, answers, result, metrics, warnings, settings, given,
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "),
     )  # fmt: skip
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
@@ -65,7 +65,8 @@ def rebuild(run_dir: Path) -> Path:
     now = {**provenance(data, answers), "files": file_hashes(given, data.hashes)}
     check_inputs(run_dir, now, "its page can be made again only from what it was started with")
     estimator = load(run_dir / MODEL)
-    result, _ = numbered_like(score(estimator.result_, data, answers), data.previous)
+    estimator.number_clusters(data.previous)  # that of an earlier version has the numbers of its components
+    result = score(estimator.result_, data, answers)
     warnings = read_object(run_dir / "warnings.json").get("warnings") or []
     return write_page_of_run(run_dir, data, answers, result, read_metrics(run_dir), warnings, settings, given)
 

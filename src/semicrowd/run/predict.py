@@ -114,8 +114,10 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
             raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
-    number = 1 + int(assignment.cluster.max()) if assignment.memberships is None else assignment.memberships.shape[1]
-    assignment = assignment.renumbered(read_components(run, number))
+    if estimator.components_ is None:  # a model of an earlier version
+        members = assignment.memberships
+        number = 1 + int(assignment.cluster.max()) if members is None else members.shape[1]
+        assignment = assignment.renumbered(read_components(run, number))
     text = assignment_csv(assignment, annotated, data.names)
     if output is None:
         print(text, end="")

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.evaluation.held_out import Gain, gain, split
-from semicrowd.evaluation.scores import Evaluation, Likeliest, numbered_like, score
+from semicrowd.evaluation.scores import Evaluation, Likeliest, score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import MODEL, RUN_FILES
 from semicrowd.fitting.monitor import Monitor
@@ -78,13 +76,14 @@ class Session:
             options = more_of_items(self.estimator, self.data)
             self.estimator.fit(self.data.features, self.answers, monitor=monitor, **options)
         seconds = monitor.seconds
+        self.estimator.number_clusters(self.data.previous)
         unseen, test, likelihood = self.data.test_features, None, {}
         if unseen is not None and self.estimator.takes_new_items:
             test = assigned(self.estimator, unseen)
         if unseen is not None and hasattr(self.estimator, "score"):
             likelihood = {"test/log_likelihood": self.estimator.score(unseen)}
-        scored = score(self.estimator.result_, self.data, self.answers, test)
-        result, components = numbered_like(scored, self.data.previous)
+        result, components = score(self.estimator.result_, self.data, self.answers, test), self.estimator.components_
+        assert components is not None
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         held_out = self._held_out()
         warnings = reliability_warnings(result.found, self.answers, held_out)
@@ -101,7 +100,7 @@ class Session:
         self.estimator.columns_ = self.data.columns  # predict needs them to convert new items
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:
-            self._draw(result, components, monitor, likeliest)
+            self._draw(result, monitor, likeliest)
         else:  # those of a shorter fit that this one has gone on from
             shutil.rmtree(self.run_dir / "figures", ignore_errors=True)
         write_page_of_run(
@@ -137,23 +136,15 @@ class Session:
         again.fit(self.data.features, training, **more_of_items(again, replace(self.data, previous=None)))
         return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
-    def _draw(
-        self, result: Evaluation, components: np.ndarray, monitor: Monitor, likeliest: Likeliest | None
-    ) -> None:
+    def _draw(self, result: Evaluation, monitor: Monitor, likeliest: Likeliest | None) -> None:
         """Write the figures. matplotlib is imported here, since this is slow and not every run draws figures."""
         from semicrowd.figures.run import SAMPLES_IMAGE, SAMPLES_POINTS, run_figures
 
         generated = None
         if hasattr(self.estimator, "generate"):
             number = SAMPLES_POINTS if self.data.image_shape is None else SAMPLES_IMAGE
-            drawn = self.estimator.generate(number, self.settings.values["seed"])
-            # A number of an earlier fit's cluster may stand for none of the model's.
-            there = components < len(drawn)
-            samples = np.full((len(components), *drawn.shape[1:]), np.nan, drawn.dtype)
-            weights = np.zeros(len(components))
-            samples[there] = drawn[components[there]]
-            weights[there] = self.estimator.cluster_weights_[components[there]]
-            generated = samples, weights
-        title = run_name(self.settings.content)
+            samples = self.estimator.generate(number, self.settings.values["seed"])
+            generated = samples, self.estimator.cluster_weights_
+        title = run_name(self.settings.content, self.settings.given)
         folder = self.run_dir / "figures"
         run_figures(folder, title, self.data, result, monitor.rows, generated, monitor.kept, likeliest)

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from semicrowd.settings.fields import dotted, shown
 
 #: Longest parameter value that every MLflow server takes; the whole value is in the artifact config.yaml.
 LONGEST = 250
+#: Maximal length of the given settings in the name of a run.
+_LONGEST_OWN = 60
 #: Settings of how a run is executed, which do not change its result.
 _NOT_PARAMETERS = ("resume", "figures", "logger")
 #: Prefix of the names of metrics of single annotators.
@@ -30,10 +33,26 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def run_name(settings: Mapping[str, Any]) -> str:
-    """Such as ``mnist bayes crowd seed 0``, and of a user's own files ``wines.csv cotrain answers.csv seed 0``."""
+def run_name(settings: Mapping[str, Any], given: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Such as ``mnist bayes crowd seed 0``, and of a user's own files ``wines.csv cotrain answers.csv K=4 seed 0``.
+
+    Parameters
+    ----------
+    given : the settings that the user has given, by dotted name; those of the model and the answers are in the name
+    """
     groups = " ".join(_called(settings[group]) for group in ("data", "model", "annotations"))
-    return f"{groups} seed {settings['seed']}"
+    own = " ".join(filter(None, (_own(name, value) for name, value in given.items())))
+    own = own if len(own) <= _LONGEST_OWN else own[: _LONGEST_OWN - 1] + "…"
+    return f"{groups} {own} seed {settings['seed']}" if own else f"{groups} seed {settings['seed']}"
+
+
+def _own(name: str, value: Any) -> str:
+    """A given setting in a run's name, such as ``K=4``; empty if it is not one of the model or the answers."""
+    group, _, rest = name.partition(".")
+    if group not in ("model", "annotations") or name in ("annotations.path", "annotations.columns"):
+        return ""
+    text = Path(value).name if rest in ("must_link", "cannot_link", "history") else shown(value)
+    return f"{rest}={' '.join(text.split())}"
 
 
 def _called(group: Mapping[str, Any]) -> str:

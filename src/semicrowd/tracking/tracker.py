@@ -44,7 +44,12 @@ class RunTracker:
             self.fail(error)
 
 
-def start_run(settings: Mapping[str, Any], run_dir: Path, provenance: Mapping[str, Any]) -> RunTracker:
+def start_run(
+    settings: Mapping[str, Any],
+    run_dir: Path,
+    provenance: Mapping[str, Any],
+    given: Mapping[str, Any] = MappingProxyType({}),
+) -> RunTracker:
     """Start tracking the run of ``run_dir``, which the caller holds alone.
 
     With ``resume`` the MLflow run named in ``run_dir/mlflow_run_id`` goes on; epochs of curves.csv that it lacks
@@ -55,6 +60,7 @@ def start_run(settings: Mapping[str, Any], run_dir: Path, provenance: Mapping[st
     settings : of the run, as its config.yaml has them
     run_dir : its config.yaml and provenance.json, if they are there, become artifacts
     provenance : content of provenance.json
+    given : the settings that the user has given, by dotted name; the run's name has some of them
 
     Raises
     ------
@@ -63,10 +69,11 @@ def start_run(settings: Mapping[str, Any], run_dir: Path, provenance: Mapping[st
     """
     if settings["logger"]["name"] == "none":
         return RunTracker()
-    run = FolderRun(settings, run_dir, "run", content.run_name(settings), content.parameters(settings), provenance)
-    for name in ("config.yaml", "provenance.json"):
-        if (run_dir / name).exists():
-            run.keep(run_dir / name)
+    name = content.run_name(settings, given)
+    run = FolderRun(settings, run_dir, "run", name, content.parameters(settings), provenance)
+    for file in ("config.yaml", "provenance.json"):
+        if (run_dir / file).exists():
+            run.keep(run_dir / file)
     return _MlflowTracker(run)
 
 
