@@ -20,11 +20,12 @@ from semicrowd.inference.slpd import (
     bound,
     first_gamma,
     log_likelihood,
+    posterior,
     samples_of,
     sweep,
     update,
 )
-from semicrowd.methods.slpd import Decomposition, best_of, posterior
+from semicrowd.methods.slpd import Decomposition, best_of
 
 
 def toy(num_samples: int = 4, missing: bool = False) -> Samples:
@@ -140,7 +141,7 @@ def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.Monke
         swept.append(some.values.shape[1])
         return sweep(some, *rest)
 
-    monkeypatch.setattr("semicrowd.methods.slpd.sweep", counted)
+    monkeypatch.setattr("semicrowd.inference.slpd.sweep", counted)
     found = posterior(both, clusters)
     expected, fixed = first_gamma(both, clusters), torch.zeros(both.present.shape, dtype=torch.bool)
     values = (expected - clusters.concentration[:, None]).sum(-1).clamp(min=1)

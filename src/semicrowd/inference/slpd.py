@@ -25,6 +25,10 @@ from semicrowd.inference.slpd_sums import add_up
 _NOTHING = 1e-10
 #: Upper limit of α_k, which would otherwise diverge if all blocks have the same proportions.
 _LARGEST = 1e4
+#: Maximal number of sweeps to infer γ of new samples.
+_SWEEPS = 100
+#: These sweeps end when no γ changes by more than this, relative to the number of observed values of the sample.
+_STILL = 1e-4
 
 
 class Samples(NamedTuple):
@@ -168,6 +172,26 @@ def first_gamma(
     of_block = torch.zeros_like(samples.present)[..., None].repeat(1, 1, num_clusters)
     of_block.scatter_add_(1, samples.block[..., None].expand(-1, -1, num_clusters), num_values[..., None] * share)
     return clusters.concentration[:, None] + of_block
+
+
+def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
+    """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7; all fits have one table."""
+    gamma = first_gamma(samples, clusters)
+    values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
+    moving = torch.ones_like(values, dtype=torch.bool)
+    rest = torch.arange(gamma.shape[1])
+    for _ in range(_SWEEPS):
+        old = gamma[:, rest]
+        new = clusters.concentration[:, None] + sweep(samples, clusters, old).block
+        moving = ((new - old).abs() > _STILL * values).any(-1, keepdim=True) & moving
+        # Converged blocks are not updated any more, so that the result of a block does not depend on the other blocks.
+        # Those that have converged in all fits are left out, which saves most of the time: few need many sweeps.
+        gamma[:, rest] = new.where(moving, old)
+        some = moving.any(0)[:, 0]
+        if not some.any():
+            break
+        rest, samples, values, moving = rest[some], samples.some(some), values[:, some], moving[:, some]
+    return gamma
 
 
 #: Maximal number of values times draws in memory at once, so that they fit into a core's cache.

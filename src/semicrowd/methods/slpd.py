@@ -27,6 +27,7 @@ from semicrowd.inference.slpd import (
     bound,
     first_gamma,
     log_likelihood,
+    posterior,
     samples_of,
     sweep,
     update,
@@ -39,10 +40,6 @@ from semicrowd.starts.recent import ProgressCallback
 
 #: A fit has converged if an iteration raises its bound by no more than this, relative to the bound.
 _TOLERANCE = 1e-6
-#: Maximal number of sweeps to infer γ of new samples.
-_SWEEPS = 100
-#: These sweeps end when no γ changes by more than this, relative to the number of observed values of the sample.
-_STILL = 1e-4
 #: Maximal number of feature values in a batch of fits, counted once per restart: 128 MiB.
 _VALUES = 2**24
 
@@ -315,26 +312,6 @@ def best_of(bound: Float[Tensor, "R"], clusters: Clusters) -> int:
     """
     alike = clusters.concentration.sum(-1) > clusters.mean.shape[-1]
     return max(range(len(bound)), key=lambda start: (not alike[start], float(bound[start])))
-
-
-def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
-    """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7; all fits have one table."""
-    gamma = first_gamma(samples, clusters)
-    values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
-    moving = torch.ones_like(values, dtype=torch.bool)
-    rest = torch.arange(gamma.shape[1])
-    for _ in range(_SWEEPS):
-        old = gamma[:, rest]
-        new = clusters.concentration[:, None] + sweep(samples, clusters, old).block
-        moving = ((new - old).abs() > _STILL * values).any(-1, keepdim=True) & moving
-        # Converged blocks are not updated any more, so that the result of a block does not depend on the other blocks.
-        # Those that have converged in all fits are left out, which saves most of the time: few need many sweeps.
-        gamma[:, rest] = new.where(moving, old)
-        some = moving.any(0)[:, 0]
-        if not some.any():
-            break
-        rest, samples, values, moving = rest[some], samples.some(some), values[:, some], moving[:, some]
-    return gamma
 
 
 class _Fit(Method):
