@@ -186,6 +186,9 @@ def test_the_package_names_every_method_and_loads_none() -> None:
 
 
 def test_a_method_brings_what_it_needs_and_no_more() -> None:
-    heavy = "[m for m in ('torch', 'pytorch_lightning', 'mlflow', 'numba') if m in sys.modules]"
+    heavy = (
+        "[m for m in ('torch', 'pytorch_lightning', 'mlflow', 'numba', 'matplotlib', 'hydra', 'torchvision')"
+        " if m in sys.modules]"
+    )
     code = f"import sys, semicrowd; semicrowd.KMeansOnly; print({heavy}); semicrowd.SCDC; print({heavy})"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split("\n")[:2] == ["[]", "['torch']"]

@@ -1,5 +1,6 @@
 """Files of fitted methods: the same predictions in a process of its own, and nothing from files that are no models."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,3 +113,29 @@ def test_files_that_are_no_models(problem: Problem, tmp_path: Path) -> None:
             load(path)
     with pytest.raises(TypeError, match=r"SVC.*no place for it in a file"):
         persistence.encode({"a": [SVC()]})
+
+
+class _Trap:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_nothing_in_a_file_is_executed(problem: Problem, tmp_path: Path) -> None:
+    path, trap = tmp_path / "model.pt", tmp_path / "executed"
+    KMeansOnly(3).fit(*problem).save(path)
+    content = torch.load(path, weights_only=True)
+    for spoilt in ({**content, "more": _Trap(trap)}, {**content, "estimator": _Trap(trap)}, _Trap(trap)):
+        torch.save(spoilt, path)
+        with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+            load(path)
+    path.write_bytes(pickle.dumps(_Trap(trap)))
+    with pytest.raises(UserError, match=r"model.pt: damaged, or not a model"):
+        load(path)
+    assert not trap.exists()
+    pickle.loads(path.read_bytes())  # the trap is one
+    assert trap.exists()
