@@ -1,13 +1,16 @@
-"""Runs in trouble: a full disk, a folder that cannot be written, a locked store, a trap in a checkpoint."""
+"""Runs in trouble: a full disk, a folder that cannot be written, a locked store, a checkpoint with a trap, kills."""
 
+import json
 import resource
 import signal
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
+import numpy as np
 import pytest
 import torch
 
@@ -124,3 +127,36 @@ def test_nobodys_name_is_in_the_store_of_a_run_that_is_anonymous(train: Command,
     kept = [path for folder in (store, tmp_path / "run") for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "workers.csv" and store in path.parents for path in kept)
     assert [path for path in kept if b"Annegret" in path.read_bytes() or b"Bartholomew" in path.read_bytes()] == []
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_at_twenty_moments_ends_as_one_that_was_not(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    command = ("data=pinwheel", "annotations=two_coin", "model=scdc", "epochs=60", "batch_size=20", "start=cells",
+               "start.teach_epochs=50", "seed=0")  # fmt: skip
+    begun = time.monotonic()
+    whole = start(*command, "hydra.run.dir=whole")
+    _, err = whole.communicate(timeout=600)
+    assert whole.returncode == 0, err
+    # Up to a third of it: the run goes on from where it was, so that kills meet all of its phases.
+    seconds = (time.monotonic() - begun) / 3
+    draws, folder, finished = np.random.default_rng(0), 0, list[Path]()
+    for moment in draws.uniform(0, seconds, size=20):
+        process = start(*command, f"hydra.run.dir=killed-{folder}", "resume=true")
+        time.sleep(moment)
+        process.kill()
+        process.communicate(timeout=60)
+        run = tmp_path / f"killed-{folder}"
+        if read_status(run).get("status") == "finished":
+            finished.append(run)
+            folder += 1
+    last = tmp_path / f"killed-{folder}"
+    assert finished or (last / "checkpoints" / "last.ckpt").exists(), "some kills came in the middle of the training"
+    done = train(*command, f"hydra.run.dir={last.name}", "resume=true")
+    assert done.returncode == 0, done.stderr
+    for run in (*finished, last):
+        assert json.loads((run / "status.json").read_text())["status"] == "finished"
+        for name in SAME:
+            assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), (run, name)
+        assert not list(run.rglob("*.tmp"))

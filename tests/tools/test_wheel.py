@@ -52,6 +52,14 @@ try:
     from semicrowd import write_report
 except UserError as error:
     print(error)
+LEFT_OUT.discard("jinja2")  # which PyTorch needs: it is always there
+from semicrowd import write_report
+print(write_report(model, X, pairs))
+model.image_shape = (3, 1)  # its page has pictures
+try:
+    write_report(model, X, pairs)
+except UserError as error:
+    print(error)
 """
 
 
@@ -89,6 +97,7 @@ def test_a_fit_needs_no_extra_and_what_does_says_which(unpacked: Path, tmp_path:
     assert run.stdout.splitlines() == [
         "clusters 3", "numba is not installed; install it with pip install 'semicrowd[samplers]'",
         "jinja2 is not installed; install it with pip install 'semicrowd[cli]'",
+        "report.html", "PIL is not installed; install it with pip install 'semicrowd[cli]'",
     ]  # fmt: skip
     command = _WITHOUT_EXTRAS + "from semicrowd.__main__ import main; sys.exit(main(['train']))"
     asked = python(unpacked, "-c", command, cwd=tmp_path)

@@ -74,27 +74,29 @@ class Items:
 
     def picture(self, item: int) -> str:
         """A small picture of an item as a ``data:`` address, empty where there is none or it cannot be read."""
+        shape = self.data.image_shape
+        if shape is None and (self._pictures is None or self.data.files is None):
+            return ""
         # Imported here: most items are rows of tables.
         from PIL import Image
 
         from semicrowd.data.image_files import converted
 
-        shape = self.data.image_shape
         if shape is not None:
             low, high = self._range
             scaled = (np.nan_to_num(self.data.features[item]) - low) / max(high - low, 1e-12)
             pixels = np.clip(scaled * 255, 0, 255).astype(np.uint8).reshape(shape)
             pixels = pixels[0] if len(shape) == 3 and shape[0] == 1 else pixels
             image = Image.fromarray(pixels.transpose(1, 2, 0) if pixels.ndim == 3 else pixels)
-        elif self._pictures is not None and self.data.files is not None:
+        else:
+            assert self._pictures is not None
+            assert self.data.files is not None
             try:
                 image, _ = converted(Image.open(self._pictures / self.data.files[item]), _SIDE)
                 image.thumbnail((_SIDE, _SIDE))
                 image = image.convert("RGB")
             except (OSError, ValueError, Image.DecompressionBombError):
                 return ""
-        else:
-            return ""
         written, kind = io.BytesIO(), "JPEG" if max(image.size) > _SIDE // 2 else "PNG"
         image.save(written, kind, quality=_QUALITY)
         return f"data:image/{kind.lower()};base64,{base64.b64encode(written.getvalue()).decode()}"
