@@ -13,6 +13,8 @@ from unittest.mock import patch as mock
 import pytest
 from jaxtyping import config
 
+from semicrowd.estimators import ESTIMATORS
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -91,6 +93,14 @@ def test_mpckmeans_stands_against_the_published_implementation() -> None:
     (rows,) = tables("mpckmeans")
     for _, theirs, ours, ratio, _ in rows[1:]:
         assert min(float(theirs), float(ours), float(ratio)) > 0
+
+
+@pytest.mark.slow
+def test_every_method_that_takes_new_items_assigns_some_in_a_second() -> None:
+    (rows,) = tables("predict")
+    assert [row[0] for row in rows[1:]] == [name for name, kind in ESTIMATORS.items() if kind.takes_new_items]
+    speeds = [float(row[1].replace(",", "")) for row in rows[1:]]
+    assert [row[2].endswith("met") for row in rows[1:]] == [speed >= 50_000 for speed in speeds]
 
 
 @pytest.mark.slow
