@@ -182,7 +182,6 @@ def _salt(root: Path) -> bytes:
         return hashlib.sha256(given.encode()).digest()
     path = root / _FILE
     # Imported here: estimators read files of answers without the extra that has it.
-    from filelock import FileLock
 
     try:
         if not path.exists():
