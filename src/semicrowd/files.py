@@ -175,6 +175,9 @@ class RunDirectory:
             if foreign:
                 os.close(self._descriptor)
                 raise UserError(f"{self.path}: has a {foreign[0]} that is not from a run; choose another hydra.run.dir")
+        for path in (self.path / STATUS, self.checkpoint, *map(self.path.joinpath, RUN_FILES)):
+            for cut_off in path.parent.glob(f".{path.name}.*.tmp"):  # of a process that was killed while it wrote
+                cut_off.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *_: object) -> None:

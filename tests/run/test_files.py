@@ -168,3 +168,15 @@ def test_a_linked_folder_of_checkpoints_is_taken_out_and_what_it_leads_to_stays(
         directory.clear()
     assert not (tmp_path / "run" / "checkpoints").is_symlink()
     assert (tmp_path / "scratch" / "other.txt").exists()
+
+
+def test_what_a_killed_process_was_writing_goes_when_the_run_goes_on(tmp_path: Path) -> None:
+    with RunDirectory(tmp_path) as directory:
+        directory.set_status("running")
+    directory.checkpoint.parent.mkdir()
+    cut_off = [tmp_path / ".curves.csv.123.tmp", tmp_path / "checkpoints" / ".last.ckpt.123.tmp"]
+    own = tmp_path / "notes.tmp"
+    for path in (*cut_off, own):
+        path.touch()
+    with RunDirectory(tmp_path):
+        assert [path.exists() for path in (*cut_off, own)] == [False, False, True]

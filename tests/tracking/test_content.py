@@ -72,9 +72,10 @@ def test_weights_of_annotators_are_metrics_whatever_their_names() -> None:
 def test_the_name_of_a_run_has_what_the_user_has_set_of_the_model_and_the_answers() -> None:
     settings = {"seed": 0, "data": {"name": "table", "path": "c.csv"}, "model": {"name": "kmeans"},
                 "annotations": {"name": "none"}}  # fmt: skip
-    given = {"model.K": 4, "model.hidden": [8, 8], "seed": 0, "data.path": "c.csv", "annotations.path": "a.csv",
-             "annotations.must_link": "/home/me/same.csv", "trainer.threads": 2}  # fmt: skip
-    assert content.run_name(settings, given) == "c.csv kmeans none K=4 hidden=[8, 8] must_link=same.csv seed 0"
+    given = {"model": "kmeans", "model.hidden": [8, 8], "model.K": 4, "seed": 0, "data.path": "c.csv",
+             "annotations.path": "a.csv", "annotations.must_link": "/home/me/same.csv",
+             "trainer.threads": 2}  # fmt: skip
+    assert content.run_name(settings, given) == "c.csv kmeans none must_link=same.csv K=4 hidden=[8, 8] seed 0"
     long = content.run_name(settings, {f"model.number_{k}": k for k in range(30)})
     assert len(long) < 100
     assert long.endswith("… seed 0")

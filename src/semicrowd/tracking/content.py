@@ -41,7 +41,7 @@ def run_name(settings: Mapping[str, Any], given: Mapping[str, Any] = MappingProx
     given : the settings that the user has given, by dotted name; those of the model and the answers are in the name
     """
     groups = " ".join(_called(settings[group]) for group in ("data", "model", "annotations"))
-    own = " ".join(filter(None, (_own(name, value) for name, value in given.items())))
+    own = " ".join(filter(None, (_own(name, value) for name, value in sorted(given.items()))))
     own = own if len(own) <= _LONGEST_OWN else own[: _LONGEST_OWN - 1] + "…"
     return f"{groups} {own} seed {settings['seed']}" if own else f"{groups} seed {settings['seed']}"
 
@@ -49,7 +49,7 @@ def run_name(settings: Mapping[str, Any], given: Mapping[str, Any] = MappingProx
 def _own(name: str, value: Any) -> str:
     """A given setting in a run's name, such as ``K=4``; empty if it is not one of the model or the answers."""
     group, _, rest = name.partition(".")
-    if group not in ("model", "annotations") or name in ("annotations.path", "annotations.columns"):
+    if not rest or group not in ("model", "annotations") or name in ("annotations.path", "annotations.columns"):
         return ""
     text = Path(value).name if rest in ("must_link", "cannot_link", "history") else shown(value)
     return f"{rest}={' '.join(text.split())}"
