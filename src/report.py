@@ -6,16 +6,7 @@ are written from the runs that are there, finished or not; ``make reproduce`` do
 
 import sys
 
-from semicrowd.report.build import main as build
-from semicrowd.run import page
-
-
-def main(arguments: list[str]) -> int:
-    """Make the page of each run that is named, or the report of all runs there are; returns the exit code."""
-    if any(one.startswith(page.ARGUMENT) for one in arguments):
-        return page.main(arguments)
-    return build(["--collect", *arguments])
-
+from semicrowd.report.build import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(["--collect", *sys.argv[1:]]))

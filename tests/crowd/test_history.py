@@ -69,6 +69,7 @@ def test_earlier_answers_count_as_those_that_are_there() -> None:
     assert later.specificity == pytest.approx(together.specificity)
 
 
+@pytest.mark.slow
 def test_a_history_tells_whom_to_trust_where_the_answers_cannot() -> None:
     """Two people contradict each other about items whose features say nothing."""
     rng, kind = np.random.default_rng(0), np.repeat([0, 1], 20)

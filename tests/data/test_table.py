@@ -325,6 +325,9 @@ def test_points_of_whole_numbers_are_thousands_beside_decimal_commas(tmp_path: P
     data = _load(_csv(tmp_path, "id;price;share\na;2.750,75;1.5\nb;3.100;2.25\nc;950,5;n/a\n"))
     assert data.features[:, 0].tolist() == [2750.75, 3100.0, 950.5]
     assert data.features[:2, 1].tolist() == [1.5, 2.25], "no comma in this column: points are decimal"
+    # A column of whole numbers alone, in a file with decimal commas; a zero in front is that of a fraction.
+    data = _load(_csv(tmp_path, "id;rpm;bar;part\na;1.380;1,5;0.125\nb;915;2,25;0.250\nc;12.000;3;1.500\n"))
+    assert data.features.tolist() == [[1380, 1.5, 0.125], [915, 2.25, 0.25], [12000, 3, 1.5]]
 
 
 def test_a_separator_within_the_names_of_columns_is_none(tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def test_the_docstring_of_fit_has_all_parameters_in_their_order() -> None:
     assert names == ["X", "y", "pairs", "previous", "monitor"]
 
 
+@pytest.mark.slow
 def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation() -> None:
     """Annotators who guess: clusters that fit their answers by accident must not win because they come again."""
     rng = np.random.default_rng(1)

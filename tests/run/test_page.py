@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from semicrowd.__main__ import main as command
+
 from .conftest import Command, _called
 
 SCRIPT = Path(__file__).parents[2] / "src" / "report.py"
@@ -16,7 +18,7 @@ SCRIPT = Path(__file__).parents[2] / "src" / "report.py"
 def report(folder: Path, *arguments: str) -> Any:
     """What ``python src/report.py`` does with these arguments."""
     script = run_path(str(SCRIPT), run_name="report")
-    return _called(script["main"], folder, list(arguments), {})
+    return _called(script["main"], folder, ["--collect", *arguments], {})
 
 
 @pytest.mark.usefixtures("table", "answers")
@@ -31,6 +33,10 @@ def test_a_run_has_a_page_and_it_can_be_made_anew(train: Command, tmp_path: Path
     page.unlink()
     again = report(tmp_path, "run=run")
     assert again.returncode == 0, again.stderr
+    assert page.read_text() == text
+    page.unlink()
+    installed = _called(command, tmp_path, ["report", "run=run"], {})
+    assert installed.returncode == 0, installed.stderr
     assert page.read_text() == text
 
     assert "not the directory of a finished run" in report(tmp_path, "run=nowhere").stderr

@@ -69,6 +69,7 @@ def test_answers_about_few_items_are_all_those_about_these_items(kind: str, most
     assert (some.label == answers.label[whole]).all()
 
 
+@pytest.mark.slow
 def test_networks_find_the_classes_of_the_answers_where_the_features_show_other_ones(
     poses: tuple[np.ndarray, np.ndarray],
 ) -> None:

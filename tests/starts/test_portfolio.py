@@ -282,6 +282,7 @@ def test_the_winner_starts_the_model(build: Build, pinwheel: Any, monkeypatch: p
     assert adjusted_rand_score(found.probabilities[0].argmax(-1).numpy(), clusters) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_folds", "few_steps")
 def test_a_model_with_fewer_clusters_than_the_answers_could_show_gets_no_more(
     build: Build, monkeypatch: pytest.MonkeyPatch
@@ -322,6 +323,7 @@ def test_few_or_one_sided_answers_are_enough(
     assert all(eta.isfinite().all() for eta in winner.annotators)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_folds")
 def test_a_handful_of_answers_tells_nothing() -> None:
     """Tossed coins of one person about clear clusters: by luck some of these would gain."""

@@ -91,6 +91,7 @@ def test_the_configuration_is_in_it_and_the_command_runs_anywhere(unpacked: Path
     assert "semicrowd = semicrowd.__main__:main" in entry.read_text()
 
 
+@pytest.mark.slow
 def test_a_fit_needs_no_extra_and_what_does_says_which(unpacked: Path, tmp_path: Path) -> None:
     run = python(unpacked, "-c", _WITHOUT_EXTRAS + _FIT, cwd=tmp_path)
     assert run.returncode == 0, run.stderr

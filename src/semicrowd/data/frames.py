@@ -35,8 +35,8 @@ _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"(?:^|[;\t])\s*-?\d[\d.]*,\d+\s*(?=$|[;\t])", re.M)
 #: A number with a decimal comma, perhaps with points between thousands: 2.750,75.
 _WITH_COMMA = re.compile(r"\s*([+-]?\d+(?:\.\d{3})*),(\d+)\s*")
-#: A whole number with points between thousands: 2.750. With decimal commas in its column it is no fraction.
-_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:\.\d{3})+\s*")
+#: A whole number with points between thousands: 2.750. In a file with decimal commas it is no fraction.
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 #: A number with a zero in front, and the number of rows in which such are looked for.
 _CODE = re.compile(r"0[0-9]+")
 _FIRST_ROWS = 1_000
@@ -288,8 +288,11 @@ def _frame(path: Path, header: list[str], separator: str, texts: Collection[str 
     if decimal == ",":  # pandas leaves a column as text where one of its cells is a word for nothing, or 2.750,75
         for name in set(header) - set(texts):
             if not pd.api.types.is_numeric_dtype(frame[name]):
-                commas = any(_WITH_COMMA.fullmatch(str(cell)) for cell in frame[name])
-                frame[name] = frame[name].map(partial(_with_point, thousands=commas), na_action="ignore")
+                cells = frame[name].dropna().astype(str)
+                thousands = any(map(_WITH_COMMA.fullmatch, cells)) or all(
+                    _THOUSANDS.fullmatch(cell) for cell in cells if "." in cell
+                )
+                frame[name] = frame[name].map(partial(_with_point, thousands=thousands), na_action="ignore")
     # Blank lines at the end are no items; elsewhere they are, with every cell empty.
     return frame.iloc[: frame.notna().any(axis=1).to_numpy().nonzero()[0].max(initial=-1) + 1]
 

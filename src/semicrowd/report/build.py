@@ -11,6 +11,7 @@ from semicrowd.report import collect, papers, site
 from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
 from semicrowd.report.studies import embedded, generality
+from semicrowd.run import page
 
 REPORTS = Path("reports")
 
@@ -41,13 +42,16 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhi
 
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
-    """Command line of ``src/report.py`` and of the pipeline's last stage."""
+    """Command line of ``src/report.py``, of ``semicrowd report`` and of the pipeline's last stage."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if any(one.startswith(page.ARGUMENT) for one in given):
+        return page.main([one for one in given if one != "--collect"])
     parser = argparse.ArgumentParser(
         description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
     )
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")
     parser.add_argument("--out", type=Path, default=REPORTS, help=f"folder of the report (default: {REPORTS})")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     if options.collect:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)
