@@ -371,3 +371,16 @@ def test_categories_of_few_new_rows_are_those_of_the_run(tmp_path: Path) -> None
     new = load_new_items(_csv(tmp_path, "agreed,size,x\nTRUE,38,1\nTRUE,S,\n"), columns.with_gaps_filled())
     assert new.features.sum(1).tolist() == [3.0, 4.5], "one of each category, and x, whose median is 2.5"
     assert new.notes == ("column x: 1 empty cells, none in the training items; replaced by their median",)
+
+
+@pytest.mark.parametrize(("wrong", "said"), [("P3", "P3 occurs again in item 7"), ("", "item 7 has none")])
+def test_ids_of_which_one_is_missing_or_occurs_twice_are_told_from_text(
+    tmp_path: Path, wrong: str, said: str
+) -> None:
+    rows = [f"{wrong if row == 7 else f'P{row}'},{row / 7},{row % 3}" for row in range(60)]
+    path = _csv(tmp_path, "\n".join(["code,x,y", *rows]) + "\n")
+    with pytest.raises(UserError, match=f"could be ids if each item had one of its own: {said}"):
+        _load(path)
+    rows = [f"remark {row % 40},{row / 7}" for row in range(60)]
+    with pytest.raises(UserError, match=r"40 different values in 60 rows\); leave them out"):
+        _load(_csv(tmp_path, "\n".join(["remark,x", *rows]) + "\n"))

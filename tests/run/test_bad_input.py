@@ -48,6 +48,7 @@ def refused(done: "CompletedProcess[str]", *said: str) -> None:
         ("~data", ["~data", "data=…"]),
         ("data=table data.path=a=b.csv", ["data.path=a=b.csv", """'data.path="a=b.csv"'"""]),
         ("data=table data.path=a,b.csv", ["data.path=a,b.csv", """'data.path="a,b.csv"'"""]),
+        ("data=table data.path=items.csv data.ignore=[size,läuft]", ["data.ignore=[size,läuft]", ""","läuft"]'"""]),
     ],
 )
 def test_arguments(train: Command, tmp_path: Path, table: Path, arguments: str, said: list[str]) -> None:

@@ -25,6 +25,8 @@ _ID_ENDS = re.compile(r"(?:^|[ _.-])(?:id|uuid|key|index|no|nr|number)$|[a-z](?:
 _INDEX = "index"
 #: Rows from which on different whole numbers in all of them look like ids: in fewer, measurements often differ, too.
 _MANY_ROWS = 30
+#: Largest share of empty or repeated cells with which a column of texts is probably meant as ids.
+_FEW_WRONG = 0.02
 #: A text column with more different values is not a category.
 _MOST_CATEGORIES = 30
 #: Maximal number of cells of a text column that are checked for dates.
@@ -65,7 +67,18 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
     different = len(set(texts))
     if different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES):
         return CATEGORY, ""
-    return TEXT, f"text, {different} different values in {len(texts)} rows"
+    return TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}"
+
+
+def _nearly_ids(texts: Sequence[str]) -> str:
+    """What keeps a column of texts from being the ids, if only few cells do; empty otherwise."""
+    cells = pd.Series(texts)
+    wrong = cells[cells.duplicated() | (cells == "")]
+    if not 0 < len(wrong) <= max(1, _FEW_WRONG * len(cells)):
+        return ""
+    item, cell = next(wrong.items())
+    example = f"{cell[:50]} occurs again in item {item}" if cell else f"item {item} has none"
+    return f", which could be ids if each item had one of its own: {example}"
 
 
 def called_ids(header: Sequence[str]) -> str | None:
