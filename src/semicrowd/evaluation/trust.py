@@ -22,7 +22,10 @@ _ALIKE = 0.8
 _SAME = 0.95
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
-_ROWS = "check that i and j of the answers are rows of this table, counted from 0"
+_ADVICE = (
+    "check that i and j of the answers name the right items (their ids, or rows counted from 0), and leave out columns "
+    "that have nothing to do with the question, since clusters can be the values of such a column"
+)
 
 
 def reliability_warnings(result: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
@@ -49,7 +52,7 @@ def reliability_warnings(result: Result, answers: PairAnnotations | None, held_o
         return [*lines, f"{problem}; {advice}"]
     if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
         problem = f"the answers carry no information about these clusters: {uninformative}"
-        return [*lines, f"{problem}; {_ROWS}; {advice}"]
+        return [*lines, f"{problem}; {_ADVICE}; {advice}"]
     lines += _contradiction(result, answers)
     if verdict is not None:
         lines += _close(verdict)
@@ -105,7 +108,7 @@ def _contradiction(result: Result, answers: PairAnnotations) -> Iterator[str]:
         yield (
             f"features and answers contradict each other: for the {len(items)} annotated items, the clusters from "
             f"features alone and the clusters from features and answers have an adjusted Rand index of "
-            f"{agreement:.2f} (0 by chance); {_ROWS}; if they are, trust only the clusters of annotated items, or give "
+            f"{agreement:.2f} (0 by chance); {_ADVICE}; otherwise trust only the clusters of annotated items, or give "
             "features that differ between the classes"
         )
 
