@@ -40,7 +40,7 @@ from semicrowd.models.scdc import SCDC  # noqa: E402
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported and collected stays to the end; looking for garbage among it takes a tenth of the time."""
+    """What has been imported and collected stays to the end, so that looking for garbage among it is time lost."""
     gc.collect()
     gc.freeze()
 

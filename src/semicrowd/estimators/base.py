@@ -217,9 +217,12 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         """An assignment to the model's components as one to the numbered clusters."""
         return found if self.components_ is None else found.renumbered(self.components_)
 
-    def _in_order(self, probabilities: np.ndarray) -> np.ndarray:
-        """Probabilities [N, K] of the model's components as those of the numbered clusters."""
-        return probabilities if self.components_ is None else in_order(probabilities, self.components_)
+    def _in_order(self, values: np.ndarray, axis: int = 1, missing: float = 0.0) -> np.ndarray:
+        """Values of the model's components along ``axis``, such as probabilities [N, K], as those of the clusters.
+
+        ``missing`` is the value of a number that stands for no component.
+        """
+        return values if self.components_ is None else in_order(values, self.components_, axis, missing)
 
     def _result(self, final: Assignment, features: Assignment, workers: WorkerPosterior | None = None) -> Result:
         """The result, with the parameter ``n_clusters`` or, without it, one more than the largest cluster number."""

@@ -161,22 +161,13 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         if self.preparation_ is not None:
             rows = samples.reshape(-1, samples.shape[-1])
             samples = self.preparation_.inverse_transform(rows).reshape(*samples.shape[:2], -1)
-        return self._of_clusters(samples, np.nan)
+        return self._in_order(samples, 0, np.nan)
 
     @property
     def cluster_weights_(self) -> np.ndarray:
         """Expected mixing proportions, [K]; 0 if the model has no cluster of a number."""
         check_is_fitted(self)
-        return self._of_clusters(self.model_.cluster_weights()[self.result_.best].numpy(), 0)
-
-    def _of_clusters(self, values: np.ndarray, missing: float) -> np.ndarray:
-        """A value [K, …] of each component of the model as one of each cluster number."""
-        if self.components_ is None:
-            return values
-        found = np.full((len(self.components_), *values.shape[1:]), missing, values.dtype)
-        there = self.components_ < len(values)
-        found[there] = values[self.components_[there]]
-        return found
+        return self._in_order(self.model_.cluster_weights()[self.result_.best].numpy(), 0)
 
     def _renumbered(self, answers: PairAnnotations) -> PairAnnotations:
         """A copy of the answers with the annotators' numbers of the fit and without true rates.

@@ -109,9 +109,14 @@ def kept_numbers(clusters: np.ndarray, previous: np.ndarray, num_clusters: int) 
     return np.array(kept + rest, np.int64)
 
 
-def in_order(memberships: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Columns of ``memberships`` in the order of :func:`kept_numbers`; zeros where that stands for no cluster."""
-    return np.pad(memberships, ((0, 0), (0, len(order) - memberships.shape[1])))[:, order]
+def in_order(values: np.ndarray, order: np.ndarray, axis: int = 1, missing: float = 0.0) -> np.ndarray:
+    """Values of each cluster, which are along ``axis``, in the order of :func:`kept_numbers`.
+
+    ``missing`` is the value where that stands for no cluster.
+    """
+    more = [(0, 0)] * values.ndim
+    more[axis] = 0, len(order) - values.shape[axis]
+    return np.pad(values, more, constant_values=missing).take(order, axis)
 
 
 def with_kept_numbers(previous: np.ndarray | None, *memberships: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -43,15 +43,15 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhi
 @without_traceback
 def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py``, of ``semicrowd report`` and of the pipeline's last stage."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if any(one.startswith(page.ARGUMENT) for one in given):
-        return page.main([one for one in given if one != "--collect"])
     parser = argparse.ArgumentParser(
         description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
     )
+    parser.add_argument("runs", nargs="*", metavar=f"{page.ARGUMENT}FOLDER", help="folder of a finished run")
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")
     parser.add_argument("--out", type=Path, default=REPORTS, help=f"folder of the report (default: {REPORTS})")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
+    if options.runs:
+        return page.main(options.runs)
     if options.collect:
         collect.save(collect.collect())
     results = build(collect.load(), options.out)

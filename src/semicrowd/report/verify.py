@@ -19,8 +19,6 @@ from semicrowd.report.runs import FOLDER, RecordedRun, read_recorded
 
 #: Largest accepted difference of a score on another kind of processor, where rounding can lead to another result.
 TOLERANCE = 0.03
-#: Largest accepted relative difference on the same kind of processor: sums in another order are rounded differently.
-ROUNDING = 1e-9
 #: Beginnings of the names of metrics that are times.
 _TIMES = ("seconds/",)
 #: Endings of the names of scores between 0 and 1, to which the tolerance applies.
@@ -35,16 +33,15 @@ def cheapest(runs: Iterable[RecordedRun]) -> RecordedRun:
 def differences(before: Mapping[str, float], now: Mapping[str, float], *, same_machine: bool) -> list[str]:
     """Differences from the recorded metrics, one line each.
 
-    On the same kind of processor, with the same packages, every metric except times must be the same number, up to
-    :data:`ROUNDING`. Otherwise scores may differ by :data:`TOLERANCE`, and other metrics are not compared.
+    On the same kind of processor, with the same packages, every metric except times must be the same number. Otherwise
+    scores may differ by :data:`TOLERANCE`, and other metrics are not compared.
     """
     lines = []
     for name, value in before.items():
         if name.startswith(_TIMES) or not (same_machine or name.endswith(_SCORES)):
             continue
         found = now.get(name, math.nan)
-        same = math.isclose(found, value, rel_tol=ROUNDING)
-        if not (same or (not same_machine and abs(found - value) <= TOLERANCE)):
+        if not (found == value or (not same_machine and abs(found - value) <= TOLERANCE)):
             lines.append(f"{name}: recorded {value:.6g}, now {found:.6g}")
     return lines
 
@@ -65,8 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="make verify",
         description="Repeat the cheapest recorded run of each experiment. With the recorded kind of processor and the "
-        f"recorded packages every number must be the same, up to rounding ({ROUNDING:g} of it); otherwise scores may "
-        f"differ by up to {TOLERANCE}.",
+        f"recorded packages every number must be the same; otherwise scores may differ by up to {TOLERANCE}.",
     )
     parser.add_argument("--experiments", nargs="+", help="default: one of each paper")
     parser.add_argument("--folder", type=Path, default=FOLDER)
