@@ -34,20 +34,8 @@ def from_name(name):
 importlib.metadata.Distribution.from_name = from_name
 sys.meta_path.insert(0, Missing())
 """
-_FIT = """
-import numpy as np
-from semicrowd import DPM, SCDC, UserError
-rng = np.random.default_rng(0)
-kinds = np.arange(90) % 3
-X = 4 * np.eye(3)[kinds] + rng.normal(size=(90, 3))
-i, j = np.triu_indices(90, 1)
-pairs = np.stack([i, j, i % 3, kinds[i] == kinds[j]], 1)[rng.permutation(len(i))[:300]]
-model = SCDC(epochs=1).fit(X, pairs=pairs)
-print("clusters", model.n_clusters_)
-try:
-    DPM().fit(X)
-except UserError as error:
-    print(error)
+_FIT = (ROOT / "tools" / "fit_without_extras.py").read_text(encoding="utf-8")
+_PAGE = """
 try:
     from semicrowd import write_report
 except UserError as error:
@@ -93,7 +81,7 @@ def test_the_configuration_is_in_it_and_the_command_runs_anywhere(unpacked: Path
 
 @pytest.mark.slow
 def test_a_fit_needs_no_extra_and_what_does_says_which(unpacked: Path, tmp_path: Path) -> None:
-    run = python(unpacked, "-c", _WITHOUT_EXTRAS + _FIT, cwd=tmp_path)
+    run = python(unpacked, "-c", _WITHOUT_EXTRAS + _FIT + _PAGE, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == [
         "clusters 3", "numba is not installed; install it with pip install 'semicrowd[samplers]'",
