@@ -1,9 +1,13 @@
 """Features on one scale: what columns are in, and in which order, is nothing that a model sees."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.preprocessing import StandardScaler
 
-from semicrowd.data.preparation import MAX_COMPONENTS, fit_preparation, prepared
+from semicrowd import UKM
+from semicrowd.data.preparation import MAX_COMPONENTS, ColumnScaler, fit_preparation, one_hot_columns, prepared
 
 
 @pytest.fixture
@@ -58,3 +62,57 @@ def test_items_that_are_all_alike_stay_as_they_are() -> None:
     same = np.ones((10, 3))
     assert fit_preparation(same) is None
     np.testing.assert_array_equal(of(same), same)
+
+
+def one_hot(*columns: list[str] | np.ndarray) -> np.ndarray:
+    """One-hot columns by pandas, of each of some categories."""
+    return np.hstack([pd.get_dummies(pd.Series(column)).to_numpy(np.float32) for column in columns])
+
+
+def test_a_category_has_the_weight_of_one_number_however_many_values_it_has(table: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
+    for values in (2, 3, 14):
+        column = rng.integers(values, size=40)
+        found = of(np.hstack([table, one_hot(column)]))
+        # Every column of numbers has variance 1, and so has the category.
+        assert found.var(0).sum() == pytest.approx(table.shape[1] + 1, rel=1e-4)
+        # Over all pairs, an item with itself included, the mean squared distance is twice the variance.
+        apart = pairwise_distances(ColumnScaler().fit_transform(one_hot(column))) ** 2
+        assert apart.mean() == pytest.approx(2)
+
+
+def test_a_category_of_two_values_is_one_yes_or_no_column() -> None:
+    yes = np.array([0, 1, 1, 0, 1, 0, 0, 0, 0, 1], np.float32)[:, None]
+    both = ColumnScaler().fit_transform(one_hot(np.array(["n", "y"])[yes[:, 0].astype(int)]))
+    alone = StandardScaler().fit_transform(yes)
+    np.testing.assert_allclose(pairwise_distances(both), pairwise_distances(alone), atol=1e-5)
+
+
+def test_without_one_hot_columns_features_are_standardised(table: np.ndarray) -> None:
+    flags = np.random.default_rng(0).integers(2, size=(40, 6))  # in some rows more than one is 1
+    features = np.hstack([table, flags])
+    np.testing.assert_array_equal(ColumnScaler().fit_transform(features), StandardScaler().fit_transform(features))
+
+
+def test_one_hot_columns_are_found_whatever_is_beside_them() -> None:
+    rng = np.random.default_rng(0)
+    five, three = np.repeat(list("abcde"), 8), rng.permutation(np.repeat(list("xyyz"), 10))
+    # A flag that is 1 for no item with "a" or "b": with their columns it would look like the start of a category.
+    flag = (five == "c")[:, None].astype(np.float32)
+    table = np.hstack([rng.normal(size=(40, 1)), flag, one_hot(five, three), rng.integers(2, size=(40, 2))])
+    assert list(one_hot_columns(table)) == [slice(2, 7), slice(7, 10)]
+    assert list(one_hot_columns(np.hstack([flag, 1 - flag]))) == [slice(0, 2)]
+    assert not list(one_hot_columns(np.ones((40, 3))))
+    assert not list(one_hot_columns(np.full((40, 2), 0.5)))
+
+
+def test_k_means_does_not_return_an_irrelevant_category() -> None:
+    rng = np.random.default_rng(0)
+    kinds, places = rng.integers(3, size=300), rng.integers(14, size=300)
+    numbers = 2 * np.eye(3)[kinds] + rng.normal(size=(300, 3))
+    table = np.hstack([numbers, one_hot(places)])
+    labels = UKM(n_clusters=3, random_state=0).fit_predict(table)
+    assert adjusted_rand_score(places, labels) < 0.05
+    assert adjusted_rand_score(kinds, labels) > adjusted_rand_score(
+        kinds, UKM(n_clusters=3, random_state=0).fit_predict(StandardScaler().fit_transform(table))
+    )

@@ -1,6 +1,7 @@
 """Preparation of features, so that the units of columns do not matter; fitted to the items and saved with the model."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -12,11 +13,50 @@ from sklearn.preprocessing import StandardScaler
 MAX_COMPONENTS = 100
 
 
+class ColumnScaler(StandardScaler):
+    """Standardisation in which a category counts as much as one number, however many values it has.
+
+    Scaled one by one, the one-hot columns of a category with m values would have the weight of m numbers, and clusters
+    would be the values of that category. Here they share a scale, with which their variances add up to 1. The expected
+    squared distance of two items is then 2 by a category as by a number (as in Gower's (1971) distance, all columns
+    have equal weight). Without one-hot columns this is a StandardScaler.
+    """
+
+    def fit(self, X: np.ndarray, y: Any = None, sample_weight: np.ndarray | None = None) -> Self:
+        """Fit to items [N, D]."""
+        super().fit(X, y, sample_weight)
+        if self.with_std:
+            for columns in one_hot_columns(X):
+                self.scale_[columns] = np.sqrt(self.var_[columns].sum())
+        return self
+
+
+def one_hot_columns(features: np.ndarray) -> Iterator[slice]:
+    """Runs of adjacent columns of zeros and ones, of which exactly one is 1 in every row.
+
+    Parameters
+    ----------
+    features : [N, D]
+    """
+    binary = ((features == 0) | (features == 1)).all(0)
+    # The ones of a category add up to the number of items; a column of other numbers is in no category.
+    total = np.cumsum(np.where(binary, np.count_nonzero(features, axis=0), len(features) + 1))
+    first = 0
+    while first < len(total):
+        wanted = (total[first - 1] if first else 0) + len(features)
+        last = int(np.searchsorted(total, wanted))
+        found = first < last < len(total) and total[last] == wanted
+        if found and (features[:, first : last + 1].sum(1) == 1).all():
+            yield slice(first, last + 1)
+            first = last
+        first += 1
+
+
 def fit_preparation(features: np.ndarray) -> Pipeline | None:
     """Drop constant columns, standardise the others, and take their first :data:`MAX_COMPONENTS` principal components.
 
-    Clusters then depend neither on the units of columns nor on their order. The sign of each principal axis is chosen
-    so that the items are skewed to its positive side.
+    Columns are standardised by :class:`ColumnScaler`. Clusters then depend neither on the units of columns nor on
+    their order. The sign of each principal axis is chosen so that the items are skewed to its positive side.
 
     Parameters
     ----------
@@ -27,7 +67,7 @@ def fit_preparation(features: np.ndarray) -> Pipeline | None:
     Pipeline or None
         None if no column varies.
     """
-    pipeline = components(features, StandardScaler(), svd_solver="full")
+    pipeline = components(features, ColumnScaler(), svd_solver="full")
     if pipeline is None:
         return None
     skew = (pipeline.fit_transform(features.astype(np.float64)) ** 3).sum(0)

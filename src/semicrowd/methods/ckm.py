@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import InductiveClusterer
 from semicrowd.fitting.result import Assignment, Result
@@ -35,7 +35,7 @@ class CKM(CKMParameters, InductiveClusterer):
 
     Attributes
     ----------
-    model_, scaler_ : the fitted KMeans and StandardScaler
+    model_, scaler_ : the fitted KMeans and ColumnScaler
     """
 
     requires_answers = False
@@ -44,7 +44,7 @@ class CKM(CKMParameters, InductiveClusterer):
         return Assignment.hard(self.model_.predict(self.scaler_.transform(features)))
 
     def _cluster(self, features: np.ndarray, answers: PairAnnotations | None) -> Result:
-        self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
         blocks = np.arange(len(features)) if answers is None else blocks_of(answers)
         means, size = block_means(self.scaler_.transform(features), blocks)
         if len(size) < self.n_clusters:

@@ -11,12 +11,12 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.orientation import signed_embedding
 from semicrowd.crowd.two_coin import answer_weights, hits_and_misses, log_evidence
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import InductiveClusterer, OneShotClusterer
 from semicrowd.fitting.result import Assignment, Result
@@ -138,7 +138,7 @@ class CrowdLogistic(CrowdLogisticParameters, InductiveClusterer):
             classifier = self._network(clusters)
         else:
             classifier = self._regression(clusters)
-        scaler = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
+        scaler = ColumnScaler(with_mean=self.standardize, with_std=self.standardize)
         self.classifier_ = make_pipeline(scaler, classifier).fit(features[known], clusters)
         vars(self.classifier_[-1]).pop("_optimizer", None)  # Adam's moments take twice the memory of the network
         alone = self._assign(features)

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
-from sklearn.preprocessing import StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import join_cells
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.estimators.persistence import decode, encode
@@ -77,7 +77,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     means_, precisions_, sizes_ : [C, D], [C] and [C], of each Gaussian in the latent space
     cluster_ : [C] cluster of each Gaussian
     epochs_ : epochs whose flow was kept, in increasing order
-    scaler_ : the fitted StandardScaler
+    scaler_ : the fitted ColumnScaler
     """
 
     requires_answers = False
@@ -108,7 +108,7 @@ class DeepDPM(DeepDPMParameters, TransformerMixin, CrowdClusterer):
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         if features.shape[1] < 2:
             raise UserError("X: 1 feature(s); expected at least two, because the flow shifts one by the other")
-        self.scaler_ = StandardScaler().fit(features)
+        self.scaler_ = ColumnScaler().fit(features)
         given = self, self.scaler_.transform(features), answers
         return iterate(_Fit(*given) if self.n_init == 1 else _BestOfSeveral(*given), monitor)
 

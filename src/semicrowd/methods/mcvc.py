@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.expfam import dirichlet
@@ -82,7 +82,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
     sensitivity_shape_, specificity_shape_ : [M, 2] shape parameters of the annotators' Beta posteriors
     sensitivity_, specificity_ : [M] their means
     bound_ : variational bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
-    scaler_ : the fitted StandardScaler
+    scaler_ : the fitted ColumnScaler
     weights_ : weights of the networks of the views, by name
     """
 
@@ -105,7 +105,7 @@ class MCVC(MCVCParameters, CrowdClusterer):
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result:
         assert answers is not None
-        self.scaler_ = StandardScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
+        self.scaler_ = ColumnScaler(with_mean=self.standardize, with_std=self.standardize).fit(features)
         return iterate(_Fit(self, features, answers), monitor)
 
     def _standardised(self, features: np.ndarray) -> Tensor:

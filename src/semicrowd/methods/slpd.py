@@ -9,12 +9,12 @@ import torch
 from jaxtyping import Float, Int
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 from torch.nn.functional import pad
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.links import blocks_of
+from semicrowd.data.preparation import ColumnScaler
 from semicrowd.errors import UserError
 from semicrowd.estimators.base import CrowdClusterer
 from semicrowd.fitting.iterate import Method, iterate
@@ -99,7 +99,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
     concentration_ : [K], α
     bound_ : bound of the restart that was kept; ``bounds_`` [R] has those of all restarts
     restarts_ : means, variances and α of all restarts, [R, …] each; only after :meth:`fit_each`
-    scaler_ : the fitted StandardScaler
+    scaler_ : the fitted ColumnScaler
     """
 
     requires_answers, takes_missing = False, True
@@ -177,7 +177,7 @@ class SLPD(SLPDParameters, CrowdClusterer):
         empty = np.isnan(features).all(0)
         if empty.any():
             raise UserError(f"X, column {empty.argmax()}: no value; expected one at least")
-        self.scaler_ = StandardScaler(with_std=self.standardize).fit(features)
+        self.scaler_ = ColumnScaler(with_std=self.standardize).fit(features)
         return self._standardised(features)
 
     def _take(self, clusters: Clusters, bounds: Tensor) -> int:

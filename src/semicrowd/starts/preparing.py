@@ -13,7 +13,7 @@ from jaxtyping import Float
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from semicrowd.data.preparation import components
+from semicrowd.data.preparation import ColumnScaler, components
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
 
@@ -67,7 +67,7 @@ def preparations(
     distances: list[np.ndarray] = []
     some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED_ITEMS]
     for name, steps in steps_by_name.items():
-        scale = StandardScaler(with_std=name == "standardised")
+        scale = ColumnScaler(with_std=name == "standardised")
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
             return
