@@ -11,8 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.columns import Columns
+from semicrowd.data.dataset import Dataset
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.evaluation import trust
+from semicrowd.evaluation.dominant_columns import dominant_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.result import Assignment, Result
@@ -106,6 +109,29 @@ def test_answers_about_other_rows_than_those_of_the_features_contradict_them() -
     assert len(reliability_warnings(found(answers, features=other), answers, NOISE)) == 1
 
 
+def test_a_column_that_is_the_clusters_is_named_unless_the_answers_depend_on_it() -> None:
+    """Towns, and temperatures in two groups: the features say nothing else."""
+    rng = np.random.default_rng(0)
+    towns, warm = rng.integers(14, size=200), rng.integers(2, size=200)
+    frame = pd.DataFrame({
+        "kind": LABELS + 0.3 * rng.normal(size=200), "town": [f"town {one}" for one in towns],
+        "temperature": 40 * warm + rng.normal(size=200),
+    })  # fmt: skip
+    columns = Columns.of(frame, "X")
+    features, _ = columns.features(frame, "X", lambda row, column: f"{row}, {column}")
+    data = Dataset("table", features.astype(np.float32), columns=columns)
+    answers = crowd(0.85)
+    for clusters, name in ((towns, "town"), (warm, "temperature")):
+        assert dominant_columns(data, clusters, answers) == [name]
+        (line,) = reliability_warnings(found(answers, clusters), answers, NOISE, data)
+        assert f"the clusters are mostly values of the column {name}, and the answers do not depend on it" in line
+        (line,) = reliability_warnings(found(answers, features=clusters), answers, SURE, data)
+        assert "leave it out (data.ignore)" in line
+    assert dominant_columns(data, LABELS, answers) == []
+    assert dominant_columns(data, rng.integers(3, size=200), answers) == []
+    assert "check that i and j" in reliability_warnings(found(answers), answers, NOISE, data)[0]
+
+
 def verdict(gain: Gain, *rows: tuple[str, int, float, float, float, float]) -> Verdict:
     """Of "kept", which is among the candidates."""
     names = ["candidate", "clusters", "score", "behind", "standard_error", "agreement"]
@@ -117,7 +143,9 @@ def test_a_candidate_that_was_refused_is_not_recommended() -> None:
     near = replace(found, table=found.table.assign(behind=[0.0, 0.0]))
     assert len(list(trust._close(near))) == 1
     refused = replace(near, table=near.table.assign(unseen=[-0.51, -0.55]))
-    assert len(list(trust._close(refused))) == 1
+    assert "explains the answers as well: 2 clusters" in next(trust._close(refused))
+    behind = replace(refused, table=refused.table.assign(behind=[0.1, 0.0], standard_error=[0.04, 0.0]))
+    assert "explains the answers better, but does not predict" in next(trust._close(behind))
     shown = replace(near, table=near.table.assign(unseen=[-0.56, -0.55]))
     assert list(trust._close(shown)) == []
 

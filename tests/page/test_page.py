@@ -18,7 +18,7 @@ from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.evaluation.scores import score
 from semicrowd.fitting.result import Assignment, Restarts, Result, Samples
-from semicrowd.page.annotators import annotators
+from semicrowd.page.annotators import DROP, REVERSED, UNKNOWN, annotators
 from semicrowd.page.build import Page, render
 from semicrowd.page.clusters import Distances
 from semicrowd.starts.selection import Verdict
@@ -266,6 +266,9 @@ def test_who_answers_at_random_or_the_other_way_round_is_named() -> None:
     assert "reverse (40 answers): answers the opposite" in help_
     assert "good (40" not in help_
     assert "too few answers to tell" in page.text
+    doubted = page_of(found, data_of(), answers_of(["good", "random", "reverse", "new"]), warnings=("doubt",)).text
+    assert "No advice about people" in doubted
+    assert not [said for said in (DROP, REVERSED, UNKNOWN) if said in doubted]
 
 
 def test_the_least_certain_item_is_asked_about_beside_sure_ones_of_both_its_clusters() -> None:

@@ -8,6 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
+from semicrowd.data.dataset import Dataset
+from semicrowd.errors import listed
+from semicrowd.evaluation.dominant_columns import dominant_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
 from semicrowd.starts.selection import MIN_ANSWERS, Verdict
@@ -22,13 +25,11 @@ _ALIKE = 0.8
 _SAME = 0.95
 #: The mean weight of the answers is not distinguished from 0 within this many standard errors.
 _NOISE = 2.0
-_ADVICE = (
-    "check that i and j of the answers name the right items (their ids, or rows counted from 0), and leave out columns "
-    "that have nothing to do with the question, since clusters can be the values of such a column"
-)
 
 
-def reliability_warnings(result: Result, answers: PairAnnotations | None, held_out: Gain | None = None) -> list[str]:
+def reliability_warnings(
+    result: Result, answers: PairAnnotations | None, held_out: Gain | None = None, data: Dataset | None = None
+) -> list[str]:
     """Reasons not to trust a result; empty if there are none.
 
     If there is a verdict, the answers are informative if there are enough of them and the verdict's gain, which is
@@ -39,6 +40,7 @@ def reliability_warnings(result: Result, answers: PairAnnotations | None, held_o
     ----------
     answers : the answers to which the method was fitted
     held_out : the gain on held-out answers, if it was computed
+    data : the items; if they are given, advice names columns that determine the clusters, but not the answers
     """
     lines = list(_one_cluster(result.final.cluster))
     if answers is None:
@@ -52,8 +54,8 @@ def reliability_warnings(result: Result, answers: PairAnnotations | None, held_o
         return [*lines, f"{problem}; {advice}"]
     if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
         problem = f"the answers carry no information about these clusters: {uninformative}"
-        return [*lines, f"{problem}; {_ADVICE}; {advice}"]
-    lines += _contradiction(result, answers)
+        return [*lines, f"{problem}; {_advice(data, result.final.cluster, answers)}; {advice}"]
+    lines += _contradiction(result, answers, data)
     if verdict is not None:
         lines += _close(verdict)
     return lines
@@ -101,34 +103,54 @@ def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotati
     )
 
 
-def _contradiction(result: Result, answers: PairAnnotations) -> Iterator[str]:
+def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations) -> str:
+    columns = dominant_columns(data, clusters, answers) if data is not None else []
+    if columns:
+        which, them = ("columns", "them") if len(columns) > 1 else ("column", "it")
+        return (
+            f"the clusters are mostly values of the {which} {listed(columns)}, and the answers do not depend on "
+            f"{them}: leave {them} out (data.ignore)"
+        )
+    return (
+        "check that i and j of the answers name the right items (their ids, or rows counted from 0), and leave out "
+        "columns that have nothing to do with the question, since clusters can be the values of such a column"
+    )
+
+
+def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | None) -> Iterator[str]:
     items = answers.annotated
     agreement = adjusted_rand_score(result.features.cluster[items], result.final.cluster[items])
     if agreement < _CHANCE:
+        advice = _advice(data, result.features.cluster, answers)
         yield (
             f"features and answers contradict each other: for the {len(items)} annotated items, the clusters from "
             f"features alone and the clusters from features and answers have an adjusted Rand index of "
-            f"{agreement:.2f} (0 by chance); {_ADVICE}; otherwise trust only the clusters of annotated items, or give "
+            f"{agreement:.2f} (0 by chance); {advice}; otherwise trust only the clusters of annotated items, or give "
             "features that differ between the classes"
         )
 
 
 def _close(verdict: Verdict) -> Iterator[str]:
-    """A warning if a candidate is within one standard error of the highest score, but differs from the selected one.
+    """A warning if a different candidate explains the answers as well as the selected one, or better.
 
-    There is no warning if the selected candidate has a lower score ``unseen`` than the candidate it replaced: the lead
-    of that candidate was not significant, so the scores of the first fit are too optimistic to compare.
+    As well: the selected one, too, is within one standard error of the highest score. Better: it is not, because the
+    lead of the other was not confirmed when both were fitted again without each fold of the answers. There is no
+    warning if the other has a higher score then, too, but not significantly: the scores of the first fit are too
+    optimistic to compare.
     """
     rows = verdict.table.set_index("candidate")
-    if rows.loc[verdict.winner, "unseen"] < rows["unseen"].max():
+    own = rows.loc[verdict.winner]
+    if own["unseen"] < rows["unseen"].max():
         return
-    number, others = int(rows.loc[verdict.winner, "clusters"]), rows.drop(index=verdict.winner)
+    number, others = int(own["clusters"]), rows.drop(index=verdict.winner)
     differ = (others["agreement"] < _ALIKE) | ((others["clusters"] != number) & (others["agreement"] < _SAME))
     near = others[differ & (others["behind"] <= others["standard_error"])].sort_values("score", ascending=False)
     if len(near):
         first = near.iloc[0]
+        better = own["behind"] > own["standard_error"]
+        how = "better, but does not predict answers that it was not fitted to" if better else "as well"
         yield (
-            f"another result explains the answers as well: {int(first['clusters'])} clusters of {near.index[0]!r} "
+            f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
             f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
             "more answers would decide; candidates.csv lists all candidates"
         )

@@ -42,13 +42,15 @@ class Annotator:
     remark: str
 
 
-def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int) -> list[Annotator]:
+def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int, *, remarks: bool = True) -> list[Annotator]:
     """All annotators, the most reliable first.
 
     Parameters
     ----------
     table : from :func:`semicrowd.crowd.workers.worker_frame`
     posterior : posterior of the rates in the table
+    remarks : False where the clusters are not to be trusted: rates are estimated from these clusters, and people who
+        are right would be reproached for them
     """
     informedness, error = _informedness(posterior, best, table["pairs"].to_numpy())
     order = np.argsort(-table["weight"].to_numpy(), kind="stable")
@@ -57,7 +59,7 @@ def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int) -> li
         Annotator(
             str(rows[n]["annotator"]), int(rows[n]["pairs"]), _with_ends(rows[n], "sensitivity"),
             _with_ends(rows[n], "specificity"), float(rows[n]["weight"]),
-            _remark(float(informedness[n]), float(error[n])),
+            _remark(float(informedness[n]), float(error[n])) if remarks else "",
         )
         for n in order.tolist()
     ]  # fmt: skip

@@ -102,7 +102,7 @@ def _content(page: Page) -> dict[str, Any]:
     every = list(clusters(items, result.final, distance, annotated))
     people = []
     if page.result.workers is not None and result.workers is not None:
-        people = annotators(page.result.workers, result.workers, result.best)
+        people = annotators(page.result.workers, result.workers, result.best, remarks=not page.warnings)
     known = every[0].sure is not None
     asked = advice.questions(result.final, result.features, distance, answers_of)
     return {

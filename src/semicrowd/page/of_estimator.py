@@ -63,7 +63,7 @@ def write_report(
     result = score(estimator.result_, data, answers)
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers), settings, given)  # fmt: skip
+                reliability_warnings(result.found, answers, data=data), settings, given)  # fmt: skip
     write_text(Path(path), render(page))
     return Path(path)
 

@@ -86,7 +86,7 @@ class Session:
         assert components is not None
         epochs = int(self.settings.values.get("epochs", 1))  # 1 for a method without epochs
         held_out = self._held_out()
-        warnings = reliability_warnings(result.found, self.answers, held_out)
+        warnings = reliability_warnings(result.found, self.answers, held_out, self.data)
         for line in warnings:
             print(f"warning: {line}", file=sys.stderr)
         scores = {
