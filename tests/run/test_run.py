@@ -263,7 +263,9 @@ def test_a_run_does_not_go_on_with_inputs_that_have_changed(train: Command, tmp_
     assert cut_off.returncode == 2
     assert "the answers have changed since the run was started" in cut_off.stderr
     answers.write_text(kept)
-    assert train(*command, "resume=true").returncode == 0
+    again = train(*command, "resume=true")
+    assert again.returncode == 0
+    assert f"{run}: cut off before there was a checkpoint to go on from; begins again" in again.stderr
     with (tmp_path / "items.csv").open("a") as file:
         file.write((tmp_path / "items.csv").read_text().splitlines()[1] + "\n")
     changed = train(*command, "resume=true")

@@ -94,7 +94,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
             if not resume:
                 if replaced:
                     was = "cut off" if replaced == "running" else replaced
-                    _note(f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
+                    _note(f"{run_dir}: {was} before there was a checkpoint to go on from; begins again" if before else
+                          f"{run_dir}: replaces the run that was there ({was}); another hydra.run.dir would have kept "
                           "it")
                 directory.clear()
             write_config(run_dir, settings.content, content)
