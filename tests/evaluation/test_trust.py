@@ -15,7 +15,7 @@ from semicrowd.data.columns import Columns
 from semicrowd.data.dataset import Dataset
 from semicrowd.estimators import ESTIMATORS
 from semicrowd.evaluation import trust
-from semicrowd.evaluation.dominant_columns import dominant_columns
+from semicrowd.evaluation.columns_and_answers import dominant_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.result import Assignment, Result

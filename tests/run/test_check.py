@@ -57,6 +57,25 @@ def test_who_answers_one_way_at_random_or_the_other_way_round_is_named(
     assert all(line.startswith("6 ") for line in lines if "agrees" in line or "nothing else" in line)
 
 
+def test_a_column_that_answers_as_people_do_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "width": rng.normal(size=60), "code": np.array(["E7", "E9", "E12"])[KINDS], "size": rng.integers(5, size=60),
+        "shift": np.array(["day", "night"])[rng.integers(2, size=60)],
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "items.csv", index=False)
+    i, j = rng.integers(60, size=200), rng.integers(60, size=200)
+    label = (KINDS[i] == KINDS[j]) ^ (rng.random(200) < 0.05)
+    pairs = pd.DataFrame({"i": i, "j": j, "worker": "w", "label": label})
+    pairs[i != j].to_csv(tmp_path / "answers.csv", index=False)
+    out = check(f"data.path={tmp_path}/items.csv", f"annotations.path={tmp_path}/answers.csv").stdout
+    (line,) = [line for line in out.splitlines() if "have the same value" in line]
+    assert line.startswith("check: column code: items have the same value in 9")
+    assert line.endswith("data.label=code uses it for the scores alone")
+    out = check(f"data.path={tmp_path}/items.csv", f"annotations.path={tmp_path}/answers.csv", "data.label=code").stdout
+    assert "have the same value" not in out
+
+
 def test_nobody_is_blamed_for_those_who_were_asked_the_same() -> None:
     """5 and 6 guess; 4 is right as often as 0 to 3, and was asked beside these two more often than they were."""
     rng = stream(0, "annotations")

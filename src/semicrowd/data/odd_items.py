@@ -16,7 +16,7 @@ _NAMED = 5
 #: Fewer items are too few for clustering.
 _FEWEST = 10
 #: Names of columns that may contain the true class.
-_CLASSES = frozenset({
+CLASS_NAMES = frozenset({
     "label", "labels", "class", "classes", "target", "category", "kind", "species", "cluster", "group", "truth",
     "ground_truth", "diagnosis",
 })  # fmt: skip
@@ -44,7 +44,7 @@ def _columns(data: Dataset) -> Iterator[str]:
         if constant:
             yield f"{_listed(constant)}: the same in every row, says nothing; nothing to do, or {_ignore(constant)}"
     for one in data.columns.columns:
-        if one.name.lower() in _CLASSES:
+        if one.name.lower() in CLASS_NAMES:
             yield (f"column {one.name} is a feature: if it is the class of an item, it gives away what is to be found: "
                    f"data.label={one.name} keeps it for the scores alone")
     counted = set[str]()

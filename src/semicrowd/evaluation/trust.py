@@ -10,7 +10,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.data.dataset import Dataset
 from semicrowd.errors import listed
-from semicrowd.evaluation.dominant_columns import dominant_columns
+from semicrowd.evaluation.columns_and_answers import dominant_columns
 from semicrowd.evaluation.held_out import Gain
 from semicrowd.fitting.result import Result
 from semicrowd.starts.selection import MIN_ANSWERS, Verdict

@@ -16,6 +16,7 @@ from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
 from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError, without_traceback
+from semicrowd.evaluation.columns_and_answers import revealing_columns
 from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files
 from semicrowd.run.settings import Resolved, check_given, sources
 
@@ -169,7 +170,9 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
 
 def oddities(data: Dataset, answers: PairAnnotations | None) -> list[str]:
     """Warnings about unusual data and answers, one line each."""
-    return [*odd_items(data), *([] if answers is None or answers.simulated else odd_answers(answers))]
+    if answers is None or answers.simulated:
+        return odd_items(data)
+    return [*odd_items(data), *odd_answers(answers), *revealing_columns(data, answers)]
 
 
 def tell(settings: Resolved, data: Dataset, answers: PairAnnotations | None) -> None:
