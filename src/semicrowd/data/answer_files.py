@@ -7,6 +7,7 @@ the same person has the same name in all runs and in answers about new items.
 import hashlib
 import os
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,8 +19,9 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS
-from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import rates_of
+from semicrowd.crowd.wording import Wording
 from semicrowd.data.frames import read_frame
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
@@ -76,12 +78,14 @@ def read_answers(
     -------
     pd.DataFrame
         Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given.
-        Known pairs and the history are in its ``attrs``, which pandas keeps when rows are selected.
+        Known pairs and the history are in its ``attrs``, which pandas keeps when rows are selected. Rows without an
+        answer (an empty cell, "don't know", "?") are left out; a warning says how many.
 
     Raises
     ------
     UserError
-        If a column is missing or a word of a pair is not understood, naming the file and the row. Items that are not in
+        If a column is missing or a word of a pair is not understood, naming the file and the row, or if no row has an
+        answer. Items that are not in
         the table are found by ``fit``.
 
     Examples
@@ -115,6 +119,8 @@ def read_answers(
 
 
 def _frame(table: AnswerTable) -> pd.DataFrame:
+    for note in table.said_of_skipped():
+        warnings.warn(note, UserWarning, stacklevel=3)
     frame = pd.DataFrame(table.columns)
     return frame.assign(label=table.answers()) if table.kind == PAIRS else frame
 

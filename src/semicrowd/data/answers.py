@@ -9,9 +9,10 @@ import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_table import AnswerTable, Wording, canonical
+from semicrowd.crowd.answer_table import AnswerTable, canonical
 from semicrowd.crowd.history import rates_of, read_history
 from semicrowd.crowd.realistic import experts
+from semicrowd.crowd.wording import Wording
 from semicrowd.data import Dataset
 from semicrowd.data.answer_files import anonymised, table_of_file, wording_of
 from semicrowd.data.cifar10h import confusions
