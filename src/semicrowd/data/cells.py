@@ -10,8 +10,12 @@ import pandas as pd
 
 from semicrowd.errors import UserError
 
-#: Words that count as an empty cell in a column of numbers.
-_EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
+#: Words that count as an empty cell in a column of numbers, or of yes and no; in a column of categories they are one.
+_EMPTY = frozenset({
+    "", "nan", "na", "n/a", "n.a.", "null", "none", "missing", "unknown", "not available", "not known", "no data",
+    "k.a.", "k. a.", "ka", "keine angabe", "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
+    "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
+})  # fmt: skip
 #: Words for yes.
 _YES = frozenset({"true", "yes", "y", "t"})
 #: Words for no.
@@ -53,6 +57,8 @@ def kind_of(cells: pd.Series) -> tuple[str, str]:
         return DATE, "a date"
     texts = [text(cell) for cell in cells]
     lower = [one.lower() for one in texts if one.lower() not in _EMPTY]
+    if not lower and len({one.lower() for one in texts if one}) > 1:
+        return CATEGORY, ""  # such as "none" and "unknown", which then say something
     if not lower or all(word in _YES | _NO for word in lower):
         return (YES_NO if lower else NUMBER), ""
     numbers = pd.to_numeric(pd.Series(lower), errors="coerce")
@@ -174,6 +180,13 @@ def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
     fine = pd.to_numeric(texts, errors="coerce").notna() | texts.str.lower().isin(words)
     bad = np.flatnonzero(~fine.to_numpy())
     return (int(bad[0]), texts.iloc[bad[0]]) if len(bad) else None
+
+
+def gap_words(cells: pd.Series) -> tuple[str, ...]:
+    """The different words of a column of numbers that count as empty cells, as they are written."""
+    if cells.dtype.kind in "fiub":
+        return ()
+    return tuple(sorted({word for cell in cells if (word := text(cell)) and word.lower() in _EMPTY}))
 
 
 def numbers(cells: pd.Series, kind: str) -> np.ndarray:

@@ -23,6 +23,7 @@ from semicrowd.data.cells import (
     TEXT,
     YES_NO,
     first_bad,
+    gap_words,
     id_text,
     kind_of,
     look_like_ids,
@@ -54,6 +55,7 @@ class Column:
     values : the categories, for one-hot encoding; "" is the category of empty cells. Empty for the other two kinds
     median : median of a numerical or yes/no column, which replaces its missing values
     gaps : number of missing values; if there are any, and they are filled, a missing indicator is a further feature
+    gap_words : words that counted as missing values, such as "unknown" among numbers
     """
 
     name: str
@@ -61,6 +63,7 @@ class Column:
     values: tuple[str, ...] = ()
     median: float = 0.0
     gaps: int = 0
+    gap_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ class Columns:
                 values = tuple(sorted({id_text(cell) for cell in frame[name]}))
                 columns.append(Column(name, kind, values))
                 continue
-            columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
+            column = _of_numbers(name, kind, numbers(frame[name], kind))
+            columns.append(replace(column, gap_words=gap_words(frame[name])))
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
             raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
@@ -224,11 +228,12 @@ class Columns:
             named = listed([value or "(empty)" for value in one.values])
             return f"{len(one.values)} categories, one-hot encoded: {named}"
         done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
+        words = f" (also {listed(one.gap_words)})" if one.gap_words else ""
         if one.gaps and self.filled:
-            done.append(f"{one.gaps} empty cells replaced by the median, {one.median:.4g}, and marked in a further "
-                        "feature (1: empty)")
+            done.append(f"{one.gaps} empty cells{words} replaced by the median, {one.median:.4g}, and marked in a "
+                        "further feature (1: empty)")
         elif one.gaps:
-            done.append(f"{one.gaps} empty cells, which the method handles as missing values")
+            done.append(f"{one.gaps} empty cells{words}, which the method handles as missing values")
         return "; ".join(done) or "unchanged"
 
     def write(self, folder: Path) -> None:
@@ -252,7 +257,10 @@ class Columns:
             return None
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            columns = tuple(Column(**{**one, "values": tuple(one["values"])}) for one in content["columns"])
+            columns = tuple(
+                Column(**{**one, **{name: tuple(one.get(name, ())) for name in ("values", "gap_words")}})
+                for one in content["columns"]
+            )
             others = tuple(tuple(one) for one in content["others"])
             return cls(columns, content["ids"], content["filled"], others, content["named"])
         except (OSError, ValueError, KeyError, TypeError) as error:
