@@ -33,7 +33,7 @@ class AnswerTable:
     lines : [rows] line of the file in which each row ends, counted from 1
     columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
-    wording : column names and words of this file
+    wording : the words of this file, and those of the given column names that it has
     header : the first row of a list of links whose names are not those of columns: it may be a link
     skipped : number of further rows that are in the file but not here, because they have no answer: the cell is empty,
         or says that its author does not know (:mod:`semicrowd.crowd.unsure`)
@@ -64,14 +64,16 @@ class AnswerTable:
         UserError
             If required columns are missing, or the data frame has no rows.
         """
-        header = wording.renamed(name, [str(column) for column in frame.columns])
+        written = [str(column) for column in frame.columns]
+        header = wording.renamed(name, written)
         kind, positions = header_of(name, header, label is not None)
         if not len(frame):
             raise UserError(f"{name}: no answers; expected at least one row {HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
             columns["label"] = _links(name, columns, len(frame), label, wording)
-        return cls(Path(name), kind, range(len(frame)), columns, "row", wording, _odd_header(header))._answered()
+        found = replace(wording, columns=wording.found_in(written))
+        return cls(Path(name), kind, range(len(frame)), columns, "row", found, _odd_header(header))._answered()
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
@@ -97,7 +99,8 @@ class AnswerTable:
                 separator = separator_of(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
-                    header = wording.renamed(f"{path}, line 1", next(rows, []))
+                    written = next(rows, [])
+                    header = wording.renamed(f"{path}, line 1", written)
                     kind, positions = header_of(f"{path}", header, label is not None, ", line 1")
                     cells = list(_cells(path, rows, positions.values(), len(header)))
                 except csv.Error as error:
@@ -112,7 +115,8 @@ class AnswerTable:
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
             by_name["label"] = _links(str(path), by_name, len(lines), label, wording)
-        return cls(path, kind, lines, by_name, wording=wording, header=_odd_header(header))._answered()
+        found = replace(wording, columns=wording.found_in(written))
+        return cls(path, kind, lines, by_name, wording=found, header=_odd_header(header))._answered()
 
     def _answered(self) -> "AnswerTable":
         """The rows with an answer; a column of workers without a single name is left out, as if it were not there."""

@@ -27,11 +27,18 @@ class Wording:
     ----------
     columns : standard name of a column → its name in the file
     same, different : further words for the two answers; upper and lower case are not distinguished
+    shared : whether it is that of several files, so that a file need not have all of these columns
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     same: Collection[str | float] = ()
     different: Collection[str | float] = ()
+    shared: bool = False
+
+    def found_in(self, header: Sequence[str]) -> dict[str, str]:
+        """Those of ``columns`` that are in a header."""
+        names = {name.strip() for name in header}
+        return {standard: name for standard, name in self.columns.items() if name in names}
 
     def renamed(self, at: str, header: Sequence[str]) -> list[str]:
         """The column names of a header, with those that are given here replaced by the standard ones.
@@ -40,14 +47,14 @@ class Wording:
         ----------
         at : where the header is, the beginning of an error message
         """
-        names = [name.strip() for name in header]
-        for name in self.columns.values():
-            if name not in names:
-                there = shown(",".join(names), most=100)
-                raise UserError(f"{at}: no column {name} (annotations.columns, in Python columns); found {there}")
-        others = {name: standard for standard, name in self.columns.items()}
+        names, columns = [name.strip() for name in header], self.found_in(header)
+        if not self.shared and len(columns) < len(self.columns):
+            missing = next(name for standard, name in self.columns.items() if standard not in columns)
+            there = shown(",".join(names), most=100)
+            raise UserError(f"{at}: no column {missing} (annotations.columns, in Python columns); found {there}")
+        others = {name: standard for standard, name in columns.items()}
         # A column that has a standard name, but is said not to be that column, keeps out of the way.
-        return [others.get(name, f"other {name}" if name in self.columns else name) for name in names]
+        return [others.get(name, f"other {name}" if name in columns else name) for name in names]
 
     def meanings(self) -> dict[str, int]:
         """Word (as :func:`word_of` has it) → 1 for "same", 0 for "different"; words given here replace the usual ones.

@@ -20,7 +20,8 @@ from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import read_history
 from semicrowd.crowd.unsure import NO_ANSWER
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, table_of_file
+from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS
+from semicrowd.data.answer_tables import by_file, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
@@ -112,6 +113,8 @@ def _checked(
         return pairs
     if isinstance(pairs, str | Path):
         return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
+    if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):
+        return csv_file.joined([_of_table(one, num_items, ids, index, skip_unknown) for one in tables])
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)

@@ -162,9 +162,10 @@ class FileSettings(AnswerSettings):
     empty or says don't know, unsure, skip or ? are left out and counted.
     """
 
-    path: str | Path | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and optionally worker and task", file_path(),
-        optional=True,
+    path: str | Path | Sequence[str | Path] | None = setting(
+        None, "csv with i,j,label or item,group or item,label, and optionally worker and task; or a list of such "
+        "files, each in its own format, in which people of the same name are the same person",
+        either(file_path(), each(file_path(), "[answers.csv,groups.csv]", least=1)), optional=True,
     )
     must_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
@@ -193,3 +194,8 @@ class FileSettings(AnswerSettings):
     )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())
+
+    @property
+    def paths(self) -> list[str | Path]:
+        """The files of ``path``."""
+        return [] if self.path is None else [self.path] if isinstance(self.path, str | Path) else list(self.path)
