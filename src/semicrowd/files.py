@@ -42,6 +42,7 @@ RUN_FILES = {
     MODEL: False,
     "checkpoints": False,
     "figures": True,
+    "questions.csv": True,
     "report.html": True,
     "provenance.json": True,
     "config.yaml": True,

@@ -155,7 +155,7 @@ HEADER = "i,j,worker,label\n"
         (HEADER + "0,99999999999999999999,a,1\n", ", line 2, column j: 99999999999999999999; expected an item id"),
         (HEADER + "0,1,a\0,1\n", ", line 2: a NUL byte; expected a text file"),
         (HEADER + "0," + "1" * 140_000 + ",a,1\n", ", line 2: not valid csv: field larger than field limit"),
-        (HEADER + "0,1,,1\n", ", line 2, column worker: empty; expected a name or number"),
+        (HEADER + "0,1,a,1\n0,2,,1\n", ", line 3, column worker: empty; expected a name or number"),
         ("i,j,worker,label,task\n0,1,a,1,\n", ", line 2, column task: empty"),
         (HEADER + "0,1,a\n", ", line 2: 3 columns; expected at least 4"),
         (HEADER + '0,1,"a"b,1\n', ", line 2: not valid csv"),

@@ -163,3 +163,28 @@ def test_categories_that_a_lenient_reader_takes_for_dates(cells: tuple[str, ...]
 )
 def test_dates_are_no_categories(cells: tuple[str, ...]) -> None:
     assert kind_of(pd.Series([*cells] * 10))[0] == DATE
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["k.A.", "k. A.", "keine Angabe", "unbekannt", "unknown", "Missing", "not available", "-", "--", "?", "n.v."],
+)
+def test_words_for_nothing_among_numbers_are_gaps_that_are_told(tmp_path: Path, word: str) -> None:
+    path = written(tmp_path, f"age,kind\n31,a\n{word},b\n45,a\n,b\n")
+    columns = load(path).with_gaps_filled().columns
+    assert columns is not None
+    assert np.isnan(load(path).features[:, 0]).tolist() == [False, True, False, True]
+    assert columns.table()[0] == (
+        "age", "number",
+        f"2 empty cells (also {word}) replaced by the median, 38, and marked in a further feature (1: empty)",
+    )  # fmt: skip
+    columns.write(tmp_path)
+    assert Columns.read(tmp_path) == columns
+
+
+def test_among_categories_a_word_for_nothing_is_one_of_them(tmp_path: Path) -> None:
+    data = load(written(tmp_path, "x,colour\n1,red\n2,unknown\n3,red\n4,blue\n5,unknown\n6,blue\n"))
+    assert data.columns is not None
+    assert data.columns.feature_names == ["x", "colour=blue", "colour=red", "colour=unknown"]
+    assert not data.missing
+    assert kind_of(pd.Series(["none", "unknown", "none"]))[0] == CATEGORY

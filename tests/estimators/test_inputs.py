@@ -161,7 +161,7 @@ def test_labels_are_not_taken_for_answers(y: Any) -> None:
         (np.zeros((0, 3), int), "no answers"),
         ([(0, 1, 1), (1, 2)], r"pairs: .*inhomogeneous.*; expected \[answers, 3 to 5\]"),
         (pd.DataFrame({"i": [0], "label": [1]}), "pairs: no column j; expected i,j,worker,label"),
-        (pd.DataFrame({"i": [0], "j": [1], "label": [1], "worker": [None]}), "row 0, column worker: empty"),
+        (pd.DataFrame({"i": [0, 0], "j": [1, 2], "label": [1, 1], "worker": [7, None]}), "row 1, column worker: empty"),
         ("nowhere.csv", "nowhere.csv: cannot be read"),
     ],
 )

@@ -36,3 +36,13 @@ def test_new_items_of_a_method_that_gives_fewer_probabilities_than_there_are_num
     assert found.cluster.tolist() == [1]
     assert found.memberships is not None
     np.testing.assert_array_equal(found.memberships, [[0, 0.8, 0.2]])
+
+
+def test_the_second_most_probable_cluster_and_its_probability() -> None:
+    cluster, probability = Assignment.of(np.array([[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])).second()
+    assert cluster.tolist() == [0, 2, 0]
+    assert probability.tolist() == [0.2, 0.5, 0.0]
+    for none in (Assignment.hard(np.array([1, 0])), Assignment.of(np.ones((2, 1)))):
+        cluster, probability = none.second()
+        assert cluster.tolist() == [-1, -1]
+        assert np.isnan(probability).all()

@@ -37,7 +37,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     found = {path.name for path in run.iterdir()} - {"checkpoints"}  # of a fit that takes some seconds
     assert found == {
         "annotations.csv", "assignments.csv", "clusters.csv", "config.yaml", "curves.csv", "metrics.json", "model.pt",
-        "provenance.json", "report.html", "status.json", "warnings.json", "workers.csv",
+        "provenance.json", "questions.csv", "report.html", "status.json", "warnings.json", "workers.csv",
     }  # fmt: skip
     metrics = metrics_of(run)
     workers = [f"workers/{name}_mae" for name in ("sensitivity", "specificity")]

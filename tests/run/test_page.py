@@ -77,7 +77,7 @@ def test_outputs_call_items_by_their_ids_and_clusters_by_their_size(train: Comma
     done = train("data=table", "data.path=named.csv", "model=kmeans", "model.K=3", "hydra.run.dir=run")
     assert done.returncode == 0, done.stderr
     found = pd.read_csv(tmp_path / "run" / "assignments.csv")
-    assert list(found) == ["item", "cluster", "probability", "annotated", "row"]
+    assert list(found) == ["item", "cluster", "probability", "second_cluster", "second_probability", "annotated", "row"]
     assert found["item"].tolist() == table["id"].tolist()
     assert found["cluster"].tolist() == [2] * 5 + [0] * 20 + [1] * 10
     clusters = pd.read_csv(tmp_path / "run" / "clusters.csv")

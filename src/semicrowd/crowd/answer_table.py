@@ -1,11 +1,10 @@
 """Read the answers of a CSV file or a data frame: recognise its columns and interpret its cells."""
 
 import csv
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,63 +13,10 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, proper_names, separator_of, shown
+from semicrowd.crowd.unsure import DONT_KNOW, NO_ANSWER, is_unsure
+from semicrowd.crowd.wording import ANSWERS, Wording, word_of
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
-
-_LABEL = re.compile(r"\+?0*([01])(?:\.0+)?")
-_WORDS = {
-    "1": 1, "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
-    "0": 0, "false": 0, "different": 0, "no": 0, "cannot-link": 0, "cannot_link": 0,
-}  # fmt: skip
-_LABELS = (
-    "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link; for other words see "
-    "annotations.same_words and annotations.different_words, in Python read_answers"
-)
-
-
-@dataclass(frozen=True)
-class Wording:
-    """How a file names its columns and writes its answers, if not in one of the usual ways.
-
-    Attributes
-    ----------
-    columns : standard name of a column → its name in the file
-    same, different : further words for the two answers; upper and lower case are not distinguished
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    same: Collection[str | float] = ()
-    different: Collection[str | float] = ()
-
-    def renamed(self, at: str, header: Sequence[str]) -> list[str]:
-        """The column names of a header, with those that are given here replaced by the standard ones.
-
-        Parameters
-        ----------
-        at : where the header is, the beginning of an error message
-        """
-        names = [name.strip() for name in header]
-        for name in self.columns.values():
-            if name not in names:
-                there = shown(",".join(names), most=100)
-                raise UserError(f"{at}: no column {name} (annotations.columns, in Python columns); found {there}")
-        others = {name: standard for standard, name in self.columns.items()}
-        # A column that has a standard name, but is said not to be that column, keeps out of the way.
-        return [others.get(name, f"other {name}" if name in self.columns else name) for name in names]
-
-    def meanings(self) -> dict[str, int]:
-        """Word (as :func:`_word` has it) → 1 for "same", 0 for "different"; words given here replace the usual ones.
-
-        Raises
-        ------
-        UserError
-            If a word is given for both.
-        """
-        same, different = ({_word(str(word)) for word in words} for words in (self.same, self.different))
-        if both := same & different:
-            raise UserError(f"annotations.same_words and annotations.different_words: {min(both)} is in both")
-        return _WORDS | dict.fromkeys(same, 1) | dict.fromkeys(different, 0)
-
 
 #: The usual column names and words.
 _USUAL = Wording()
@@ -87,8 +33,10 @@ class AnswerTable:
     lines : [rows] line of the file in which each row ends, counted from 1
     columns : name → [rows] cells without surrounding spaces; the required columns, and ``worker`` and ``task`` if given
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
-    wording : column names and words of this file
+    wording : the words of this file, and those of the given column names that it has
     header : the first row of a list of links whose names are not those of columns: it may be a link
+    skipped : number of further rows that are in the file but not here, because they have no answer: the cell is empty,
+        or says that its author does not know (:mod:`semicrowd.crowd.unsure`)
     """
 
     path: Path
@@ -98,6 +46,7 @@ class AnswerTable:
     unit: str = "line"
     wording: Wording = _USUAL
     header: tuple[str, ...] = ()
+    skipped: int = 0
 
     @classmethod
     def of_frame(
@@ -115,14 +64,16 @@ class AnswerTable:
         UserError
             If required columns are missing, or the data frame has no rows.
         """
-        header = wording.renamed(name, [str(column) for column in frame.columns])
+        written = [str(column) for column in frame.columns]
+        header = wording.renamed(name, written)
         kind, positions = header_of(name, header, label is not None)
         if not len(frame):
             raise UserError(f"{name}: no answers; expected at least one row {HEADERS[kind]}")
         columns = {column: [_cell(value) for value in frame.iloc[:, at]] for column, at in positions.items()}
         if label is not None:
             columns["label"] = _links(name, columns, len(frame), label, wording)
-        return cls(Path(name), kind, range(len(frame)), columns, "row", wording, _odd_header(header))
+        found = replace(wording, columns=wording.found_in(written))
+        return cls(Path(name), kind, range(len(frame)), columns, "row", found, _odd_header(header))._answered()
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
@@ -148,7 +99,8 @@ class AnswerTable:
                 separator = separator_of(first, wording.columns.values())
                 rows = csv.reader(_without_nul(path, chain([first], file)), delimiter=separator, strict=True)
                 try:
-                    header = wording.renamed(f"{path}, line 1", next(rows, []))
+                    written = next(rows, [])
+                    header = wording.renamed(f"{path}, line 1", written)
                     kind, positions = header_of(f"{path}", header, label is not None, ", line 1")
                     cells = list(_cells(path, rows, positions.values(), len(header)))
                 except csv.Error as error:
@@ -163,7 +115,37 @@ class AnswerTable:
         by_name = {name: list(map(str, c)) for name, c in zip(positions, columns, strict=True)}
         if label is not None:
             by_name["label"] = _links(str(path), by_name, len(lines), label, wording)
-        return cls(path, kind, lines, by_name, wording=wording, header=_odd_header(header))
+        found = replace(wording, columns=wording.found_in(written))
+        return cls(path, kind, lines, by_name, wording=found, header=_odd_header(header))._answered()
+
+    def _answered(self) -> "AnswerTable":
+        """The rows with an answer; a column of workers without a single name is left out, as if it were not there."""
+        cells = self.columns[self.kind[-1]]
+        means = self.wording.meanings() if self.kind == PAIRS else {}  # "?" may be one of the user's own words
+        kept = [row for row, cell in enumerate(cells) if word_of(cell) in means or not is_unsure(cell)]
+        table = self._rows(kept)
+        if not any(table.columns.get("worker", ())):
+            table.columns.pop("worker", None)
+        return replace(table, skipped=len(cells) - len(kept))
+
+    def said_of_skipped(self) -> list[str]:
+        """A note on the rows without an answer; empty if there are none.
+
+        Raises
+        ------
+        UserError
+            If all rows are without an answer.
+        """
+        if not self.lines:
+            raise UserError(f"{self.path}: no answers: column {self.kind[-1]} is empty in all {self.skipped:,} rows, "
+                            "or says that people do not know; expected at least one answer")
+        rows = len(self.lines) + self.skipped
+        return [f"{self.path.name}: {self.skipped:,} of {rows:,} rows {NO_ANSWER}"] if self.skipped else []
+
+    def _rows(self, kept: Sequence[int]) -> "AnswerTable":
+        """The table of some rows."""
+        columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
+        return replace(self, lines=[self.lines[row] for row in kept], columns=columns)
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """The error for a cell that cannot be interpreted; the caller raises it."""
@@ -191,9 +173,13 @@ class AnswerTable:
         """[rows] 1 where the column ``label`` is "same" (must-link), 0 where it is "different" (cannot-link)."""
         cells = self.columns["label"]
         meanings = self.wording.meanings()
-        answers = [meanings.get(_word(cell)) for cell in cells]
+        answers = [meanings.get(word_of(cell)) for cell in cells]
         if None in answers:
-            raise self.error(answers.index(None), "label", _LABELS)
+            row = answers.index(None)
+            words = {cell: None for cell, answer in zip(cells, answers, strict=True) if answer is None}
+            others = [shown(cell, 20) for cell in words if cell != cells[row]]
+            more = f"; other words that are not understood: {listed(others)}" if others else ""
+            raise self.error(row, "label", f"{ANSWERS}; {DONT_KNOW}{more}")
         return np.array(answers, np.int64)
 
     def about(
@@ -222,9 +208,7 @@ class AnswerTable:
             known = rows
         unknown = sorted(cells - known)
         kept = [row for row in range(len(self.lines)) if all(self.columns[name][row] in known for name in names)]
-        columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
-        kept_table = replace(self, lines=[self.lines[row] for row in kept], columns=columns)
-        return kept_table, listed([shown(name) for name in unknown])
+        return self._rows(kept), listed([shown(name) for name in unknown])
 
     def items(self, num_items: int, ids: Sequence[str] | None) -> tuple[list[np.ndarray], tuple[str, ...]]:
         """Find the items to which the columns ``i`` and ``j``, or ``item``, refer.
@@ -316,7 +300,7 @@ def _odd_header(header: Sequence[str]) -> tuple[str, ...]:
 def _links(source: str, columns: Mapping[str, list[str]], number: int, label: int, wording: Wording) -> list[str]:
     """The column ``label`` of a list of links, all of which are ``label``; a file that says otherwise is an error."""
     meanings = wording.meanings()
-    if any(meanings.get(_word(cell), label) != label for cell in columns.get("label", ())):
+    if any(meanings.get(word_of(cell), label) != label for cell in columns.get("label", ())):
         raise UserError(f"{source}: column label has other answers than these links; give the file as annotations.path")
     return [str(label)] * number
 
@@ -324,12 +308,6 @@ def _links(source: str, columns: Mapping[str, list[str]], number: int, label: in
 def canonical(name: str) -> str:
     """A whole number as spreadsheets write it: 7 of 007 or +7; other names with accents as one sign each (NFC)."""
     return str(int(name)) if WHOLE_NUMBER.fullmatch(name) else unicodedata.normalize("NFC", name)
-
-
-def _word(text: str) -> str:
-    """An answer in lower case; of 0 and 1, which may be written as 0.0 or +1, the digit."""
-    number = _LABEL.fullmatch(text)
-    return number[1] if number else text.lower()
 
 
 def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:

@@ -79,7 +79,7 @@ def of_table(
     path = table.path
     if known and ids is not None and table.header and set(table.header) <= {name.strip() for name in ids}:
         raise UserError(f"{path}, line 1: two ids of items; expected a header i,j before the first pair")
-    names, notes = [KNOWN if known else EVERYBODY], list[str]()
+    names, notes = [KNOWN if known else EVERYBODY], table.said_of_skipped()
     if skip_unknown:
         there, unknown = table.about(num_items, ids, by_index=by_index)
         if left_out := len(table.lines) - len(there.lines):
@@ -91,7 +91,8 @@ def of_table(
     if "worker" in table.columns:
         worker, names = table.names("worker")
     elif not known:
-        notes.append(f"{path.name}: no column worker; all answers are taken for those of one person, '{EVERYBODY}'")
+        notes.append(f"{path.name}: no column worker, or no name in it; all answers are taken for those of one person, "
+                     f"'{EVERYBODY}'")
     if "task" in table.columns:
         task = table.names("task")[0]
     items, how = table.items(num_items, ids)

@@ -7,6 +7,7 @@ the same person has the same name in all runs and in answers about new items.
 import hashlib
 import os
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,9 +19,10 @@ import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS
-from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import rates_of
-from semicrowd.data.frames import read_frame
+from semicrowd.crowd.wording import Wording
+from semicrowd.data.answer_tables import in_one_frame, table_of_file, tables_of, with_answers, wording_of
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
@@ -29,30 +31,8 @@ from semicrowd.settings.data import FileSettings
 KNOWN_PAIRS, HISTORY = "semicrowd known pairs", "semicrowd history"
 
 
-def wording_of(settings: FileSettings) -> Wording:
-    """The column names and words of these settings."""
-    return Wording(settings.columns or {}, settings.same_words, settings.different_words)
-
-
-def table_of_file(path: Path, wording: Wording, label: int | None = None) -> AnswerTable:
-    """The answers of a text file, or of a .parquet or .xlsx file.
-
-    Parameters
-    ----------
-    label : the answer (1 or 0) of all rows, for a file that only lists pairs i,j
-
-    Raises
-    ------
-    UserError
-        Naming the file and what was expected.
-    """
-    if path.suffix.lower() in (".parquet", ".xlsx"):
-        return AnswerTable.of_frame(read_frame(path, texts=None).table, path.name, wording, label)
-    return AnswerTable.read(path, label, wording)
-
-
 def read_answers(
-    answers: Path | str | pd.DataFrame,
+    answers: Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame],
     *,
     columns: Mapping[str, str] | None = None,
     same_words: Sequence[str | float] = (),
@@ -64,8 +44,8 @@ def read_answers(
 
     Parameters
     ----------
-    answers : path of a .csv, .parquet or .xlsx file, or a data frame
-    columns : standard name of a column (i, j, item, worker, label, group, task) → its name in the file
+    answers : path of a .csv, .parquet or .xlsx file, or a data frame; or a list of these, whose formats may differ
+    columns : standard name of a column (i, j, item, worker, label, group, task) → its name in the files
     same_words, different_words : further words for the two answers; upper and lower case are not distinguished
     known : pairs that are certain: path, data frame or array with i, j and a label (1: same, 0: different); without a
         label all are "same". Those with a column worker are answers of these people
@@ -75,14 +55,17 @@ def read_answers(
     Returns
     -------
     pd.DataFrame
-        Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given.
-        Known pairs and the history are in its ``attrs``, which pandas keeps when rows are selected.
+        Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given. Of
+        several files it has the columns of all, and a column source that says which file a row is from; people of the
+        same name are the same person, tasks of two files are two tasks. Known pairs and the history are in its
+        ``attrs``, which pandas keeps when rows are selected. Rows without an answer (an empty cell, "don't know", "?")
+        are left out; a warning says how many.
 
     Raises
     ------
     UserError
-        If a column is missing or a word of a pair is not understood, naming the file and the row. Items that are not in
-        the table are found by ``fit``.
+        If a column is missing or a word of a pair is not understood, naming the file and the row, or if no row has an
+        answer. Items that are not in the table are found by ``fit``.
 
     Examples
     --------
@@ -98,11 +81,14 @@ def read_answers(
         wording = wording_of(FileSettings(columns=columns, same_words=same_words, different_words=different_words))
     except UserError as error:  # that names a setting of the command line
         raise UserError(str(error).removeprefix("annotations.")) from None
-    if isinstance(answers, pd.DataFrame):
-        table = AnswerTable.of_frame(answers, "answers", wording)
-    else:
-        table = table_of_file(expanded(answers), wording)
-    frame = _frame(table)
+    listed = [answers] if isinstance(answers, Path | str | pd.DataFrame) else list(answers)
+    if not listed:
+        raise UserError("answers: an empty list; expected a file or a data frame at least")
+    tables, unfilled = with_answers(tables_of(listed, wording))
+    for note in unfilled:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    frames = [_frame(table) for table in tables]
+    frame = frames[0] if len(frames) == 1 else in_one_frame(frames, [str(table.path) for table in tables])
     if known is not None:
         frame.attrs[KNOWN_PAIRS] = _frame(_known_table(known)).to_dict("list")
     if history is not None:
@@ -115,6 +101,8 @@ def read_answers(
 
 
 def _frame(table: AnswerTable) -> pd.DataFrame:
+    for note in table.said_of_skipped():
+        warnings.warn(note, UserWarning, stacklevel=3)
     frame = pd.DataFrame(table.columns)
     return frame.assign(label=table.answers()) if table.kind == PAIRS else frame
 

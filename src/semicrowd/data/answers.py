@@ -9,11 +9,13 @@ import numpy as np
 
 from semicrowd.crowd import csv_file, realistic, simulate
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.answer_table import AnswerTable, Wording, canonical
+from semicrowd.crowd.answer_table import AnswerTable, canonical
 from semicrowd.crowd.history import rates_of, read_history
 from semicrowd.crowd.realistic import experts
+from semicrowd.crowd.wording import Wording
 from semicrowd.data import Dataset
-from semicrowd.data.answer_files import anonymised, table_of_file, wording_of
+from semicrowd.data.answer_files import anonymised
+from semicrowd.data.answer_tables import table_of_file, tables_of, with_answers, wording_of
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
@@ -62,23 +64,21 @@ def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
     UserError
         If no file is given, or one cannot be read or is no table of answers.
     """
-    given = (settings.path, None), (settings.must_link, 1), (settings.cannot_link, 0)
-    paths = [(expanded(path), label) for path, label in given if path is not None]
-    if not paths:
+    links = [(expanded(path), label)
+             for path, label in ((settings.must_link, 1), (settings.cannot_link, 0)) if path is not None]
+    if not settings.paths and not links:
         raise UserError(
             "annotations=file: annotations.path is missing; expected a csv with i,j,worker,label[,task], or with "
             "item,worker,group[,task]"
         )
     if settings.history is not None:
         rates_of(expanded(settings.history))
-    wording = wording_of(settings)
-    return [
-        AnswerFile(
-            table_of_file(path, wording if label is None else Wording(), label), csv_file.truth_path(path),
-            label is not None,
-        )
-        for path, label in paths
-    ]  # fmt: skip
+    tables = tables_of(settings.paths, wording_of(settings)) if settings.paths else []
+    answers = [AnswerFile(table, csv_file.truth_path(expanded(path)), known=False)
+               for table, path in zip(tables, settings.paths, strict=True)]
+    known = [AnswerFile(table_of_file(path, Wording(), label), csv_file.truth_path(path), known=True)
+             for path, label in links]
+    return [*answers, *known]
 
 
 def read_files_of(kind: str, options: Mapping[str, Any]) -> list[AnswerFile] | None:
@@ -153,13 +153,18 @@ def answers_of_files(
     UserError
         As :func:`semicrowd.crowd.csv_file.of_table`.
     """
+    given = read_answer_files(settings) if files is None else files
+    tables, notes = with_answers([file.table for file in given])
     parts, skip = [], settings.skip_unknown
-    for file in read_answer_files(settings) if files is None else files:
+    for file in given:
+        if not any(file.table is table for table in tables):
+            continue
         names = _names(data, file.table)
         parts.append(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
+    answers = replace(answers, notes=(*notes, *answers.notes))
     earlier = None if settings.history is None else expanded(settings.history)
     if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
         answers, earlier = _with_history(answers, earlier), None

@@ -3,15 +3,20 @@
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from semicrowd.data.units import Unit, may_be_ids, unit_of, without_unit
 from semicrowd.errors import UserError
 
-#: Words that count as an empty cell in a column of numbers.
-_EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-", "."})
+#: Words that count as an empty cell in a column of numbers, or of yes and no; in a column of categories they are one.
+_EMPTY = frozenset({
+    "", "nan", "na", "n/a", "n.a.", "null", "none", "missing", "unknown", "not available", "not known", "no data",
+    "k.a.", "k. a.", "ka", "keine angabe", "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
+    "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
+})  # fmt: skip
 #: Words for yes.
 _YES = frozenset({"true", "yes", "y", "t"})
 #: Words for no.
@@ -39,35 +44,58 @@ YES_NO = "yes or no"
 CATEGORY = "category"
 DATE = "date"
 TEXT = "text"
+#: Numbers with units that cannot be removed.
+UNITS = "numbers with units"
+
+
+class Kind(NamedTuple):
+    """The type of a column.
+
+    Attributes
+    ----------
+    name : one of the constants of this module
+    reason : why it cannot be a feature, for messages; empty if it can
+    unit : that its numbers have in each cell; None without one
+    """
+
+    name: str
+    reason: str = ""
+    unit: Unit | None = None
 
 
 #: A digit beside a year, three numbers, a time or letters of a month: pandas takes 1-9, 1/4 and T1 for dates, too.
 _LIKE_A_DATE = re.compile(r"^(?=.*\d)(?:.*\d{4}|.*\d\D+\d+\D+\d|.*\d:\d\d|.*[^\W\d_]{3})")
 
 
-def kind_of(cells: pd.Series) -> tuple[str, str]:
-    """The type of a column; for dates and text also the reason, for messages."""
+def kind_of(cells: pd.Series) -> Kind:
+    """The type of a column."""
     if cells.dtype.kind in "fiub":
-        return (YES_NO if cells.dtype.kind == "b" else NUMBER), ""
+        return Kind(YES_NO if cells.dtype.kind == "b" else NUMBER)
     if cells.dtype.kind in "mM":
-        return DATE, "a date"
+        return Kind(DATE, "a date")
     texts = [text(cell) for cell in cells]
-    lower = [one.lower() for one in texts if one.lower() not in _EMPTY]
+    known = [one for one in texts if one.lower() not in _EMPTY]
+    lower = [one.lower() for one in known]
+    if not lower and len({one.lower() for one in texts if one}) > 1:
+        return Kind(CATEGORY)  # such as "none" and "unknown", which then say something
     if not lower or all(word in _YES | _NO for word in lower):
-        return (YES_NO if lower else NUMBER), ""
+        return Kind(YES_NO if lower else NUMBER)
     numbers = pd.to_numeric(pd.Series(lower), errors="coerce")
     if numbers.notna().mean() >= 0.5:
-        return NUMBER, ""
+        return Kind(NUMBER)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample = pd.Series(lower[:_SAMPLE])
         dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(_LIKE_A_DATE)
     if dates.mean() >= _DATES:
-        return DATE, "a date"
+        return Kind(DATE, "a date")
+    unit, problem = unit_of(known)
+    if unit is not None or problem:
+        return Kind(UNITS if problem else NUMBER, problem, unit)
     different = len(set(texts))
     if different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES):
-        return CATEGORY, ""
-    return TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}"
+        return Kind(CATEGORY)
+    return Kind(TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}")
 
 
 def _nearly_ids(texts: Sequence[str]) -> str:
@@ -102,7 +130,7 @@ def id_column(frame: pd.DataFrame) -> str | None:
     if called is not None and called.lower() in _IDS:
         return called
     by_name = called is not None and not _has_fractions(frame[first])
-    if (by_name or kind_of(frame[first])[0] == TEXT) and _are_distinct(frame[first]):
+    if (by_name or _may_be_ids(frame[first])) and _are_distinct(frame[first]):
         return first
     return next(iter(id_columns(frame)), None)
 
@@ -119,6 +147,12 @@ def look_like_ids(cells: pd.Series) -> bool:
     if cells.dtype.kind not in "iuf" or len(cells) < _MANY_ROWS:
         return False
     return not cells.isna().any() and not _has_fractions(cells) and bool(cells.is_unique)
+
+
+def _may_be_ids(cells: pd.Series) -> bool:
+    """Whether they are texts, or numbers with a letter attached."""
+    kind = kind_of(cells)
+    return kind.name == TEXT or (kind.unit is not None and may_be_ids([text(cell) for cell in cells]))
 
 
 def _are_distinct(cells: pd.Series) -> bool:
@@ -165,21 +199,37 @@ def id_text(cell: Any) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else text(cell)
 
 
-def first_bad(cells: pd.Series, kind: str) -> tuple[int, str] | None:
-    """Row and content of the first cell that is not empty and not a number (or yes or no, in such a column)."""
+def first_bad(cells: pd.Series, kind: str, unit: Unit | None = None) -> tuple[int, str] | None:
+    """Row and content of the first cell that is not empty and not a number (or yes or no, in such a column).
+
+    Parameters
+    ----------
+    unit : that numbers of the column may have
+    """
     if cells.dtype.kind in "fiub":
         return None
     texts = pd.Series([text(cell) for cell in cells])
     words = _EMPTY | _INFINITE | (_YES | _NO if kind == YES_NO else frozenset())
     fine = pd.to_numeric(texts, errors="coerce").notna() | texts.str.lower().isin(words)
+    if unit is not None:
+        fine |= ~np.isnan(without_unit(texts, unit))
     bad = np.flatnonzero(~fine.to_numpy())
     return (int(bad[0]), texts.iloc[bad[0]]) if len(bad) else None
 
 
-def numbers(cells: pd.Series, kind: str) -> np.ndarray:
-    """Numbers [N] float64; NaN for cells that are no numbers."""
+def gap_words(cells: pd.Series) -> tuple[str, ...]:
+    """The different words of a column of numbers that count as empty cells, as they are written."""
+    if cells.dtype.kind in "fiub":
+        return ()
+    return tuple(sorted({word for cell in cells if (word := text(cell)) and word.lower() in _EMPTY}))
+
+
+def numbers(cells: pd.Series, kind: str, unit: Unit | None = None) -> np.ndarray:
+    """Numbers [N] float64, without their unit; NaN for cells that are no numbers."""
     if cells.dtype.kind in "fiub":
         return cells.astype("float64").to_numpy()  # handles pandas' own missing values
+    if unit is not None:
+        return without_unit(cells.map(text), unit)
     texts = pd.Series([text(cell).lower() for cell in cells])
     if kind == YES_NO:
         texts = texts.map(lambda word: "1" if word in _YES else "0" if word in _NO else word)

@@ -21,13 +21,16 @@ from semicrowd.data.cells import (
     DATE,
     NUMBER,
     TEXT,
+    UNITS,
     YES_NO,
     first_bad,
+    gap_words,
     id_text,
     kind_of,
     look_like_ids,
     numbers,
 )
+from semicrowd.data.units import Unit
 from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_json
 
@@ -54,6 +57,8 @@ class Column:
     values : the categories, for one-hot encoding; "" is the category of empty cells. Empty for the other two kinds
     median : median of a numerical or yes/no column, which replaces its missing values
     gaps : number of missing values; if there are any, and they are filled, a missing indicator is a further feature
+    gap_words : words that counted as missing values, such as "unknown" among numbers
+    unit : unit that was removed from its cells; None if they have none
     """
 
     name: str
@@ -61,6 +66,13 @@ class Column:
     values: tuple[str, ...] = ()
     median: float = 0.0
     gaps: int = 0
+    gap_words: tuple[str, ...] = ()
+    unit: Unit | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the column is a feature as it is: numbers without missing values and units."""
+        return self.kind == NUMBER and not self.gaps and self.unit is None
 
 
 @dataclass(frozen=True)
@@ -104,8 +116,8 @@ class Columns:
 
     @property
     def plain(self) -> bool:
-        """Whether all columns are numbers without missing values, so that nothing was converted."""
-        return not self.others and all(one.kind == NUMBER and not one.gaps for one in self.columns)
+        """Whether all columns are numbers without missing values and units, so that nothing was converted."""
+        return not self.others and all(one.plain for one in self.columns)
 
     @classmethod
     def of(
@@ -126,15 +138,16 @@ class Columns:
         """
         columns, refused = [], {}
         for name in frame.columns:
-            kind, more = kind_of(frame[name])
-            if kind in (DATE, TEXT):
-                refused[name] = more
+            kind, reason, unit = kind_of(frame[name])
+            if kind in (DATE, TEXT, UNITS):
+                refused[name] = reason
                 continue
             if kind == CATEGORY:
                 values = tuple(sorted({id_text(cell) for cell in frame[name]}))
                 columns.append(Column(name, kind, values))
                 continue
-            columns.append(_of_numbers(name, kind, numbers(frame[name], kind)))
+            column = _of_numbers(name, kind, numbers(frame[name], kind, unit))
+            columns.append(replace(column, gap_words=gap_words(frame[name]), unit=unit))
         if refused:
             reasons = ", ".join(f"{name} ({what})" for name, what in refused.items())
             raise UserError(f"{where}: cannot be converted to features: {reasons}; leave them out with "
@@ -176,18 +189,19 @@ class Columns:
         notes = [f"column {name}: ignored, because the run was trained without it" for name in frame.columns
                  if name not in own]
         bad = {column.name: one for column in self.columns if column.kind != CATEGORY
-               and (one := first_bad(frame[column.name], column.kind)) is not None}
+               and (one := first_bad(frame[column.name], column.kind, column.unit)) is not None}
         if bad:
             cells = [f"{cell(row, name)}: {content[:50]}" for name, (row, content) in bad.items()]
             named = "; ".join([cells[0], *(one.removeprefix(f"{where}, ") for one in cells[1:_NAMED])])
             more = f"; and {len(cells) - _NAMED} columns more" if len(cells) > _NAMED else ""
             way_out = "" if new else f"; correct all such cells, or leave the columns out with {_without(bad, where)}"
-            raise UserError(f"{named}{more}; expected a number{way_out}")
+            units = listed([f"{one.name} in {one.unit.name}" for one in self.columns if one.name in bad and one.unit])
+            raise UserError(f"{named}{more}; expected a number{f' ({units})' if units else ''}{way_out}")
         parts = []
         for column in self.columns:
             cells = frame[column.name]
             if column.kind != CATEGORY:
-                parts.append(numbers(cells, column.kind)[:, None])
+                parts.append(numbers(cells, column.kind, column.unit)[:, None])
                 continue
             texts = np.array([id_text(cell) for cell in cells])  # of a column with gaps a number is a float, 38.0
             parts.append((texts[:, None] == np.array(column.values)).astype(float))
@@ -211,7 +225,7 @@ class Columns:
     def table(self) -> list[tuple[str, str, str]]:
         """Rows of (name, description, how it was handled); adjacent columns of unchanged numbers share a row."""
         rows = list(self.others)
-        for unchanged, adjacent in groupby(self.columns, lambda one: one.kind == NUMBER and not one.gaps):
+        for unchanged, adjacent in groupby(self.columns, lambda one: one.plain):
             group = list(adjacent)
             if unchanged and len(group) > 1:
                 rows.append((f"{group[0].name} … {group[-1].name}", f"{len(group)} numbers", "unchanged"))
@@ -224,11 +238,14 @@ class Columns:
             named = listed([value or "(empty)" for value in one.values])
             return f"{len(one.values)} categories, one-hot encoded: {named}"
         done = ["yes is 1, no is 0"] if one.kind == YES_NO else []
+        if one.unit is not None:
+            done.append(f"unit {one.unit.name} removed")
+        words = f" (also {listed(one.gap_words)})" if one.gap_words else ""
         if one.gaps and self.filled:
-            done.append(f"{one.gaps} empty cells replaced by the median, {one.median:.4g}, and marked in a further "
-                        "feature (1: empty)")
+            done.append(f"{one.gaps} empty cells{words} replaced by the median, {one.median:.4g}, and marked in a "
+                        "further feature (1: empty)")
         elif one.gaps:
-            done.append(f"{one.gaps} empty cells, which the method handles as missing values")
+            done.append(f"{one.gaps} empty cells{words}, which the method handles as missing values")
         return "; ".join(done) or "unchanged"
 
     def write(self, folder: Path) -> None:
@@ -252,11 +269,18 @@ class Columns:
             return None
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            columns = tuple(Column(**{**one, "values": tuple(one["values"])}) for one in content["columns"])
+            columns = tuple(map(_read_column, content["columns"]))
             others = tuple(tuple(one) for one in content["others"])
             return cls(columns, content["ids"], content["filled"], others, content["named"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: not the columns of a run ({error})") from error
+
+
+def _read_column(content: dict[str, Any]) -> Column:
+    """A column of a run's file; one of an earlier version has no unit and no words for missing values."""
+    unit = content.get("unit")
+    words = {name: tuple(content.get(name, ())) for name in ("values", "gap_words")}
+    return Column(**{**content, **words, "unit": None if unit is None else Unit(**unit)})
 
 
 def _of_numbers(name: str, kind: str, values: np.ndarray) -> Column:

@@ -1,7 +1,7 @@
 """Checks of the items and answers that are passed to an estimator (arrays, data frames, files), and conversions."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,12 @@ from sklearn.utils.validation import validate_data
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import header_of
-from semicrowd.crowd.answer_table import AnswerTable, Wording
+from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import read_history
-from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, table_of_file
+from semicrowd.crowd.unsure import NO_ANSWER
+from semicrowd.crowd.wording import Wording
+from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS
+from semicrowd.data.answer_tables import by_file, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
 from semicrowd.data.columns import IN_PYTHON, Columns
@@ -110,6 +113,8 @@ def _checked(
         return pairs
     if isinstance(pairs, str | Path):
         return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
+    if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):
+        return csv_file.joined([_of_table(one, num_items, ids, index, skip_unknown) for one in tables])
     if not isinstance(pairs, pd.DataFrame):
         try:
             table = np.asarray(pairs)
@@ -122,10 +127,15 @@ def _checked(
     _, at = header_of("pairs", [str(name) for name in pairs.columns])
     numeric = {name: pairs.iloc[:, position].dtype.kind in "iuf" for name, position in at.items()}
     # Names may be 7 and "7", or have spaces around them: the table makes text of them all.
-    plain = {"i", "j"} <= numeric.keys() and all(numeric.values())
+    plain = {"i", "j"} <= numeric.keys() and all(numeric.values()) and _without_gaps(pairs, at)
     if ids is not None or index is not None or skip_unknown or not plain:
         return _of_table(AnswerTable.of_frame(pairs, "pairs"), num_items, ids, index, skip_unknown)
     return _from_frame(pairs.iloc[:, list(at.values())].set_axis(list(at), axis=1), num_items)
+
+
+def _without_gaps(pairs: pd.DataFrame, at: Mapping[str, int]) -> bool:
+    """Whether each row has an answer, and a worker if there is such a column."""
+    return not any(pairs.iloc[:, at[name]].isna().any() for name in ("label", "worker") if name in at)
 
 
 def _of_table(
@@ -156,9 +166,9 @@ def labels_alone(y: Any) -> bool:
 
 
 def _with_warnings(answers: PairAnnotations) -> PairAnnotations:
-    """Return the answers; warn if some were left out."""
+    """Return the answers; warn if some rows were left out."""
     for note in answers.notes:
-        if csv_file.LEFT_OUT in note:
+        if csv_file.LEFT_OUT in note or NO_ANSWER in note:
             warnings.warn(note, UserWarning, stacklevel=4)
     return answers
 

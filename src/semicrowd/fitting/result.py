@@ -50,6 +50,17 @@ class Assignment:
         """Clusters [N] of a method without probabilities."""
         return cls(np.asarray(cluster).astype(np.int64), np.full(len(cluster), np.nan))
 
+    def second(self) -> tuple[Int[np.ndarray, "N"], Float[np.ndarray, "N"]]:
+        """The second most probable cluster of every item, and its probability; ties go to the first.
+
+        The cluster is −1 and the probability NaN for a method without probabilities and where there is one cluster.
+        """
+        if self.memberships is None or self.memberships.shape[1] < 2:
+            return np.full(len(self.cluster), -1), np.full(len(self.cluster), np.nan)
+        others = self.memberships.copy()
+        np.put_along_axis(others, self.cluster[:, None], -1.0, axis=1)
+        return others.argmax(1).astype(np.int64), others.max(1).astype(np.float64)
+
     def renumbered(self, components: np.ndarray) -> "Assignment":
         """The same clusters under other numbers.
 

@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from semicrowd.fitting.result import Assignment
-from semicrowd.page.clusters import SURE, Distances
+from semicrowd.page.clusters import SURE, Distances, typical_items
 from semicrowd.random import stream
 
 #: Number of items to ask about.
@@ -50,8 +50,7 @@ def questions(
 ) -> list[Question]:
     """The items about which further answers are expected to help most, each with items to compare it with.
 
-    They are ordered by :func:`uncertainty` / (1 + number of answers): 1 / (1 + number of answers) is the share of the
-    next answer in all answers about the item.
+    They are ordered by :func:`benefit`.
 
     Parameters
     ----------
@@ -59,10 +58,10 @@ def questions(
     distance : distances of the items to the means of the final clusters
     answers : number of answers about each item
     """
-    benefit = uncertainty(final, features, distance) / (1 + answers)
+    value = benefit(final, features, distance, answers)
     asked = []
-    for item in np.argsort(-benefit, kind="stable")[:_ITEMS].tolist():
-        own, second = int(distance.group[item]), _second(final, features, distance, item)
+    for item in np.argsort(-value, kind="stable")[:_ITEMS].tolist():
+        own, second = int(distance.group[item]), second_cluster(final, features, distance, item)
         places = (own,) if second is None else (own, second)
         probability = float(final.probability[item])
         asked.append(Question(
@@ -71,6 +70,20 @@ def questions(
             tuple(_why(final, features, distance, int(answers[item]), item)),
         ))  # fmt: skip
     return asked
+
+
+def benefit(
+    final: Assignment, features: Assignment, distance: Distances, answers: Int[np.ndarray, "N"]
+) -> Float[np.ndarray, "N"]:
+    """How much a further answer about each item is expected to help: its :func:`uncertainty` / (1 + its answers).
+
+    1 / (1 + number of answers) is the share of the next answer in all answers about the item.
+
+    Parameters
+    ----------
+    answers : number of answers about each item
+    """
+    return uncertainty(final, features, distance) / (1 + answers)
 
 
 def uncertainty(final: Assignment, features: Assignment, distance: Distances) -> Float[np.ndarray, "N"]:
@@ -97,8 +110,11 @@ def _lead(memberships: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N"]:
     return ordered[:, -1] - ordered[:, -2] if memberships.shape[1] > 1 else np.ones(len(memberships))
 
 
-def _second(final: Assignment, features: Assignment, distance: Distances, item: int) -> int | None:
-    """Position of the second most plausible cluster: by the features, else by probability, else by distance."""
+def second_cluster(final: Assignment, features: Assignment, distance: Distances, item: int) -> int | None:
+    """Position of an item's second most plausible cluster: by the features, else by probability, else by distance.
+
+    None if there is one cluster only.
+    """
     numbers, own = distance.numbers, int(distance.group[item])
     if len(numbers) == 1:
         return None
@@ -130,13 +146,8 @@ def _why(
 
 
 def _surest(found: Assignment, distance: Distances, k: int, item: int) -> int | None:
-    own = np.flatnonzero(distance.group == k)
-    own = own[own != item]
-    if not len(own):
-        return None
-    probability = np.nan_to_num(found.probability[own], nan=1.0)
-    surest = own[probability >= np.quantile(probability, 0.5)]
-    return int(surest[distance.to_own(surest).argmin()])
+    """The most typical item of the cluster at position k, other than ``item``; None if there is no other."""
+    return next((one for one in typical_items(found, distance, k).tolist() if one != item), None)
 
 
 @dataclass(frozen=True)

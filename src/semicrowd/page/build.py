@@ -3,12 +3,13 @@
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
+from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
@@ -19,6 +20,7 @@ from semicrowd.page.annotators import DROP, REVERSED, annotators
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
+from semicrowd.page.pairs import number_of_pairs, pairs_to_ask
 
 FILE = "report.html"
 #: Width of the picture of an annotator's rates, in units of the picture.
@@ -50,6 +52,7 @@ class Page:
     settings : settings of the run, nested
     given : settings that the user has given, by dotted names
     command, started : command line and time of the start of the run
+    questions : file beside the page that has :attr:`pairs`, which the page then mentions; empty without one
     """
 
     title: str
@@ -62,6 +65,32 @@ class Page:
     given: Mapping[str, Any]
     command: str = ""
     started: str = ""
+    questions: str = ""
+
+    @cached_property
+    def distance(self) -> Distances:
+        """Distances of the items to the means of their clusters."""
+        found = self.result.found
+        place = found.latent_mean if found.latent_mean is not None else self.data.features
+        return Distances(place, found.final.cluster)
+
+    @cached_property
+    def answers_of(self) -> Int[np.ndarray, "N"]:
+        """Number of answers about each item."""
+        pairs = np.zeros(0, np.int64) if self.answers is None else np.concatenate([self.answers.i, self.answers.j])
+        return np.bincount(pairs, minlength=self.data.num_items)
+
+    @cached_property
+    def need(self) -> advice.Need | None:
+        """How many more answers would help."""
+        return advice.need(self.result.found.final, self.result.workers)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of items to ask about, the most useful first."""
+        found = self.result.found
+        number = self.settings.get("questions") or number_of_pairs(self.need, self.answers)
+        return pairs_to_ask(found.final, found.features, self.distance, self.answers_of, self.answers, number)
 
 
 def pictures(folder: Path) -> list[dict[str, str]]:
@@ -94,17 +123,13 @@ def _content(page: Page) -> dict[str, Any]:
     data, result, answers = page.data, page.result.found, page.answers
     folder = dict(page.settings.get("data", {})).get("path")
     items = Items(data, expanded(folder) if folder is not None else None)
-    pairs = np.zeros(0, np.int64) if answers is None else np.concatenate([answers.i, answers.j])
-    answers_of = np.bincount(pairs, minlength=data.num_items)
-    annotated = answers_of > 0
-    place = result.latent_mean if result.latent_mean is not None else data.features
-    distance = Distances(place, result.final.cluster)
-    every = list(clusters(items, result.final, distance, annotated))
+    annotated = page.answers_of > 0
+    every = list(clusters(items, result.final, page.distance, annotated))
     people = []
     if page.result.workers is not None and result.workers is not None:
         people = annotators(page.result.workers, result.workers, result.best, remarks=not page.warnings)
     known = every[0].sure is not None
-    asked = advice.questions(result.final, result.features, distance, answers_of)
+    asked = advice.questions(result.final, result.features, page.distance, page.answers_of)
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
@@ -115,7 +140,8 @@ def _content(page: Page) -> dict[str, Any]:
         "decided": decided(result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.remark in (DROP, REVERSED)],
-        "questions": asked, "need": advice.need(result.final, page.result.workers),
+        "questions": asked, "need": page.need,
+        "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
 

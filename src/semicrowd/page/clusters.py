@@ -104,14 +104,24 @@ def clusters(
             )  # fmt: skip
             columns = tuple(items.columns_of(order, _TRAITS))
         margin = probability if known else distance.margin(k)
-        surer = own[probability >= np.median(probability)] if known else own
-        typical = surer[np.argsort(distance.to_own(surer), kind="stable")[:_SHOWN]]
+        typical = typical_items(assignment, distance, k)
         unsure = own[np.argsort(margin, kind="stable")[:_SHOWN]]
         yield Cluster(
             int(numbers[k]), len(own), len(own) / len(group), float(probability.mean()) if known else None,
             float((probability < SURE).mean()) if known else None, float(annotated[own].mean()), traits, columns,
             tuple(typical.tolist()), tuple(unsure[~np.isin(unsure, typical)].tolist()),
         )  # fmt: skip
+
+
+def typical_items(assignment: Assignment, distance: "Distances", k: int) -> Int[np.ndarray, "n"]:
+    """At most eight typical items of the cluster at position k of ``distance.numbers``, the most typical first.
+
+    They are those nearest to its mean, among the half of its items with the higher probabilities.
+    """
+    own = np.flatnonzero(distance.group == k)
+    probability = np.nan_to_num(assignment.probability[own], nan=1.0)  # of a method without probabilities: all
+    surer = own[probability >= np.median(probability)]
+    return surer[np.argsort(distance.to_own(surer), kind="stable")[:_SHOWN]]
 
 
 class Distances:

@@ -11,6 +11,7 @@ from semicrowd.run.check import tell
 from semicrowd.run.composition import Given
 from semicrowd.run.files.config import CONFIG, check_same, more_epochs, read_config, same_given, write_config
 from semicrowd.run.files.inputs import PROVENANCE, check_files, check_inputs, file_hashes
+from semicrowd.run.files.questions import check_not_filled_in
 from semicrowd.run.inputs import resolve_on_data
 from semicrowd.run.interrupts import raise_again
 from semicrowd.run.processes import check_processes, place
@@ -88,6 +89,8 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     raise_again()
     with RunDirectory(run_dir) as directory:
         resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
+        if not resume:
+            check_not_filled_in(run_dir)
         replaced = read_status(run_dir).get("status")
         directory.set_status("running")  # before the old files go: what is left of them is no result
         try:

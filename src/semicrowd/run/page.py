@@ -1,4 +1,4 @@
-"""``report.html`` at the end of a run, and again from its folder: ``python src/report.py run=FOLDER``."""
+"""``report.html`` and ``questions.csv`` of a run, at its end, and again with ``src/report.py run=FOLDER``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +12,7 @@ from semicrowd.files import MODEL, read_metrics, read_object, read_status, write
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import PROVENANCE, check_inputs, file_hashes
+from semicrowd.run.files.questions import QUESTIONS, write_questions
 from semicrowd.tracking.content import run_name
 
 #: Start of an argument that names a run's folder.
@@ -28,7 +29,9 @@ def write_page_of_run(
     settings: Mapping[str, Any],
     given: Mapping[str, Any],
 ) -> Path:
-    """Write the page of a run, and return the page's path. provenance.json must be in the run's folder already.
+    """Write the page of a run and its file of questions, and return the page's path.
+
+    provenance.json must be in the run's folder already.
 
     Parameters
     ----------
@@ -38,8 +41,9 @@ def write_page_of_run(
     origin = read_object(run_dir / PROVENANCE)
     page = Page(
         run_name(settings, given), data, answers, result, metrics, warnings, settings, given,
-        str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "),
+        str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "), QUESTIONS,
     )  # fmt: skip
+    write_questions(run_dir, page.pairs, data.names)
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
     return run_dir / FILE
 

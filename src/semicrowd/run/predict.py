@@ -24,8 +24,9 @@ examples:
   python src/predict.py runs/FOLDER new_items.npy --annotations answers.csv --output clusters.csv
 
 A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
-row from 0), cluster (numbered as in assignments.csv of the run), probability, annotated (1 if the item's answers were
-used, else 0) and, if items have ids, row. The same input gives the same output.
+row from 0), cluster (numbered as in assignments.csv of the run), probability, second_cluster and second_probability
+(the second most probable cluster), annotated (1 if the item's answers were used, else 0) and, if items have ids, row.
+The same input gives the same output.
 """
 
 

@@ -158,12 +158,14 @@ class FileSettings(AnswerSettings):
     Items are identified by their ids, or by row numbers from 0. Pairs i,j have a label, 1 (same) or 0 (different), or
     a word: true/false, same/different, yes/no, must-link/cannot-link. Alternatively each row gives the group, or the
     class, to which a worker has assigned an item: two items of a task (without a column task: of a worker) are "same"
-    if their groups are equal. Without a column worker all answers are assigned to one person.
+    if their groups are equal. Without a column worker all answers are assigned to one person. Rows whose answer is
+    empty or says don't know, unsure, skip or ? are left out and counted.
     """
 
-    path: str | Path | None = setting(
-        None, "csv with i,j,label or item,group or item,label, and optionally worker and task", file_path(),
-        optional=True,
+    path: str | Path | Sequence[str | Path] | None = setting(
+        None, "csv with i,j,label or item,group or item,label, and optionally worker and task; or a list of such "
+        "files, each in its own format, in which people of the same name are the same person",
+        either(file_path(), each(file_path(), "[answers.csv,groups.csv]", least=1)), optional=True,
     )
     must_link: str | Path | None = setting(
         None, "csv of pairs i,j that are known to be the same, in addition to annotations.path or instead of it; "
@@ -192,3 +194,8 @@ class FileSettings(AnswerSettings):
     )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())
+
+    @property
+    def paths(self) -> list[str | Path]:
+        """The files of ``path``."""
+        return [] if self.path is None else [self.path] if isinstance(self.path, str | Path) else list(self.path)

@@ -40,9 +40,9 @@ examples
   python src/train.py -m model=scdc,bayes seed=0-9
   python src/train.py -m data=pinwheel,mnist model=scdc,bayes annotations=none,tasks seed=0-2
 
-A run writes report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, restarts.csv,
-candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ into its directory. report.html shows the result in a
-browser; warnings.json lists reasons not to trust it.
+A run writes report.html, metrics.json, warnings.json, assignments.csv, clusters.csv, workers.csv, questions.csv,
+restarts.csv, candidates.csv, curves.csv, model.pt, figures/ and checkpoints/ into its directory. report.html shows the
+result in a browser; warnings.json lists reasons not to trust it; questions.csv has pairs to ask about, to be filled in.
 python src/predict.py assigns new items to the clusters of a run. `make ui` shows all runs. --hydra-help: help of Hydra.
 Exit codes: 0 done, 1 a job or the program failed, 2 wrong input, 130 stopped by Ctrl-C.
 """

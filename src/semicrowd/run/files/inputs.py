@@ -1,6 +1,6 @@
 """Checks that a run's inputs have not changed since it was started."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,13 +23,17 @@ def file_hashes(given: Mapping[str, Any], hashed: Mapping[str, str] = MappingPro
     ----------
     hashed : name of a file or folder → sha256, for data that have been loaded and need not be read again
     """
-    paths = {name: expanded(given[name]) for name in _PATHS if given.get(name)}
+    named = [(name, expanded(path)) for name in _PATHS for path in _listed(given.get(name))]
     if given.get("previous"):
-        paths["previous"] = clusters_of(Path(given["previous"]))
-    known = {name: hashed.get(path.name) for name, path in paths.items() if name == "data.path"}
+        named.append(("previous", clusters_of(Path(given["previous"]))))
     skip_unreadable = bool(given.get("data.skip_unreadable"))
-    return {str(path): known.get(name) or _digest(path, skip_unreadable)
-            for name, path in paths.items() if path.exists()}
+    return {str(path): (name == "data.path" and hashed.get(path.name)) or _digest(path, skip_unreadable)
+            for name, path in named if path.exists()}
+
+
+def _listed(paths: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
+    """The paths of a setting that may be one path or a list of paths."""
+    return [] if not paths else [paths] if isinstance(paths, str | Path) else paths
 
 
 def _digest(path: Path, skip_unreadable: bool) -> str:

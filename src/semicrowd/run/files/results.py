@@ -18,6 +18,8 @@ ASSIGNMENTS = "assignments.csv"
 CLUSTERS = "clusters.csv"
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
+#: Digits of a probability in assignments.csv.
+_DIGITS = 6
 
 
 def write_results(
@@ -60,15 +62,24 @@ def write_results(
 
 
 def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequence[str] | None = None) -> str:
-    """Content of assignments.csv: item, cluster, probability, annotated (1 if the item's answers were used, else 0).
+    """Content of assignments.csv: a row for each item.
 
-    The column ``item`` has the items' names, and a last column ``row`` their rows, counted from 0. If items have no
-    names, ``item`` has the rows. The column ``probability`` is empty for methods without probabilities.
+    The columns are item, cluster, probability, second_cluster and second_probability (the second most probable cluster
+    of the item), and annotated (1 if the item's answers were used, else 0). The column ``item`` has the items' names,
+    and a last column ``row`` their rows, counted from 0. If items have no names, ``item`` has the rows. Probabilities
+    and ``second_cluster`` are empty for methods without probabilities; ``second_cluster`` also where no other cluster
+    has a probability that six digits show.
     """
-    columns = {"cluster": assignment.cluster, "probability": assignment.probability, "annotated": annotated.astype(int)}
+    second, of_second = assignment.second()
+    columns = {
+        "cluster": assignment.cluster, "probability": assignment.probability,
+        # Which of several improbable clusters comes first would be decided by rounding errors.
+        "second_cluster": pd.Series(second).where(of_second.round(_DIGITS) > 0).astype("Int64").array,
+        "second_probability": of_second, "annotated": annotated.astype(int),
+    }  # fmt: skip
     rows = np.arange(len(annotated))
     table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
-    return table.rename_axis("item").to_csv(float_format="%.6f", lineterminator="\n")
+    return table.rename_axis("item").to_csv(float_format=f"%.{_DIGITS}f", lineterminator="\n")
 
 
 def final_clusters(folder: Path) -> np.ndarray:

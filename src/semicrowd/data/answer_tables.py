@@ -1,0 +1,92 @@
+"""Tables of answers in files or data frames, one or several, which may have different formats."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from semicrowd.crowd.answer_table import AnswerTable
+from semicrowd.crowd.wording import Wording
+from semicrowd.data.frames import read_frame
+from semicrowd.errors import UserError
+from semicrowd.files import expanded
+from semicrowd.settings.data import FileSettings
+
+#: Column with the file of each answer, in a data frame with the answers of several files.
+SOURCE = "source"
+#: Key in the ``attrs`` of such a data frame.
+_SEVERAL = "semicrowd several files"
+
+
+def wording_of(settings: FileSettings) -> Wording:
+    """The column names and words of these settings."""
+    return Wording(settings.columns or {}, settings.same_words, settings.different_words)
+
+
+def table_of_file(path: Path, wording: Wording, label: int | None = None) -> AnswerTable:
+    """The answers of a text file, or of a .parquet or .xlsx file.
+
+    Parameters
+    ----------
+    label : the answer (1 or 0) of all rows, for a file that only lists pairs i,j
+
+    Raises
+    ------
+    UserError
+        Naming the file and what was expected.
+    """
+    if path.suffix.lower() in (".parquet", ".xlsx"):
+        return AnswerTable.of_frame(read_frame(path, texts=None).table, path.name, wording, label)
+    return AnswerTable.read(path, label, wording)
+
+
+def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) -> list[AnswerTable]:
+    """The answers of each of some files or data frames; each is read in its own format.
+
+    Raises
+    ------
+    UserError
+        Naming the file, or a column of ``wording`` that none of them has.
+    """
+    wording = replace(wording, shared=len(answers) > 1)
+    tables = []
+    for number, one in enumerate(answers, 1):
+        if isinstance(one, pd.DataFrame):
+            name = "answers" if len(answers) == 1 else f"answers {number}"
+            tables.append(AnswerTable.of_frame(one, name, wording))
+        else:
+            tables.append(table_of_file(expanded(one), wording))
+    there = {name for table in tables for name in table.wording.columns.values()}
+    for name in wording.columns.values():
+        if name not in there:
+            files = " and ".join(str(table.path) for table in tables)
+            raise UserError(f"{files}: no column {name} (annotations.columns, in Python columns)")
+    return tables
+
+
+def with_answers(tables: Sequence[AnswerTable]) -> tuple[list[AnswerTable], list[str]]:
+    """The tables that have answers, and a note on each of the others, which nobody has filled in yet.
+
+    If there are no others, all tables are returned; who uses one raises an error that names it.
+    """
+    filled = [table for table in tables if table.lines] or list(tables)
+    notes = [f"{table.path.name}: none of its {table.skipped:,} rows has an answer yet; the file is left out"
+             for table in tables if not any(table is one for one in filled)]
+    return filled, notes
+
+
+def in_one_frame(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+    """The answers of several files as rows of a data frame, with a column that says which file each is from."""
+    parts = [frame.assign(**{SOURCE: name}) for frame, name in zip(frames, names, strict=True)]
+    together = pd.concat(parts, ignore_index=True)
+    together.attrs[_SEVERAL] = True
+    return together
+
+
+def by_file(frame: pd.DataFrame) -> list[AnswerTable]:
+    """The tables of the files in a data frame of :func:`in_one_frame`; empty for another data frame."""
+    if not frame.attrs.get(_SEVERAL) or SOURCE not in frame:
+        return []
+    parts = {str(name): part.drop(columns=SOURCE) for name, part in frame.groupby(SOURCE, sort=False)}
+    return [AnswerTable.of_frame(part.dropna(axis=1, how="all"), name) for name, part in parts.items()]

@@ -1,0 +1,155 @@
+"""Columns of numbers with a unit in each cell, such as "12,1 kW", "45 %" or "€ 12.50": find the unit and remove it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from semicrowd.errors import listed
+
+_MONEY = ("€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
+#: A number, perhaps with signs or spaces between thousands. Its unit comes after it; that of money may come before.
+_CELL = re.compile(
+    rf"(?P<money>{'|'.join(map(re.escape, _MONEY))})?\s*"
+    r"(?P<number>[+-]?(?:\d[\d.,'’\u00a0\u202f ]*)?\d(?:[eE][+-]?\d+)?)"
+    r"(?P<space>\s*)(?P<unit>[^\d\s.,;:+()'’-][^\s;,()]{0,14}(?: [^\d\s;,()][^\s;,()]{0,9})?)?"
+)
+#: Spaces and apostrophes in front of a group of three digits.
+_GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f '’](?=\d{3}(?!\d))")
+#: A number with a sign in front of each group of three digits: 1,234,567.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
+#: One whose only sign may also be the decimal one.
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+#: Numbers that need no unit.
+_ZEROS = ("0", "0.0", "0,0")
+#: Smallest share of the cells of a column that have the same unit; the others may have none.
+_NEARLY_ALL = 0.9
+#: Cells at the beginning of a column of which half must be numbers, or the others are not looked at.
+_SAMPLE = 200
+_PREFIXES = ("", "n", "µ", "m", "c", "d", "h", "k", "M", "G", "T")
+_SCALED = (
+    "m", "g", "s", "W", "A", "V", "Hz", "J", "Pa", "bar", "l", "L", "N", "Wh", "m²", "m³", "m2", "m3", "Ω", "cal",
+    "mol",
+)  # fmt: skip
+#: Units of which a column should have only one. Other words after numbers may be those of categories: 1st, 2nd, 3rd.
+_KNOWN = {prefix + unit for prefix in _PREFIXES for unit in _SCALED} | {
+    "t", "lb", "lbs", "oz", "ft", "in", "yd", "mi", "min", "h", "hr", "hrs", "d", "PS", "hp", "ha", "kB", "MB", "GB",
+    "TB", "°C", "°F", "K", "%", "‰", "mph", "km/h", "m/s", *_MONEY,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a column, and how its numbers are written.
+
+    Attributes
+    ----------
+    name : the unit, as most cells have it
+    comma : True if 1,234 is a number with a decimal comma; False if the comma is between thousands
+    """
+
+    name: str
+    comma: bool = False
+
+
+def unit_of(cells: Sequence[str]) -> tuple[Unit | None, str]:
+    """The unit of a column, if all or nearly all of its cells are numbers with the same one.
+
+    Parameters
+    ----------
+    cells : texts of the cells that are not empty
+
+    Returns
+    -------
+    unit : None if the column has none
+    problem : why cells that are numbers with units cannot be used; empty if there is no such problem
+    """
+    head = cells[:_SAMPLE]
+    if 2 * sum(_CELL.fullmatch(cell) is not None for cell in head) < len(head):
+        return None, ""
+    found = [one for cell in cells if (one := _CELL.fullmatch(cell))]
+    names = pd.Series([_unit(one) for one in found if _unit(one)], dtype=str)
+    nearly_all = _NEARLY_ALL * len(cells)
+    if names.empty or len(found) < nearly_all:
+        return None, ""
+    most = names.map(_same).value_counts()  # kg and KG are the same unit
+    zeros = sum(one[0] in _ZEROS for one in found)
+    if len(most) > 1 or most.iloc[0] + zeros < nearly_all:
+        return None, _several(found)
+    unit = str(names.mode()[0])
+    numbers = [_GROUPS.sub("", one["number"]) for one in found if _unit(one)]
+    comma = _has_comma(numbers)
+    if comma is None:
+        example = next(one[0] for one in found if "," in one["number"])
+        return None, f"numbers with unit {unit}; {example} may have a decimal comma or one between thousands"
+    return Unit(unit, comma), ""
+
+
+def without_unit(cells: pd.Series, unit: Unit) -> np.ndarray:
+    """Numbers [N] float64 of texts; NaN for those that are no numbers, or have another unit."""
+    bare = pd.to_numeric(cells, errors="coerce")  # numbers without unit are written as in other columns
+    others = pd.to_numeric(cells.map(lambda cell: _plain(cell, unit)), errors="coerce")
+    return bare.fillna(others).to_numpy(np.float64)
+
+
+def may_be_ids(cells: Sequence[str]) -> bool:
+    """Whether numbers with the same unit may be ids instead, as 12a, 13a: whole numbers with a sign or a word attached.
+
+    A word that is the name of a unit of more than one letter, as in 12kg, is none of an id.
+    """
+    found = [one for cell in cells if (one := _CELL.fullmatch(cell))]
+    return all(
+        one["number"].isdecimal() and not one["space"] and not one["money"]
+        and (len(_unit(one)) == 1 or _unit(one) not in _KNOWN) for one in found
+    )  # fmt: skip
+
+
+def _unit(cell: re.Match[str]) -> str:
+    return (cell["unit"] or cell["money"] or "").rstrip(".")
+
+
+def _same(unit: str) -> str:
+    """A spelling that two names of the same unit share: capitals do not matter, except those of mW and MW."""
+    return unit[:1] + unit[1:].casefold() if unit.startswith(("m", "M")) else unit.casefold()
+
+
+def _several(cells: Sequence[re.Match[str]]) -> str:
+    """What is wrong with numbers that do not have the same unit; empty if they may be categories or texts."""
+    units = {_unit(cell) for cell in cells} - {""}
+    # One letter that is attached may be that of a class or a flat: 5A, 5B.
+    clear = any(len(name) > 1 or not name.isalpha() for name in units) or any(cell["space"] for cell in cells)
+    if not clear or not units <= _KNOWN:
+        return ""
+    examples: dict[str, str] = {}
+    for cell in cells:
+        if cell[0] not in _ZEROS:
+            examples.setdefault(_same(_unit(cell)), cell[0])
+    return f"numbers with different units, or with and without one: {listed(list(examples.values()), 3)}; use one unit"
+
+
+def _has_comma(numbers: Sequence[str]) -> bool | None:
+    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or the opposite."""
+    ends = {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
+    if "," in ends:
+        return True
+    others = ends or any(one.count(",") > 1 for one in numbers)
+    return False if others or not any("," in one for one in numbers) else None
+
+
+def _plain(cell: str, unit: Unit) -> str:
+    """The number in a cell with a decimal point and nothing between thousands; empty if it has another unit."""
+    found = _CELL.fullmatch(cell)
+    if not found or (_unit(found) and _same(_unit(found)) != _same(unit.name)):
+        return ""
+    number = _GROUPS.sub("", found["number"])
+    signs = re.findall("[.,]", number)
+    if not signs:
+        return number
+    if _THOUSANDS.fullmatch(number) and not (_EITHER.fullmatch(number) and signs[0] == ("," if unit.comma else ".")):
+        return re.sub("[.,]", "", number)
+    whole, decimal, fraction = number.rpartition(signs[-1])
+    if _THOUSANDS.fullmatch(whole) and decimal not in whole:
+        whole = re.sub("[.,]", "", whole)
+    return f"{whole}.{fraction}"

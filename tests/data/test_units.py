@@ -1,0 +1,117 @@
+"""Numbers with units: what is removed, what is refused, and what is something else."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from semicrowd.data.cells import CATEGORY, DATE, NUMBER, TEXT, UNITS, kind_of
+from semicrowd.data.columns import Columns
+from semicrowd.data.dataset import Dataset
+from semicrowd.data.table import load_new_items, load_table
+from semicrowd.errors import UserError
+from semicrowd.settings.sources import TableSettings
+
+
+def load(folder: Path, text: str, name: str = "mine.csv") -> Dataset:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return load_table(folder, TableSettings(path=path))
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "unit"),
+    [
+        (["12,1 kW", "9 kW", "13,25 kW"], [12.1, 9, 13.25], "kW"),
+        (["45 %", "5%", "100 %"], [45, 5, 100], "%"),
+        (["3.5kg", "4kg", "0.125 KG"], [3.5, 4, 0.125], "kg"),
+        (["€ 12.50", "€3", "4.25 €"], [12.5, 3, 4.25], "€"),
+        (["1.234,5 €", "1.234 €", "17 €"], [1234.5, 1234, 17], "€"),
+        (["$1,234.50", "$1,234", "$17"], [1234.5, 1234, 17], "$"),
+        (["1 234 567 m²", "12 m²", "-3 m²"], [1234567, 12, -3], "m²"),
+        (["1'234 CHF", "CHF 12"], [1234, 12], "CHF"),
+        (["5 Std.", "6 Std", "0"], [5, 6, 0], "Std"),
+        (["1.234 l/100km", "7.9 l/100km"], [1.234, 7.9], "l/100km"),
+    ],
+)  # fmt: skip
+def test_a_unit_that_all_cells_have_is_removed(
+    tmp_path: Path, cells: list[str], values: list[float], unit: str
+) -> None:
+    data = load(tmp_path, "x;y\n" + "".join(f"{k}.5;{cell}\n" for k, cell in enumerate(cells)))
+    np.testing.assert_allclose(data.features[:, 1], values, rtol=1e-6)
+    assert data.columns is not None
+    assert not data.columns.plain
+    assert data.columns.table()[1] == ("y", "number", f"unit {unit} removed")
+
+
+def test_a_column_with_a_unit_may_have_gaps_and_few_cells_without_it() -> None:
+    cells = pd.Series([*[f"{k} kW" for k in range(1, 20)], "20", "k.A.", ""])
+    columns = Columns.of(cells.to_frame("power"), "X").with_gaps_filled()
+    features, _ = columns.features(cells.to_frame("power"), "X", lambda row, name: f"{row} {name}")
+    assert features[:20, 0].tolist() == list(range(1, 21))
+    assert columns.table() == [(
+        "power", "number", "unit kW removed; 2 empty cells (also k.A.) replaced by the median, 10.5, and marked in a "
+        "further feature (1: empty)",
+    )]  # fmt: skip
+
+
+def test_new_items_may_have_the_unit_or_not_but_no_other(tmp_path: Path) -> None:
+    data = load(tmp_path, 'x,power\n1,"12,1 kW"\n2,"9,5 kW"\n3,"1,125 kW"\n')
+    np.testing.assert_allclose(data.features[:, 1], [12.1, 9.5, 1.125])
+    assert data.columns is not None
+    data.columns.write(tmp_path)
+    columns = Columns.read(tmp_path)
+    assert columns == data.columns
+    new = tmp_path / "new.csv"
+    new.write_text('x,power\n1,"1,125 kW"\n2,9.5\n')  # what the first means is known from the fit
+    np.testing.assert_allclose(load_new_items(new, columns).features[:, 1], [1.125, 9.5])
+    new.write_text("x,power\n1,900 W\n")
+    with pytest.raises(UserError, match=r"line 2, column power: 900 W; expected a number \(power in kW\)$"):
+        load_new_items(new, columns)
+
+
+@pytest.mark.parametrize("repeats", [1, 20])
+@pytest.mark.parametrize(
+    ("cells", "examples"),
+    [
+        (["12 kW", "900 W", "3 kW", "4 kW"], "12 kW, 900 W"), (["5kg", "250g", "1kg"], "5kg, 250g"),
+        (["5 kg", "6", "7 kg", "8 kg"], "5 kg, 6"), (["€ 5", "6 $"], "€ 5, 6 $"),
+    ],
+)  # fmt: skip
+def test_different_units_are_refused_by_name_with_the_way_out(
+    tmp_path: Path, cells: list[str], examples: str, repeats: int
+) -> None:
+    with pytest.raises(UserError) as caught:
+        load(tmp_path, "power,x\n" + "".join(f"{cell},1.5\n" for cell in cells * repeats))
+    assert str(caught.value).endswith(
+        f"cannot be converted to features: power (numbers with different units, or with and without one: {examples}; "
+        "use one unit); leave them out with 'data.ignore=[power]', or replace them by numbers"
+    )
+
+
+def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"mass \(numbers with unit kg; 1,234 kg may have a decimal comma or one bet"):
+        load(tmp_path, 'x,mass\n1,"1,234 kg"\n2,"7,125 kg"\n')
+    data = load(tmp_path, 'x,mass\n1,"1,234 kg"\n2,"7,125,000 kg"\n')
+    assert data.features[:, 1].tolist() == [1234, 7125000]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1st", "2nd", "3rd", "1st"], CATEGORY), (["5A", "5B", "6A", "5A"], CATEGORY),
+        (["18-25 years", "26-40 years", "18-25 years"], CATEGORY), (["10W-40", "5W-30", "10W-40"], CATEGORY),
+        (["12 May", "13 May", "14 May"], DATE), (["12 Main Street", "5 Oak Road", "7 High Street"], TEXT),
+        (["W048", "W159", "W161"], TEXT), (["12 kW", "nice", "cheap", "good"], TEXT),
+        (["5 years", "10 years", "5 years"], NUMBER), (["12 kW", "900 W", "12 kW"], UNITS),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_with_a_unit(cells: list[str], kind: str) -> None:
+    assert kind_of(pd.Series(cells)).name == kind
+
+
+def test_a_first_column_of_numbers_with_a_letter_has_the_ids_and_one_of_weights_has_not(tmp_path: Path) -> None:
+    assert load(tmp_path, "flat,x\n12a,1\n13a,2\n14a,3\n").ids == ("12a", "13a", "14a")
+    data = load(tmp_path, "mass,x\n12kg,1\n13kg,2\n14kg,3\n")
+    assert (data.ids, data.features[:, 0].tolist()) == (None, [12, 13, 14])
