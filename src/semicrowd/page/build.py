@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class Page:
     given : settings that the user has given, by dotted names
     command, started : command line and time of the start of the run
     questions : file beside the page that has :attr:`pairs`, which the page then mentions; empty without one
+    names : names of clusters, by their numbers; not all have one
     """
 
     title: str
@@ -66,6 +67,7 @@ class Page:
     command: str = ""
     started: str = ""
     questions: str = ""
+    names: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def distance(self) -> Distances:
@@ -141,7 +143,7 @@ def _content(page: Page) -> dict[str, Any]:
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
         "drop": [one for one in people if one.remark in (DROP, REVERSED)],
         "questions": asked, "need": page.need,
-        "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
+        "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from inspect import signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,13 @@ from semicrowd.page.build import FILE, Page, render
 
 @naming_extras()
 def write_report(
-    estimator: CrowdClusterer, X: Any, pairs: Any = None, path: Path | str = FILE, *, labels: Any = None
+    estimator: CrowdClusterer,
+    X: Any,
+    pairs: Any = None,
+    path: Path | str = FILE,
+    *,
+    labels: Any = None,
+    names: Mapping[int, str] = MappingProxyType({}),
 ) -> Path:
     """Write the page of a fitted estimator: clusters, annotators, and what would help most.
 
@@ -34,6 +41,7 @@ def write_report(
     X, pairs : the items and answers of the fit, in any form that ``fit`` takes; an estimator does not keep them
     path : file to write, replaced if it exists
     labels : [N] true classes, for the scores on the page; None: no scores
+    names : names of clusters, by their numbers in ``estimator.labels_``; not all need one
 
     Returns
     -------
@@ -63,7 +71,8 @@ def write_report(
     result = score(estimator.result_, data, answers)
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
-                reliability_warnings(result.found, answers, data=data), settings, given)  # fmt: skip
+                reliability_warnings(result.found, answers, data=data), settings, given,
+                names=names)  # fmt: skip
     write_text(Path(path), render(page))
     return Path(path)
 

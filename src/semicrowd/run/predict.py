@@ -25,7 +25,8 @@ examples:
 
 A table's columns are found by their names, in any order. The columns of the output are item (its id, or its
 row from 0), cluster (numbered as in assignments.csv of the run), probability, second_cluster and second_probability
-(the second most probable cluster), annotated (1 if the item's answers were used, else 0) and, if items have ids, row.
+(the second most probable cluster), annotated (1 if the item's answers were used, else 0), name (if clusters have names
+in the run's clusters.csv) and, if items have ids, row.
 The same input gives the same output.
 """
 
@@ -73,12 +74,13 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     from semicrowd.data.table import load_new_items
     from semicrowd.estimators.persistence import load
     from semicrowd.run.estimator import assigned, check_complete
+    from semicrowd.run.files.clusters import read_components, read_names
     from semicrowd.run.files.config import CONFIG, read_config
-    from semicrowd.run.files.results import assignment_csv, read_components
+    from semicrowd.run.files.results import assignment_csv
     from semicrowd.run.interrupts import raise_again
     from semicrowd.settings.data import FileSettings
 
-    columns, estimator = Columns.read(run), load(run / MODEL)
+    columns, estimator, named = Columns.read(run), load(run / MODEL), read_names(run)
     config = read_config(run / CONFIG) if (run / CONFIG).exists() else {}
     if not estimator.takes_new_items:
         raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
@@ -119,7 +121,7 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
         members = assignment.memberships
         number = 1 + int(assignment.cluster.max()) if members is None else members.shape[1]
         assignment = assignment.renumbered(read_components(run, number))
-    text = assignment_csv(assignment, annotated, data.names)
+    text = assignment_csv(assignment, annotated, data.names, named)
     if output is None:
         print(text, end="")
     else:

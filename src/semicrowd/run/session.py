@@ -2,8 +2,9 @@
 
 import shutil
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -52,7 +53,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Session:
-    """The parts of one run, whose directory the caller has locked (:class:`semicrowd.files.RunDirectory`)."""
+    """The parts of one run, whose directory the caller has locked (:class:`semicrowd.files.RunDirectory`).
+
+    ``named`` are the names of the clusters of the earlier run with which this one goes on.
+    """
 
     settings: Resolved
     run_dir: Path
@@ -60,6 +64,7 @@ class Session:
     answers: PairAnnotations | None
     estimator: CrowdClusterer
     tracker: RunTracker
+    named: Mapping[int, str] = field(default_factory=dict)
 
     def run(self, resume: bool) -> dict[str, float | int]:
         """Fit (from the checkpoint on, if ``resume``), evaluate and write the results; returns the metrics.
@@ -96,7 +101,7 @@ class Session:
         more = [name for name in scores if name.startswith(("samples/", "chains/"))]
         metrics = {name: scores[name] for name in (*METRICS, *more) if name in scores}
         likeliest = self._likeliest(result)
-        write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names)
+        write_results(self.run_dir, result, self.answers, components, warnings, likeliest, self.data.names, self.named)
         self.estimator.columns_ = self.data.columns  # predict needs them to convert new items
         self.estimator.save(self.run_dir / MODEL)
         if self.settings.values["figures"]:

@@ -1,21 +1,20 @@
 """The files of a finished run, from its evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.errors import UserError
 from semicrowd.evaluation.scores import Evaluation, Likeliest
 from semicrowd.files import write_arrays, write_csv, write_json, write_text
 from semicrowd.fitting.result import Assignment, Samples
+from semicrowd.run.files.clusters import write_clusters
 from semicrowd.starts.selection import Verdict
 
 ASSIGNMENTS = "assignments.csv"
-#: File of a run with the model's component of each cluster.
-CLUSTERS = "clusters.csv"
 #: Largest N for which every restart's clusters are kept.
 _MOST_ITEMS = 10_000
 #: Digits of a probability in assignments.csv.
@@ -30,6 +29,7 @@ def write_results(
     warnings: Sequence[str] = (),
     likeliest: Likeliest | None = None,
     names: Sequence[str] | None = None,
+    clusters: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
     """Write the files of the result, except metrics.json, which the caller writes last.
 
@@ -39,15 +39,17 @@ def write_results(
     warnings : reasons not to trust the result, one line each
     likeliest : the images with the highest cluster probabilities; None without images
     names : names of the items; None if they have no names
+    clusters : names of clusters, by their numbers; not all have one
     """
     final, test = result.found.final, result.test
     annotated = np.zeros(len(final.cluster), bool)
     if annotations is not None:
         annotated[annotations.annotated] = True
-    write_text(folder / ASSIGNMENTS, assignment_csv(final, annotated, names))
-    write_text(folder / CLUSTERS, clusters_csv(final, components))
+    write_text(folder / ASSIGNMENTS, assignment_csv(final, annotated, names, clusters))
+    write_clusters(folder, final, components, clusters)
     if test is not None:
-        write_text(folder / "test_assignments.csv", assignment_csv(test, np.zeros(len(test.cluster), bool)))
+        unseen = np.zeros(len(test.cluster), bool)
+        write_text(folder / "test_assignments.csv", assignment_csv(test, unseen, clusters=clusters))
     if likeliest is not None:
         likeliest.write(folder)
     if result.workers is not None:
@@ -61,14 +63,19 @@ def write_results(
     write_json(folder / "warnings.json", {"warnings": list(warnings)})
 
 
-def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequence[str] | None = None) -> str:
+def assignment_csv(
+    assignment: Assignment,
+    annotated: np.ndarray,
+    names: Sequence[str] | None = None,
+    clusters: Mapping[int, str] = MappingProxyType({}),
+) -> str:
     """Content of assignments.csv: a row for each item.
 
     The columns are item, cluster, probability, second_cluster and second_probability (the second most probable cluster
     of the item), and annotated (1 if the item's answers were used, else 0). The column ``item`` has the items' names,
     and a last column ``row`` their rows, counted from 0. If items have no names, ``item`` has the rows. Probabilities
     and ``second_cluster`` are empty for methods without probabilities; ``second_cluster`` also where no other cluster
-    has a probability that six digits show.
+    has a probability that six digits show. If clusters have names, ``name`` is that of the item's cluster.
     """
     second, of_second = assignment.second()
     columns = {
@@ -77,6 +84,8 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
         "second_cluster": pd.Series(second).where(of_second.round(_DIGITS) > 0).astype("Int64").array,
         "second_probability": of_second, "annotated": annotated.astype(int),
     }  # fmt: skip
+    if clusters:
+        columns["name"] = [clusters.get(cluster, "") for cluster in assignment.cluster.tolist()]
     rows = np.arange(len(annotated))
     table = pd.DataFrame(columns if names is None else columns | {"row": rows}, index=rows if names is None else names)
     return table.rename_axis("item").to_csv(float_format=f"%.{_DIGITS}f", lineterminator="\n")
@@ -85,35 +94,6 @@ def assignment_csv(assignment: Assignment, annotated: np.ndarray, names: Sequenc
 def final_clusters(folder: Path) -> np.ndarray:
     """[N] cluster of every training item in a run's assignments.csv; annotated items' depend on the answers, too."""
     return pd.read_csv(folder / ASSIGNMENTS)["cluster"].to_numpy()
-
-
-def clusters_csv(assignment: Assignment, components: np.ndarray) -> str:
-    """Content of clusters.csv: cluster, number of items, and the cluster's component in the model of model.pt."""
-    sizes = np.bincount(assignment.cluster, minlength=len(components))
-    table = pd.DataFrame({"items": sizes, "component": components}).rename_axis("cluster")
-    return table.to_csv(lineterminator="\n")
-
-
-def read_components(folder: Path, number: int) -> np.ndarray:
-    """[K] the model's component behind each of ``number`` clusters, from a run's clusters.csv.
-
-    A run of an earlier version has no such file; its clusters have the numbers of their components.
-
-    Raises
-    ------
-    UserError
-        For a file that does not have each component once.
-    """
-    path = folder / CLUSTERS
-    if not path.is_file():
-        return np.arange(number)
-    try:
-        components = pd.read_csv(path)["component"].to_numpy(np.int64)
-    except (ValueError, KeyError, OSError) as error:
-        raise UserError(f"{path}: not the clusters of a run") from error
-    if len(components) < number or not np.array_equal(np.sort(components), np.arange(len(components))):
-        raise UserError(f"{path}: not the clusters of this run; expected each component from 0 to {number - 1} once")
-    return components
 
 
 def candidates_csv(verdict: Verdict) -> str:

@@ -17,7 +17,8 @@ from semicrowd.pipeline.experiments import Job, load_plan
 from semicrowd.report import collect
 from semicrowd.report.papers.scdc import pinwheel
 from semicrowd.report.runs import Collected
-from semicrowd.run.files.results import final_clusters, read_components
+from semicrowd.run.files.clusters import read_components
+from semicrowd.run.files.results import final_clusters
 
 from ...conftest import build
 from ...conftest import collected as synthetic
