@@ -32,6 +32,7 @@ _PLACES = {
     "sklearn.preprocessing": ("LabelBinarizer", "Normalizer", "StandardScaler"),
     "semicrowd.crowd.workers": ("WorkerPosterior",),
     "semicrowd.data.columns": ("Column", "Columns"),
+    "semicrowd.data.units": ("Unit",),
     "semicrowd.fitting.result": ("Assignment", "Restarts", "Result", "Samples"),
     "semicrowd.settings.model": ("BayesSettings", "NetSettings", "SCDCSettings"),
     "semicrowd.settings.parameters": ("Recipe",),
