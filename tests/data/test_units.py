@@ -103,8 +103,9 @@ def test_a_number_that_has_two_meanings_is_refused(tmp_path: Path) -> None:
         (["1st", "2nd", "3rd", "1st"], CATEGORY), (["5A", "5B", "6A", "5A"], CATEGORY),
         (["18-25 years", "26-40 years", "18-25 years"], CATEGORY), (["10W-40", "5W-30", "10W-40"], CATEGORY),
         (["12 May", "13 May", "14 May"], DATE), (["12 Main Street", "5 Oak Road", "7 High Street"], TEXT),
-        (["W048", "W159", "W161"], TEXT), (["12 kW", "nice", "cheap", "good"], TEXT),
-        (["5 years", "10 years", "5 years"], NUMBER), (["12 kW", "900 W", "12 kW"], UNITS),
+        (["3/5 cm", "4/5 cm", "1/5 cm"], TEXT), (["W048", "W159", "W161"], TEXT),
+        (["12 kW", "nice", "cheap", "good"], TEXT), (["5 years", "10 years", "5 years"], NUMBER),
+        (["12 kW", "900 W", "12 kW"], UNITS),
     ],
 )  # fmt: skip
 def test_what_is_no_number_with_a_unit(cells: list[str], kind: str) -> None:

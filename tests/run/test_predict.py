@@ -107,6 +107,22 @@ def test_columns_are_found_by_their_names_and_a_missing_one_is_named(
     refused(done, "fewer.csv: no column x; expected those that the run was trained with: x, y, kind")
 
 
+def test_units_and_words_for_nothing_are_those_of_the_run(train: Command, predict: Command, tmp_path: Path) -> None:
+    power = [f"{k % 2 * 50 + k / 10} kW".replace(".", ",") for k in range(30)]
+    table = pd.DataFrame({"nick": [f"u{k}" for k in range(30)], "power": power, "age": [31, 32, "k.A."] * 10})
+    table.to_csv(tmp_path / "items.csv", index=False)
+    done = train("data=table", "data.path=items.csv", "model=kmeans", "model.K=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    assert "unit kW removed" in (tmp_path / "run" / "columns.csv").read_text()
+    again = predict("run", "items.csv")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == (tmp_path / "run" / "assignments.csv").read_text()
+    model = semicrowd.load(tmp_path / "run" / "model.pt")
+    assert [str(label) for label in model.predict(table)] == [row.split(",")[1] for row in again.stdout.split()[1:]]
+    (tmp_path / "new.csv").write_text("nick,power,age\na,900 W,30\n")
+    refused(predict("run", "new.csv"), "line 2, column power: 900 W; expected a number (power in kW)")
+
+
 @pytest.mark.parametrize("name", ["kmeans", "scdc", "bayes", "cotrain", "dpm", "mcvc"])
 def test_the_model_of_a_run_has_the_numbers_of_the_run(
     name: str, train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

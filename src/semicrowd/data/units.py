@@ -14,7 +14,7 @@ _MONEY = ("€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
 _CELL = re.compile(
     rf"(?P<money>{'|'.join(map(re.escape, _MONEY))})?\s*"
     r"(?P<number>[+-]?(?:\d[\d.,'’\u00a0\u202f ]*)?\d(?:[eE][+-]?\d+)?)"
-    r"(?P<space>\s*)(?P<unit>[^\d\s.,;:+()'’-][^\s;,()]{0,14}(?: [^\d\s;,()][^\s;,()]{0,9})?)?"
+    r"(?P<space>\s*)(?P<unit>(?:[^\W\d_]|[%‰°€$£¥₹\"″′])[^\s;,()]{0,14}(?: [^\d\s;,()][^\s;,()]{0,9})?)?"
 )
 #: Spaces and apostrophes in front of a group of three digits.
 _GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f '’](?=\d{3}(?!\d))")
