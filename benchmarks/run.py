@@ -49,6 +49,7 @@ SUBJECTS = {
     "threads": "a fit beside another busy process, with the machine's own threads and with one",
     "mpckmeans": "MPCK-means against a published implementation",
     "predict": "items a second that every method assigns, after a small fit",
+    "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
 }
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -14,25 +15,27 @@ from semicrowd.crowd.odd_answers import odd_answers, people
 from semicrowd.data import Dataset
 from semicrowd.data.columns import Columns
 from semicrowd.data.odd_items import odd_items
+from semicrowd.data.preparation import MAX_COMPONENTS
 from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.columns_and_answers import revealing_columns
 from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files
 from semicrowd.run.settings import Resolved, check_given, sources
 
-#: Seconds of co-training on 200 items with few answers, of one core (median of recorded/suite, 150 to 2,000 items).
-_SECONDS = 10.0
-_ITEMS = 200
-#: Power of the number of items with which the seconds grow: 60,000 items took 253 s, a million 517 s
-#: (docs/BENCHMARKS.md, Size).
-_POWER = 0.5
-#: Additional seconds for each answer: 190,000 answers took about 200 s on tables of 300 to 700 items.
-_ANSWER = 0.001
+#: Seconds of co-training that is not fitted again: this times the powers of the numbers of items, columns (at most 100
+#: principal components) and annotated items. Fitted to the table that ``benchmarks/run.py forecasts`` prints.
+_SECONDS = 0.027
+_POWER_ITEMS, _POWER_COLUMNS, _POWER_ANNOTATED = 0.2, 0.3, 0.66
+#: From this share of these seconds to this multiple.
+_LEAST, _MOST = 0.6, 2.0
+#: Fitting again takes up to so many times as long; it is the less likely the more answers an item has, e-fold with
+#: every so many.
+_AGAIN, _ANSWERS_EACH = 8.0, 5.0
 #: Seconds of a fit without answers, which only uses the features, and additional seconds for each item.
 _ALONE = 0.1
 _ITEM_ALONE = 0.0006
-#: The range is from the estimate divided by this factor to the estimate times it; 9 of 10 recorded fits lie within.
-_RANGE = 4.0
+#: The range of the time without answers is from the estimate divided by this factor to the estimate times it.
+_RANGE_ALONE = 4.0
 #: Additional seconds for each item, for models that start with co-training; items beyond _MOST_PASSES do not count.
 _NETWORKS = 0.01
 _MOST_PASSES = 10_000
@@ -71,12 +74,22 @@ def forecast(method: str, facts: Facts, given: Collection[str] = ()) -> Forecast
     grey = facts.image_shape is not None and len(facts.image_shape) == 2 and facts.unit_interval
     if grey and method != "cotrain":
         return Forecast(*_PICTURES, gib)
-    middle = _ALONE + _ITEM_ALONE * facts.num_items
-    if facts.num_answers:
-        middle = _SECONDS * (facts.num_items / _ITEMS) ** _POWER + _ANSWER * facts.num_answers
+    least, most = seconds_of_cotraining(facts)
     if method != "cotrain":
-        middle += _NETWORKS * min(facts.num_items, _MOST_PASSES)
-    return Forecast(middle / _RANGE, middle * _RANGE, gib)
+        networks = _NETWORKS * min(facts.num_items, _MOST_PASSES)
+        least, most = least + networks / 2, most + 2 * networks
+    return Forecast(least, most, gib)
+
+
+def seconds_of_cotraining(facts: Facts) -> tuple[float, float]:
+    """Seconds of one core at least and at most; the most is for candidates in doubt, which are fitted again."""
+    if not facts.num_answers:
+        middle = _ALONE + _ITEM_ALONE * facts.num_items
+        return middle / _RANGE_ALONE, middle * _RANGE_ALONE
+    columns, annotated = min(facts.num_features, MAX_COMPONENTS), max(facts.num_annotated, 1)
+    once = _SECONDS * facts.num_items**_POWER_ITEMS * columns**_POWER_COLUMNS * annotated**_POWER_ANNOTATED
+    again = _AGAIN * np.exp(-facts.num_answers / (_ANSWERS_EACH * annotated))
+    return _LEAST * once, (_MOST + again) * once
 
 
 def _time(seconds: float) -> str:
