@@ -107,6 +107,7 @@ def test_columns_are_found_by_their_names_and_a_missing_one_is_named(
     refused(done, "fewer.csv: no column x; expected those that the run was trained with: x, y, kind")
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("name", ["kmeans", "scdc", "bayes", "cotrain", "dpm", "mcvc"])
 def test_the_model_of_a_run_has_the_numbers_of_the_run(
     name: str, train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
