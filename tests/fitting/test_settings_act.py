@@ -28,13 +28,13 @@ BAYES: dict[str, tuple[Any, dict[str, Any]]] = {
     "final_refits": (0, {}), "sampler": ("pairs", {}), "sample_size": (1, {}),
     "concentration": ("corrected", {}), "annotators": ("fixed", {}), "natural_gradient": ("full", {}),
     "step_size": (0.3, {}), "optimizer": ("momentum", {}), "amortisation": (2.0, {}), "max_sweeps": (1, {}),
-    "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 9}),
+    "merge_every": (1, {}), "splits": (True, {"merge_every": 1, "K": 6}),
 }  # fmt: skip
 SCDC = {name: BAYES[name] for name in (f.name for f in fields(SCDCSettings)) if name in BAYES} | {
     "answers": ("confusions", {}), "initial_quality": ("paper", {}), "drop_mass": (0.3, {}),
     "max_clusters": (1, {}),
     "merge_every": (1, {"K": 16, "start": {"cells": 30, "epochs": 80, "teach_epochs": 60, "learning_rate": 0.01}}),
-    "splits": (True, {"merge_every": 1, "K": 9, "hidden": (20,), "learning_rate": 0.03, "start": {"kind": "cold"}}),
+    "splits": (True, {"merge_every": 1, "K": 5, "hidden": (20,), "learning_rate": 0.03, "start": {"kind": "cold"}}),
 }  # fmt: skip
 START: dict[str, tuple[Any, dict[str, Any]]] = {
     "kind": ("cold", {}), "epochs": (3, {}), "learning_rate": (0.01, {}),
