@@ -91,6 +91,21 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which it does not matter what co-training chooses from: one preparation, one candidate of the last.
+
+    The other preparations count as the same.
+    """
+    monkeypatch.setattr("semicrowd.starts.preparing._SAME_CORRELATION", -1.0)
+    monkeypatch.setattr("semicrowd.starts.portfolio._FINALISTS", 1)
+
+
+@pytest.fixture
+def quick_cotraining(few_folds: None, few_steps: None, few_candidates: None) -> None:
+    """For tests that need some co-training: a third of the time."""
+
+
+@pytest.fixture
 def answers(pinwheel: Dataset) -> PairAnnotations:
     """Six annotators, right nine times of ten, 40 pairs each on 50 of the points."""
     assert pinwheel.labels is not None

@@ -18,7 +18,7 @@ from semicrowd.settings.data import FileSettings
 from semicrowd.starts.answer_model import fit_rates
 
 #: It does not matter here in how many parts a candidate is fitted again.
-pytestmark = pytest.mark.usefixtures("few_folds", "few_steps")
+pytestmark = pytest.mark.usefixtures("quick_cotraining")
 
 RATES = ("sensitivity", "specificity")
 

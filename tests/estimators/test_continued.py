@@ -25,6 +25,7 @@ ANSWERS = simulate.two_coin(KIND, np.random.default_rng(0), num_annotators=4, pa
 NUMBERS = np.array([5, 2, 0, 3])
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize(
     "model",
     [CoTraining(random_state=0), SCDC(n_clusters=8, epochs=1, random_state=0, settings={"start.teach_epochs": 40})],
@@ -53,7 +54,7 @@ def test_co_training_begins_with_the_earlier_clusters_too() -> None:
     assert preparations == list(made.prepared)
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_numbers_are_kept_even_where_they_are_larger_than_the_number_of_clusters() -> None:
     model = SCDC(n_clusters=4, epochs=1, random_state=0, settings={"start.teach_epochs": 40})
     model.fit(X, pairs=ANSWERS, previous=NUMBERS[KIND])
@@ -65,7 +66,7 @@ def test_numbers_are_kept_even_where_they_are_larger_than_the_number_of_clusters
     assert np.isnan(model.generate(1)[unused]).all()
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("name", ["scdc", "bayes", "cotrain"])
 def test_clusters_have_numbers_by_size_everywhere(name: str) -> None:
     """In labels_, predict, predict_proba, and of SCDC in cluster_weights_ and generate; in the file, too."""
@@ -122,7 +123,7 @@ def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation() -> None:
     assert verdict.winner != EARLIER
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_clusters_that_are_found_without_the_earlier_fit_too_remain_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=KIND)
     start = made.first_clusters()[EARLIER]

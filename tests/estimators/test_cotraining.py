@@ -64,7 +64,7 @@ def test_what_is_known_of_the_fit(fitted: dict[str, CoTraining]) -> None:
     assert np.isnan(alone.held_out_gain_)
 
 
-@pytest.mark.usefixtures("few_folds", "few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
     answers, settings = _crowd(KINDS, 0.9, 40, annotated=30), {"max_clusters": 5, "random_state": 3}
     alone = CoTraining(**settings).fit(TABLE, answers)
@@ -81,7 +81,7 @@ def test_a_start_of_scdc_is_used_again_and_is_not_changed_by_its_users(monkeypat
             items[:] = 0
 
 
-@pytest.mark.usefixtures("few_folds")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_answers_that_say_nothing_leave_what_the_features_say(fitted: dict[str, CoTraining]) -> None:
     model = CoTraining().fit(TABLE, _crowd(KINDS, 0.5, 40, annotated=30))
     assert model.held_out_gain_ <= model.held_out_gain_error_

@@ -126,6 +126,7 @@ def _slow_where_shared(case: Any) -> Any:
     return pytest.param(estimator, check, marks=[*getattr(case, "marks", ()), pytest.mark.slow])
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.filterwarnings("ignore:y. labels of items are not used")
 @pytest.mark.parametrize(CHECKS.args[0], [_slow_where_shared(case) for case in CHECKS.args[1]], **CHECKS.kwargs)
 def test_scikit_learn(estimator: BaseEstimator, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:

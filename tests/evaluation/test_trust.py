@@ -177,6 +177,7 @@ def test_another_candidate_within_one_standard_error(
     assert len(reliability_warnings(replace(found(answers), verdict=verdict(NOISE, KEPT, other)), answers, SURE)) == 1
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize(("rate", "number"), [(0.9, 0), (0.5, 1)])
 def test_co_training_of_a_crowd_that_is_right_and_of_one_that_tosses_coins(rate: float, number: int) -> None:
     features, labels = make_blobs(120, 3, centers=3, cluster_std=1.5, random_state=3)

@@ -23,8 +23,8 @@ def test_the_shared_prior_is_the_mode_that_scipy_finds(crowd: str, usual: tuple[
     counts = np.stack([right, answers - right], 1).astype(float)
 
     def loss(x: np.ndarray) -> float:
-        likelihood = stats.betabinom(answers, *np.exp(x)).logpmf(right).sum()
-        return -float(likelihood + stats.norm(np.log(usual), HYPERPRIOR_SD).logpdf(x).sum())
+        likelihood = stats.betabinom.logpmf(right, answers, *np.exp(x)).sum()
+        return -float(likelihood + stats.norm.logpdf(x, np.log(usual), HYPERPRIOR_SD).sum())
 
     within = [(np.log(1e-3), np.log(1e3))] * 2
     starts = [np.log(usual), np.log([8.0, 2.0]), np.log([0.3, 0.3]), np.log([100.0, 100.0])]
@@ -46,13 +46,14 @@ def test_of_rows_with_a_diagonal_it_is_the_mode_that_scipy_finds(shape: tuple[fl
     row, column = np.nonzero(counts[:, 1:])
     cells = [Cells(np.arange(60), counts[:, 0].astype(float)), Cells(row, counts[row, column + 1].astype(float), 4)]
 
+    ways = np.array([stats.multinomial(12, np.ones(5) / 5).logpmf(one) + 12 * np.log(5) for one in counts])
+
     def likelihood(x: np.ndarray) -> np.ndarray:
         a = np.exp([x[0], *[x[1] - np.log(4)] * 4])
-        ways = np.array([stats.multinomial(12, np.ones(5) / 5).logpmf(one) + 12 * np.log(5) for one in counts])
-        return np.array([stats.dirichlet_multinomial(a, 12).logpmf(one) for one in counts]) - ways
+        return stats.dirichlet_multinomial(a, 12).logpmf(counts) - ways
 
     def loss(x: np.ndarray) -> float:
-        return -float(weight @ likelihood(x) + stats.norm(np.log([9, 1]), HYPERPRIOR_SD).logpdf(x).sum())
+        return -float(weight @ likelihood(x) + stats.norm.logpdf(x, np.log([9, 1]), HYPERPRIOR_SD).sum())
 
     within = [(np.log(1e-3), np.log(1e3))] * 2
     best = optimize.minimize(loss, np.log(shape), bounds=within, method="Nelder-Mead")

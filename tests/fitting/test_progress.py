@@ -33,7 +33,7 @@ def test_lines_come_at_most_once_in_their_time(
     assert np.diff(told).min() >= progress._LINE_SECONDS
 
 
-@pytest.mark.usefixtures("few_folds", "few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("verbose", [False, True])
 def test_a_verbose_fit_says_what_it_does_and_another_one_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verbose: bool
@@ -99,7 +99,7 @@ def test_on_a_terminal_a_start_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPa
     assert shown() == [("iteration", 20, 1, None)]
 
 
-@pytest.mark.usefixtures("few_folds", "few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("doubt", [False, True])
 def test_the_share_of_a_start_never_goes_back_and_ends_at_1(doubt: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates are fitted again, or not, which nobody knows beforehand."""

@@ -19,12 +19,12 @@ from semicrowd.starts.vae import latent_statistics
 #: All fits begin with the same VAE.
 pytestmark = pytest.mark.shares_starts
 CENTRES = np.array([[-6.0, 0.0], [6.0, 0.0], [0.0, 8.0]])
-KIND = np.arange(360) % 3
+KIND = np.arange(240) % 3
 UNITED = np.where(KIND == 2, 0, KIND)
 
 
 def blobs(annotations: PairAnnotations | None = None, restarts: int = 1, **settings: Any) -> SmallFit[SCDC]:
-    """Three clear clusters of 120 points, and a VAE that has seen them."""
+    """Three clear clusters of 80 points, and a VAE that has seen them."""
     noise = np.random.default_rng(0).normal(size=(len(KIND), 2))
     features = (CENTRES[KIND] + noise).astype(np.float32)
     fit = small_fit("scdc", features, annotations, restarts=restarts, K=6,

@@ -15,12 +15,12 @@ from semicrowd.metrics import clustering_scores
 def test_training_raises_the_bound_and_finds_the_arms(
     build: Callable[..., SmallFit[Any]], pinwheel: Dataset, name: str, kind: str
 ) -> None:
-    fit = build(name, batch_size=20, start={"kind": kind, "epochs": 100, "candidates": 5})
+    fit = build(name, batch_size=20, start={"kind": kind, "epochs": 60, "candidates": 5})
     fit.begin()
     before = fit.elbo()["total"]
-    fit.train(30)
+    fit.train(20)
     assert fit.elbo()["total"] > before
-    if kind == "cold":  # 30 epochs are few for it
+    if kind == "cold":  # 20 epochs are few for it
         return
     assert pinwheel.labels is not None
     assert clustering_scores(pinwheel.labels, fit.clusters())["acc"] > 0.92

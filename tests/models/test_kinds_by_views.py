@@ -38,7 +38,7 @@ def strokes(number: int, rng: np.random.Generator) -> Dataset:
 @pytest.mark.parametrize("kind", ["bayes", pytest.param("scdc", marks=pytest.mark.slow)])
 def test_kinds_are_found_where_communities_cut_them_in_pieces(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "ELBO_SAMPLES", 1)
-    data = strokes(1500, np.random.default_rng(0))
+    data = strokes(1000, np.random.default_rng(0))
     epochs = 4 if kind == "bayes" else 40
     of_kind: dict[str, Any] = {"merge_every": 4, "step_size": 0.02} if kind == "bayes" else {}
     fit = small_fit(

@@ -10,7 +10,7 @@ import semicrowd
 from semicrowd import MCVC, CoTraining, KMeansOnly, UserError, write_report
 
 #: It does not matter here in how many parts a candidate is fitted again.
-pytestmark = pytest.mark.usefixtures("few_folds", "few_steps")
+pytestmark = pytest.mark.usefixtures("quick_cotraining")
 
 
 def people() -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:

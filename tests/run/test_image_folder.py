@@ -38,7 +38,7 @@ def _pictures(folder: Path) -> np.ndarray:
     return kinds
 
 
-@pytest.mark.usefixtures("few_folds", "few_steps")
+@pytest.mark.usefixtures("quick_cotraining")
 def test_a_run_names_the_files_and_says_what_it_did(train: Command, predict: Command, tmp_path: Path) -> None:
     kinds = _pictures(tmp_path)
     done = train(*ARGUMENTS, "data.size=10", "hydra.run.dir=run")

@@ -123,6 +123,7 @@ def test_units_and_words_for_nothing_are_those_of_the_run(train: Command, predic
     refused(predict("run", "new.csv"), "line 2, column power: 900 W; expected a number (power in kW)")
 
 
+@pytest.mark.usefixtures("quick_cotraining")
 @pytest.mark.parametrize("name", ["kmeans", "scdc", "bayes", "cotrain", "dpm", "mcvc"])
 def test_the_model_of_a_run_has_the_numbers_of_the_run(
     name: str, train: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ from .conftest import Command
 OWN = ("data=table", "data.path=items.csv", "annotations=file", "annotations.path=answers.csv", "logger=none")
 
 
-@pytest.mark.usefixtures("table", "answers")
+@pytest.mark.usefixtures("table", "answers", "quick_cotraining")
 @pytest.mark.parametrize("model", [("model=cotrain",), ("model=kmeans", "model.K=2")], ids=["cotrain", "kmeans"])
 def test_clusters_have_the_numbers_of_the_earlier_run(
     train: Command, predict: Command, tmp_path: Path, model: tuple[str, ...]
@@ -32,7 +32,7 @@ def test_clusters_have_the_numbers_of_the_earlier_run(
     assert pd.read_csv(tmp_path / "new.csv")["cluster"].tolist() == after["cluster"].tolist()
 
 
-@pytest.mark.usefixtures("table", "answers")
+@pytest.mark.usefixtures("table", "answers", "quick_cotraining")
 def test_a_model_of_fewer_clusters_than_the_earlier_run_draws_its_figures(train: Command, tmp_path: Path) -> None:
     assert train(*OWN, "model=kmeans", "model.K=2", "hydra.run.dir=before").returncode == 0
     path = tmp_path / "before" / "assignments.csv"

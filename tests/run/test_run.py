@@ -36,7 +36,7 @@ def test_no_epochs_is_the_start_alone(train: Command, tmp_path: Path, model: str
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
-@pytest.mark.usefixtures("table", "answers")
+@pytest.mark.usefixtures("table", "answers", "quick_cotraining")
 def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -> None:
     done = train(*WHOLE, "model=scdc", "annotations=file", "annotations.path=answers.csv", "restarts=2", "seed=0")
     assert done.returncode == 0, done.stderr
@@ -98,7 +98,7 @@ def test_a_run_leaves_its_files_and_they_agree(train: Command, tmp_path: Path) -
     assert not list(run.rglob("*.tmp"))
 
 
-@pytest.mark.usefixtures("table", "answers")
+@pytest.mark.usefixtures("table", "answers", "quick_cotraining")
 def test_seconds_of_a_fit_count_what_an_earlier_run_of_the_process_has_saved(train: Command, tmp_path: Path) -> None:
     command = ["data=table", "data.path=items.csv", "model=cotrain", "annotations=file", "annotations.path=answers.csv"]
     before = RECENT.saved
@@ -163,7 +163,7 @@ def test_hydras_own_pages_take_their_flags_anywhere(train: Command, tmp_path: Pa
 
 
 #: A run of four epochs that last long enough to be stopped between two of them.
-LONG = ("annotations=two_coin", "epochs=4", "batch_size=6", "seed=0", "start=cold")
+LONG = ("data.points_per_class=50", "annotations=two_coin", "epochs=4", "batch_size=6", "seed=0", "start=cold")
 
 
 def wait_for_epoch(run: Path, epoch: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from .conftest import Command, metrics_of, rows_of
 
 #: It does not matter here in how many parts a candidate is fitted again.
-pytestmark = pytest.mark.usefixtures("few_folds", "few_steps")
+pytestmark = pytest.mark.usefixtures("quick_cotraining")
 
 OWN = ("data=table", "data.path=items.csv", "annotations=file", "hydra.run.dir=run", "logger=none")
 

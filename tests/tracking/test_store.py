@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -10,38 +9,38 @@ import pytest
 from semicrowd.errors import UserError
 from semicrowd.tracking.store import default_uri, open_store, sqlite_uri
 
-#: Waits for the others at a gate, opens a store that is not there yet, and logs to it.
-RACER = """
-import sys, time
-from pathlib import Path
+#: Processes that wait for each other, open a store that is not there yet, and log to it; MLflow is imported once.
+RACE = """
+import sys
+from multiprocessing import get_context
 from semicrowd.tracking.store import open_store
-folder, number = Path(sys.argv[1]), sys.argv[2]
 import mlflow
-(folder / f"ready-{number}").touch()
-while not (folder / "go").exists():
-    time.sleep(0.005)
-store = open_store(sys.argv[3], "semicrowd")
-run = store.client.create_run(store.experiment_id, run_name=number)
-for step in range(20):
-    store.client.log_metric(run.info.run_id, "value", step, step=step)
-store.client.set_terminated(run.info.run_id)
+uri, count, fork = sys.argv[1], int(sys.argv[2]), get_context("fork")
+gate = fork.Barrier(count)
+
+def race(number):
+    gate.wait(60)
+    store = open_store(uri, "semicrowd")
+    run = store.client.create_run(store.experiment_id, run_name=str(number))
+    for step in range(20):
+        store.client.log_metric(run.info.run_id, "value", step, step=step)
+    store.client.set_terminated(run.info.run_id)
+
+racers = [fork.Process(target=race, args=(number,)) for number in range(count)]
+for racer in racers:
+    racer.start()
+for racer in racers:
+    racer.join(120)
+print([racer.exitcode for racer in racers])
+for racer in racers:
+    racer.kill()
 """
 
 
 def test_processes_that_start_at_once_share_a_new_store(tmp_path: Path) -> None:
     uri, count = sqlite_uri(tmp_path / "store" / "mlflow.db"), 3
-    command = [sys.executable, "-c", RACER, str(tmp_path)]
-    racers = [subprocess.Popen([*command, str(n), uri], stderr=subprocess.PIPE, text=True) for n in range(count)]
-    try:
-        while len(list(tmp_path.glob("ready-*"))) < count and all(racer.poll() is None for racer in racers):
-            time.sleep(0.05)
-        (tmp_path / "go").touch()
-        messages = [racer.communicate(timeout=120)[1] for racer in racers]
-    finally:
-        for racer in racers:
-            racer.kill()
-    assert [racer.returncode for racer in racers] == [0] * count, messages
-    assert messages == [""] * count
+    done = subprocess.run([sys.executable, "-c", RACE, uri, str(count)], capture_output=True, text=True, timeout=480)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{[0] * count}\n", "")
     client = open_store(uri, "semicrowd").client
     (experiment,) = client.search_experiments()
     runs = client.search_runs([experiment.experiment_id])

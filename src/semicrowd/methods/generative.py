@@ -28,6 +28,8 @@ from semicrowd.settings.parameters import Parameters, Recipe
 from semicrowd.settings.training import TrainerSettings
 
 _BY_RULE = "None: set by the rules in docs/DEFAULTS.md"
+#: Parameter → the setting whose value it is, unless it is None.
+_SETTING_OF = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
 
 
 def _mapping(value: Any) -> str | None:
@@ -92,7 +94,13 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
     recipe_: Recipe
 
     def _run(self, features: np.ndarray, answers: PairAnnotations | None, monitor: Monitor | None) -> Result | None:
-        self.recipe_ = self._recipe(features, answers)
+        if isinstance(self.settings, Recipe):
+            self.recipe_ = self.settings
+        else:
+            given = {"restarts": self.restarts, **(self.settings or {})}
+            given |= {_SETTING_OF[name]: getattr(self, name) for name in self._given_parameters()}
+            facts = Facts.of(features, answers, self.image_shape, self.data)
+            self.recipe_ = recipe(self.name, given, facts, self.protocol)
         self.preparation_ = fit_preparation(features) if self.recipe_.model.preparation == "standard" else None
         items = prepared(self.preparation_, features)
         trainer = self.trainer or TrainerSettings()
@@ -105,20 +113,18 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
         self.worker_names_ = () if answers is None else answers.worker_names
         return result
 
-    def _recipe(self, features: np.ndarray, answers: PairAnnotations | None) -> Recipe:
-        """``settings`` if it is a Recipe, else the Recipe that results from it and the rules for these data."""
-        names = {"n_clusters": "model.K", "epochs": "epochs", "batch_size": "batch_size"}
-        parameters = {name: value for name in names if (value := getattr(self, name)) is not None}
+    def check_parameters(self, group: str = "") -> None:
+        """Check all values, and that a Recipe in ``settings`` is of this model and stands alone."""
+        super().check_parameters(group)
         if not isinstance(self.settings, Recipe):
-            given = {"restarts": self.restarts, **(self.settings or {})}
-            given |= {names[name]: value for name, value in parameters.items()}
-            facts = Facts.of(features, answers, self.image_shape, self.data)
-            return recipe(self.name, given, facts, self.protocol)
-        if parameters:
-            raise UserError(f"settings: a Recipe contains all settings; expected it without {' and '.join(parameters)}")
+            return
+        if given := self._given_parameters():
+            raise UserError(f"settings: a Recipe contains all settings; expected it without {' and '.join(given)}")
         if not isinstance(self.settings.model, expected := METHODS[self.name].settings):
             raise UserError(f"settings: a Recipe of {type(self.settings.model).__name__}; expected {expected.__name__}")
-        return self.settings
+
+    def _given_parameters(self) -> list[str]:
+        return [name for name in _SETTING_OF if getattr(self, name) is not None]
 
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, given their features and the answers in ``pairs`` about them.

@@ -25,7 +25,18 @@ def main(arguments: Sequence[str]) -> int:
         sweep = command.sweep
         _prepare_environment(arguments)
         with naming_extras():
-            _do(command)
+            if command.help:
+                from semicrowd.run.commandline.help import help_page
+
+                print(as_typed(help_page(command.overrides)), end="")
+            elif command.showing:
+                _show_by_hydra(command)
+            elif command.sweep:
+                from semicrowd.run.sweep import run_sweep
+
+                run_sweep(command.overrides)
+            else:
+                _run(command)
     except KeyboardInterrupt:
         how = "continues the run, from its start if it has no checkpoint"
         print(f"interrupted; the same command with resume=true {how}", file=sys.stderr)
@@ -42,21 +53,6 @@ def main(arguments: Sequence[str]) -> int:
         traceback.print_exc()
         return 1
     return 0
-
-
-def _do(command: Command) -> None:
-    if command.help:
-        from semicrowd.run.commandline.help import help_page
-
-        print(as_typed(help_page(command.overrides)), end="")
-    elif command.showing:
-        _show_by_hydra(command)
-    elif command.sweep:
-        from semicrowd.run.sweep import run_sweep
-
-        run_sweep(command.overrides)
-    else:
-        _run(command)
 
 
 def _run(command: Command) -> None:
