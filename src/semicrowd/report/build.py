@@ -12,6 +12,7 @@ from semicrowd.report.exhibits import Exhibit, Paper, Result
 from semicrowd.report.runs import Collected
 from semicrowd.report.studies import embedded, generality
 from semicrowd.run import page
+from semicrowd.run.commandline import program
 
 REPORTS = Path("reports")
 
@@ -44,7 +45,8 @@ def build(collected: Collected, folder: Path = REPORTS) -> dict[Paper, dict[Exhi
 def main(arguments: list[str] | None = None) -> int:
     """Command line of ``src/report.py``, of ``semicrowd report`` and of the pipeline's last stage."""
     parser = argparse.ArgumentParser(
-        description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run"
+        prog=program("report"),
+        description="write reports/index.html and reports/REPORT.md, or with run=FOLDER the page of a run",
     )
     parser.add_argument("runs", nargs="*", metavar=f"{page.ARGUMENT}FOLDER", help="folder of a finished run")
     parser.add_argument("--collect", action="store_true", help="gather the runs of params.yaml first, finished or not")

@@ -173,7 +173,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 @without_traceback
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; exit code 0 after Ctrl-C, 2 where the server cannot be had."""
-    parser = argparse.ArgumentParser(prog="python -m semicrowd.tracking.ui", description="open the tracking UI")
+    parser = argparse.ArgumentParser(prog="semicrowd ui", description="open the tracking UI")
     parser.add_argument("--port", default="5000", help=f"on {HOST} (default 5000)")
     parser.add_argument("--uri", help="sqlite:///<file> of the store (default: mlflow.db in the project folder)")
     parser.add_argument("--experiment", default="semicrowd", help="whose page to name (default semicrowd)")
