@@ -45,7 +45,7 @@ def tasks(answers: PairAnnotations) -> list[int]:
     ("same", "different"),
     [
         ("1", "0"), ("1.0", "0.0"), ("true", "false"), ("TRUE", "False"), ("same", "Different"), ("yes", "NO"),
-        ("must-link", "cannot-link"), ("Must_Link", "CANNOT_LINK"), (" +1 ", "00"),
+        ("must-link", "cannot-link"), ("Must_Link", "CANNOT_LINK"), ("ja", "Nein"), ("y", "n"), (" +1 ", "00"),
     ],
 )  # fmt: skip
 def test_labels_as_words_or_numbers(tmp_path: Path, same: str, different: str) -> None:

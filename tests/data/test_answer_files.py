@@ -61,15 +61,15 @@ def test_a_history_of_anonymous_people_and_of_people_with_names(tmp_path: Path) 
 
 
 #: A file whose column ``label`` is no answer.
-OWN_WORDS = "Bild A;Bild B;label;wer;Urteil\na;b;x;eve;Gleich\nb;c;y;eve;-1\n"
+OWN_WORDS = "Bild A;Bild B;label;wer;Urteil\na;b;x;eve;Passt\nb;c;y;eve;-1\n"
 
 
 def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
     columns = {"i": "Bild A", "j": "Bild B", "worker": "wer", "label": "Urteil"}
     path = written(tmp_path, OWN_WORDS)
-    settings = FileSettings(path=path, columns=columns, same_words=["gleich"], different_words=[-1])
+    settings = FileSettings(path=path, columns=columns, same_words=["passt"], different_words=[-1])
     assert rows(answers_of_files(DATA, settings)) == [("eve", 0, 1, 1), ("eve", 1, 2, 0)]
-    with pytest.raises(UserError, match=r"line 2, column label: Gleich; .*annotations\.same_words"):
+    with pytest.raises(UserError, match=r"line 2, column Urteil: Passt; .*annotations\.same_words"):
         answers_of_files(DATA, FileSettings(path=path, columns=columns))
     missing = r"line 1: no column Wer \(annotations\.columns, in Python columns\); found Bild A,Bild B,label"
     with pytest.raises(UserError, match=missing):
@@ -82,7 +82,7 @@ def test_columns_and_words_of_ones_own_can_be_named(tmp_path: Path) -> None:
 
 def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
     columns = {"i": "Bild A", "j": "Bild B", "worker": "wer", "label": "Urteil"}
-    words: dict[str, Any] = {"same_words": ["gleich"], "different_words": [-1]}
+    words: dict[str, Any] = {"same_words": ["passt"], "different_words": [-1]}
     path = written(tmp_path, OWN_WORDS)
     expected = pd.DataFrame({"i": ["a", "b"], "j": ["b", "c"], "worker": ["eve"] * 2, "label": [1, 0]})
     for given in (path, str(path), pd.read_csv(path, sep=";")):
@@ -92,7 +92,7 @@ def test_answers_in_words_of_ones_own_fit_in_python(tmp_path: Path) -> None:
     piles = pd.DataFrame({"Stapel": ["x", "x"], "Bild": [0, 2]})
     groups = semicrowd.read_answers(piles, columns={"group": "Stapel", "item": "Bild"})
     assert rows(checked_answers(groups, 4)) == [("everybody", 0, 2, 1)]
-    with pytest.raises(UserError, match=r"answers, row 0, column label: Gleich; .*in Python read_answers"):
+    with pytest.raises(UserError, match=r"answers, row 0, column Urteil: Passt; .*in Python read_answers"):
         semicrowd.read_answers(pd.read_csv(path, sep=";"), columns=columns)
     with pytest.raises(UserError, match=r"^columns=\{k: x\}: expected a name for some of i, j"):
         semicrowd.read_answers(path, columns={"k": "x"})

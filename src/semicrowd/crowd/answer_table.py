@@ -149,8 +149,8 @@ class AnswerTable:
 
     def error(self, row: int, column: str, expected: str) -> UserError:
         """The error for a cell that cannot be interpreted; the caller raises it."""
-        cell = shown(self.columns[column][row])
-        return UserError(f"{self.at(row)}, column {column}: {cell}; expected {expected}")
+        cell, name = shown(self.columns[column][row]), self.wording.columns.get(column, column)
+        return UserError(f"{self.at(row)}, column {name}: {cell}; expected {expected}")
 
     def names(self, column: str) -> tuple[np.ndarray, list[str]]:
         """Encode the names in a column as integers.

@@ -9,8 +9,10 @@ from semicrowd.errors import UserError
 
 _LABEL = re.compile(r"\+?0*([01])(?:\.0+)?")
 _WORDS = {
-    "1": 1, "true": 1, "same": 1, "yes": 1, "must-link": 1, "must_link": 1,
-    "0": 0, "false": 0, "different": 0, "no": 0, "cannot-link": 0, "cannot_link": 0,
+    "1": 1, "true": 1, "same": 1, "yes": 1, "y": 1, "must-link": 1, "must_link": 1, "ja": 1,
+    "gleich": 1,
+    "0": 0, "false": 0, "different": 0, "no": 0, "n": 0, "cannot-link": 0, "cannot_link": 0, "nein": 0,
+    "verschieden": 0,
 }  # fmt: skip
 #: What an error says of the words for answers.
 ANSWERS = (

@@ -175,11 +175,11 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         print(f"note: {line}")
     for line in oddities(data, answers):
         print(f"check: {line}")
-    duration = forecast(method, facts_of(data, answers), given)
-    print(f"a fit by model={method}: {duration or 'no forecast of its time'}")
     if wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2
+    duration = forecast(method, facts_of(data, answers), given)
+    print(f"a fit by model={method}: {duration or 'no forecast of its time'}")
     return 0
 
 
