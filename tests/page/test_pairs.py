@@ -40,7 +40,8 @@ def test_the_most_doubtful_items_are_compared_with_typical_ones_of_both_their_cl
     final, answers = found((14, 0), (30, 1)), answers_about((1, 2))
     pairs = ask(final, answers, 8)
     distance = Distances(LINE, final.cluster)
-    typical = [set(typical_items(final, distance, k).tolist()) for k in range(3)]
+    annotated = np.isin(np.arange(36), [1, 2])
+    typical = [set(typical_items(final, distance, k, annotated).tolist()) for k in range(3)]
     with_14, with_30 = ([other for item, other in pairs if item == one] for one in (14, 30))
     assert len(with_14) >= 2
     assert len(with_30) >= 2
@@ -66,11 +67,21 @@ def test_typical_items_are_used_equally_often_and_answered_items_less() -> None:
     final, answers = found(), answers_about(*[(k, k + 1) for k in range(6)] * 5)
     pairs = ask(final, answers, 60)
     used = Counter(other for _, other in pairs)
-    typical = [typical_items(final, Distances(LINE, KINDS), k).tolist() for k in range(3)]
+    annotated = np.arange(36) < 7
+    typical = [typical_items(final, Distances(LINE, KINDS), k, annotated).tolist() for k in range(3)]
     for group in typical:
         assert max(used[one] for one in group) - min(used[one] for one in group) <= 1
     asked = Counter(item for item, _ in pairs)
     assert max(asked[item] for item in range(6)) < min(asked[item] for item in (11, 12, 23, 24))
+
+
+def test_doubtful_items_are_compared_with_items_that_have_answers() -> None:
+    """The ends of each group are the least typical of the half of it that is as sure as the rest."""
+    final, answers = found((14, 0), (30, 1)), answers_about((0, 11), (12, 23), (24, 35))
+    partners = {item: [other for one, other in ask(final, answers, 4) if one == item] for item in (14, 30)}
+    assert {partners[14][0], partners[30][1]} <= {12, 23}
+    assert partners[14][1] in {0, 11}
+    assert partners[30][0] in {24, 35}
 
 
 def test_without_answers_the_pairs_are_drawn_at_random() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.items import Items
@@ -113,15 +113,22 @@ def clusters(
         )  # fmt: skip
 
 
-def typical_items(assignment: Assignment, distance: "Distances", k: int) -> Int[np.ndarray, "n"]:
+def typical_items(
+    assignment: Assignment, distance: "Distances", k: int, first: Bool[np.ndarray, "N"] | None = None
+) -> Int[np.ndarray, "n"]:
     """At most eight typical items of the cluster at position k of ``distance.numbers``, the most typical first.
 
     They are those nearest to its mean, among the half of its items with the higher probabilities.
+
+    Parameters
+    ----------
+    first : items that come before all others of the half; None: all are alike
     """
     own = np.flatnonzero(distance.group == k)
     probability = np.nan_to_num(assignment.probability[own], nan=1.0)  # of a method without probabilities: all
     surer = own[probability >= np.median(probability)]
-    return surer[np.argsort(distance.to_own(surer), kind="stable")[:_SHOWN]]
+    later = np.zeros(len(surer), bool) if first is None else ~first[surer]
+    return surer[np.lexsort((distance.to_own(surer), later))[:_SHOWN]]
 
 
 class Distances:

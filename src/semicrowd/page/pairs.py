@@ -38,8 +38,9 @@ def pairs_to_ask(
     One question is added after the other, about the item with the largest :func:`semicrowd.page.advice.benefit`, for
     which the questions that are already in the list count as answers. The item is compared with a typical item of its
     own cluster, then with one of its second most plausible cluster, and so on in turns: "same" or "different" then
-    says in which of both it is. Typical items are used equally often, so that no single one decides about a cluster. A
-    pair that has an answer is not asked about again.
+    says in which of both it is. Of the surer half of a cluster, items that have answers are preferred, so that new
+    answers connect to earlier ones. Typical items are used equally often, so that no single one decides about a
+    cluster. A pair that has an answer is not asked about again.
 
     Without any answers the clusters are those of the features alone, and their doubts are no guide: the pairs are
     drawn at random then.
@@ -68,7 +69,9 @@ class _Questions:
         self, final: Assignment, features: Assignment, distance: Distances, answers: PairAnnotations
     ) -> None:
         self._views, self._distance = (final, features), distance
-        typical = [typical_items(final, distance, k) for k in range(len(distance.numbers))]
+        annotated = np.zeros(len(distance.group), bool)
+        annotated[answers.annotated] = True
+        typical = [typical_items(final, distance, k, annotated) for k in range(len(distance.numbers))]
         self._typical = [one.tolist() for one in typical]
         # Of many millions of answers only those about typical items can be asked for again.
         ends = np.stack([np.minimum(answers.i, answers.j), np.maximum(answers.i, answers.j)])
