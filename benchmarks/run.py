@@ -11,6 +11,7 @@ from bench import Bench
 from curves import curves
 from epochs import epochs, precision
 from floor import floor
+from forecasts import forecasts
 from full_size import full_size
 from gibbs import gibbs
 from gpu import gpu
@@ -19,6 +20,7 @@ from large import large
 from mpckmeans import mpckmeans
 from new_items import predict
 from pairs import pairs
+from questions import questions
 from scaling import scaling
 from scdc import scdc
 from semicrowd.errors import UserError
@@ -50,6 +52,7 @@ SUBJECTS = {
     "mpckmeans": "MPCK-means against a published implementation",
     "predict": "items a second that every method assigns, after a small fit",
     "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
+    "questions": "answers to the questions of questions.csv, beside answers about random pairs",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
 }
 
@@ -86,6 +89,8 @@ def main() -> None:
         "threads": partial(threads, arguments.quick),
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "predict": partial(predict, arguments.quick),
+        "forecasts": partial(forecasts, arguments.quick),
+        "questions": partial(questions, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
     if arguments.quick:

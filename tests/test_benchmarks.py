@@ -160,3 +160,20 @@ def test_answers_take_the_bytes_of_their_types() -> None:
     assert table[0] == pytest.approx(5 * 8, abs=10)  # five int64, and the annotators' names of few answers
     assert table[3] == pytest.approx(table[0] * 9450 / 10_000 * 10_000 * 1000 / 2**30, rel=0.1)
     assert all(peak >= kept for kept, peak, *_ in of.values())
+
+
+@pytest.mark.slow
+def test_a_fit_is_timed_beside_its_forecast() -> None:
+    ((header, row),) = tables("forecasts")
+    cells = dict(zip(header, row, strict=True))
+    assert cells["items"] == "150"
+    assert 0 < float(cells["at least"]) < float(cells["at most"])
+    assert float(cells["s"]) > 0
+
+
+@pytest.mark.slow
+def test_answers_to_questions_are_beside_those_about_random_pairs() -> None:
+    ((_, row),) = tables("questions")
+    before, asked, random, difference = map(float, row[2:])
+    assert difference == pytest.approx(asked - random, abs=0.0015)
+    assert min(before, asked, random) > 0.5
