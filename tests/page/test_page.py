@@ -276,3 +276,16 @@ def test_the_least_certain_item_is_asked_about_beside_sure_ones_of_both_its_clus
     asked = page.text[page.text.index("Items to ask about") : page.text.index("How many more answers")]
     assert re.search(r"item-40\.55item-\d cluster 0\s+item-1\d cluster 1", asked)
     assert "item-5" not in asked.split("item-4")[0]
+
+
+def test_typical_items_are_not_those_of_one_value_of_a_category() -> None:
+    """Two groups of a line with a category of twenty values that is independent of them."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 100)
+    line = 6 * group + rng.normal(size=200)
+    values = rng.integers(20, size=200)
+    distance = Distances(np.hstack([line[:, None], np.eye(20)[values]]), group)
+    own = np.flatnonzero(group == 0)
+    nearest = own[np.argsort(distance.to_own(own))[:20]]
+    assert np.abs(line[nearest] - line[own].mean()).mean() < 0.5 * np.abs(line[own] - line[own].mean()).mean()
+    assert len(set(values[nearest])) > 5

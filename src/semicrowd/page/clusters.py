@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from semicrowd.data.preparation import one_hot_columns
 from semicrowd.fitting.result import Assignment
 from semicrowd.page.items import Items
 
@@ -134,7 +135,8 @@ def typical_items(
 class Distances:
     """Squared distances of items to cluster means, each dimension divided by its standard deviation.
 
-    Dimensions in which an item has a missing value are left out of its distances.
+    A category counts as one dimension, as in :class:`semicrowd.data.preparation.ColumnScaler`. Dimensions in which an
+    item has a missing value are left out of its distances.
 
     Attributes
     ----------
@@ -146,6 +148,8 @@ class Distances:
         """Of the clusters [N] of items that lie at ``place``: latent means, or the features."""
         self.numbers, self.group = np.unique(cluster, return_inverse=True)
         spread = np.nanstd(place, axis=0, dtype=np.float64)
+        for category in one_hot_columns(place):
+            spread[category] = np.sqrt(np.square(spread[category]).sum())
         self._scale = np.where(spread > 0, 1 / np.maximum(spread, 1e-300), 0.0)
         self._place = place
         of = (place[self.group == k] for k in range(len(self.numbers)))

@@ -59,7 +59,8 @@ def _called(group: Mapping[str, Any]) -> str:
     """The name of a file or folder, of one data set among several, or of the choice."""
     path = group.get("path")
     if path:
-        return " ".join(Path(str(path)).name.split()) or str(path)
+        files = [path] if isinstance(path, str | Path) else path
+        return " + ".join(" ".join(Path(str(one)).name.split()) or str(one) for one in files)
     return str(group.get("which") or group["name"])
 
 
