@@ -56,7 +56,7 @@ def test_runs_on_own_files_are_called_by_them() -> None:
     settings = {"seed": 3, "data": {"name": "table", "path": "data/my wines.csv"}, "model": {"name": "cotrain"},
                 "annotations": {"name": "file", "path": "/home/me/answers.csv"}}  # fmt: skip
     assert content.run_name(settings) == "my wines.csv cotrain answers.csv seed 3"
-    several = settings | {"annotations": settings["annotations"] | {"path": ["in/answers.csv", "in/groups.csv"]}}
+    several = settings | {"annotations": {"name": "file", "path": ["in/answers.csv", "in/groups.csv"]}}
     assert content.run_name(several) == "my wines.csv cotrain answers.csv + groups.csv seed 3"
     folder = settings | {"data": {"name": "images", "path": "photos/"}, "annotations": {"name": "none"}}
     assert content.run_name(folder) == "photos cotrain none seed 3"
