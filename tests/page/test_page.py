@@ -216,7 +216,10 @@ def test_what_sets_a_cluster_apart_is_the_standardised_mean_difference() -> None
 
 
 def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
-    table = pd.DataFrame({"town": ["Rome"] * 10 + ["Oslo"] * 20, "age": [*np.arange(29.0), np.nan]})
+    table = pd.DataFrame({
+        "town": ["Rome"] * 10 + ["Oslo"] * 20, "age": [*np.arange(29.0), np.nan],
+        "power": [f"{number} kW" for number in range(30)],
+    })  # fmt: skip
     columns = Columns.of(table, "")
     features, _ = columns.features(table, "", "{}, {}".format)
     data = Dataset("table", features.astype(np.float32), missing="row 29", columns=columns).with_gaps_filled()
@@ -224,6 +227,7 @@ def test_categories_and_gaps_of_a_table_are_shown_as_they_were() -> None:
     assert "town=Rome" in page.text
     assert "100.0 %" in page.text
     assert re.search(r"Oslo\s", page.text)
+    assert "power (kW)" in page.text
 
 
 def test_pictures_are_inside_the_page() -> None:

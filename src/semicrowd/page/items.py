@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +33,8 @@ class Items:
         columns = data.columns
         if columns is None or not columns.named:
             columns = Columns(tuple(Column(f"column {number}", NUMBER) for number in range(data.num_features)))
+        shown = (replace(one, name=f"{one.name} ({one.unit.name})") if one.unit else one for one in columns.columns)
+        columns = replace(columns, columns=tuple(shown))
         #: Of every feature: its column, and of a category its value.
         self._columns, self.feature_names = columns.parts, columns.feature_names
 
