@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from semicrowd.run.files.clusters import read_components, read_names
 from semicrowd.run.page import rebuild
 
 from .conftest import Command
@@ -63,8 +64,23 @@ def test_a_file_of_clusters_that_is_damaged_is_one_clear_line(
     train: Command, predict: Command, tmp_path: Path
 ) -> None:
     assert train(*OWN, "hydra.run.dir=run").returncode == 0
-    for content in ("name\npumps\n", "cluster,name\nzero,pumps\n", ""):
+    for content in ("name\npumps\n", "cluster,name\nzero,pumps\n", "", "cluster,name\n0,pumps\n0,valves\n"):
         (tmp_path / "run" / "clusters.csv").write_text(content)
         done = predict("run", "items.csv")
         assert done.returncode == 2
         assert done.stderr.startswith("error: run/clusters.csv: ")
+
+
+def test_names_are_read_however_the_file_was_saved(tmp_path: Path) -> None:
+    path = tmp_path / "clusters.csv"
+    names = {0: "dogs, big", 2: "Käse"}
+    for content in (
+        "cluster,items,component,name\n0,5,1,dogs, big\n1,4,0,\n2,3,2,Käse\n",
+        'cluster,items,component,name\n2,3,2,Käse\n1,4,0,\n0,5,1,"dogs, big"\n,,,\n',
+        '"cluster";"items";"component";"Name"\r\n0;5;1;"dogs, big"\r\n1;4;0;""\r\n2;3;2;"Käse"\r\n',
+        "cluster\titems\tcomponent\tname\n0\t5\t1\tdogs, big\n1\t4\t0\n2\t3\t2\tKäse\n",
+    ):
+        for encoding in ("utf-8", "utf-8-sig", "cp1252"):
+            path.write_text(content, encoding=encoding)
+            assert read_names(tmp_path) == names
+            assert read_components(tmp_path, 3).tolist() == [1, 0, 2]

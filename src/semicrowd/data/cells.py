@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.units import Unit, may_be_ids, unit_of, without_unit
+from semicrowd.data.units import Unit, is_known, may_be_ids, unit_of, without_unit
 from semicrowd.errors import UserError
 
 #: Words that count as an empty cell in a column of numbers, or of yes and no; in a column of categories they are one.
@@ -16,6 +16,10 @@ _EMPTY = frozenset({
     "", "nan", "na", "n/a", "n.a.", "null", "none", "missing", "unknown", "not available", "not known", "no data",
     "k.a.", "k. a.", "ka", "keine angabe", "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
     "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
+})  # fmt: skip
+#: Of these the ones that stand for no cell, whatever the column.
+_NO_CELL = frozenset({
+    "", "nan", "na", "n/a", "n.a.", "null", "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
 })  # fmt: skip
 #: Words for yes.
 _YES = frozenset({"true", "yes", "y", "t"})
@@ -76,7 +80,8 @@ def kind_of(cells: pd.Series) -> Kind:
     texts = [text(cell) for cell in cells]
     known = [one for one in texts if one.lower() not in _EMPTY]
     lower = [one.lower() for one in known]
-    if not lower and len({one.lower() for one in texts if one}) > 1:
+    words = {one.lower() for one in texts if one.lower() not in _NO_CELL}
+    if not lower and len(words) > 1:
         return Kind(CATEGORY)  # such as "none" and "unknown", which then say something
     if not lower or all(word in _YES | _NO for word in lower):
         return Kind(YES_NO if lower else NUMBER)
@@ -87,13 +92,14 @@ def kind_of(cells: pd.Series) -> Kind:
         warnings.simplefilter("ignore")
         sample = pd.Series(lower[:_SAMPLE])
         dates = pd.to_datetime(sample, errors="coerce", format="mixed").notna() & sample.str.contains(_LIKE_A_DATE)
-    if dates.mean() >= _DATES:
+    different = len(set(texts))
+    few = different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES)
+    unit, problem = unit_of(known, few=few)
+    if dates.mean() >= _DATES and not (unit is not None and is_known(unit.name)):
         return Kind(DATE, "a date")
-    unit, problem = unit_of(known)
     if unit is not None or problem:
         return Kind(UNITS if problem else NUMBER, problem, unit)
-    different = len(set(texts))
-    if different < len(texts) and different <= min(max(len(texts) // 2, 5), _MOST_CATEGORIES):
+    if few:
         return Kind(CATEGORY)
     return Kind(TEXT, f"text, {different} different values in {len(texts)} rows{_nearly_ids(texts)}")
 
@@ -150,7 +156,7 @@ def look_like_ids(cells: pd.Series) -> bool:
 
 
 def _may_be_ids(cells: pd.Series) -> bool:
-    """Whether they are texts, or numbers with a letter attached."""
+    """Whether they are texts, or numbers with something attached that is no unit."""
     kind = kind_of(cells)
     return kind.name == TEXT or (kind.unit is not None and may_be_ids([text(cell) for cell in cells]))
 

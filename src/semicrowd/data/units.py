@@ -13,7 +13,7 @@ _MONEY = ("€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
 #: A number, perhaps with signs or spaces between thousands. Its unit comes after it; that of money may come before.
 _CELL = re.compile(
     rf"(?P<money>{'|'.join(map(re.escape, _MONEY))})?\s*"
-    r"(?P<number>[+-]?(?:\d[\d.,'’\u00a0\u202f ]*)?\d(?:[eE][+-]?\d+)?)"
+    r"(?P<number>[+−-]?(?:\d[\d.,'’\u00a0\u202f ]*)?\d(?:[eE][+-]?\d+)?)"
     r"(?P<space>\s*)(?P<unit>(?:[^\W\d_]|[%‰°€$£¥₹\"″′])[^\s;,()]{0,14}(?: [^\d\s;,()][^\s;,()]{0,9})?)?"
 )
 #: Spaces and apostrophes in front of a group of three digits.
@@ -22,6 +22,8 @@ _GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f '’](?=\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
 #: One whose only sign may also be the decimal one.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+#: A number with several signs: one between each group of three digits, and perhaps another decimal one.
+_SIGNS = re.compile(r"[+−-]?\d{1,3}(?:(?:\.\d{3})+(?:,\d+)?|(?:,\d{3})+(?:\.\d+)?)")
 #: Numbers that need no unit.
 _ZEROS = ("0", "0.0", "0,0")
 #: Smallest share of the cells of a column that have the same unit; the others may have none.
@@ -36,7 +38,8 @@ _SCALED = (
 #: Units of which a column should have only one. Other words after numbers may be those of categories: 1st, 2nd, 3rd.
 _KNOWN = {prefix + unit for prefix in _PREFIXES for unit in _SCALED} | {
     "t", "lb", "lbs", "oz", "ft", "in", "yd", "mi", "min", "h", "hr", "hrs", "d", "PS", "hp", "ha", "kB", "MB", "GB",
-    "TB", "°C", "°F", "K", "%", "‰", "mph", "km/h", "m/s", *_MONEY,
+    "TB", "°C", "°F", "K", "%", "‰", "mph", "km/h", "m/s", "year", "years", "yr", "yrs", "day", "days", "hour", "hours",
+    "Jahr", "Jahre", "Tag", "Tage", "Std", *_MONEY,
 }  # fmt: skip
 
 
@@ -54,12 +57,14 @@ class Unit:
     comma: bool = False
 
 
-def unit_of(cells: Sequence[str]) -> tuple[Unit | None, str]:
+def unit_of(cells: Sequence[str], *, few: bool) -> tuple[Unit | None, str]:
     """The unit of a column, if all or nearly all of its cells are numbers with the same one.
 
     Parameters
     ----------
     cells : texts of the cells that are not empty
+    few : whether these are few different texts, so that they may be categories: the unit then has to be a known one,
+        as in 5 kg and not in 3rd or 12 Main St, and in all cells, and different units are no problem
 
     Returns
     -------
@@ -69,21 +74,23 @@ def unit_of(cells: Sequence[str]) -> tuple[Unit | None, str]:
     head = cells[:_SAMPLE]
     if 2 * sum(_CELL.fullmatch(cell) is not None for cell in head) < len(head):
         return None, ""
-    found = [one for cell in cells if (one := _CELL.fullmatch(cell))]
+    found = [one for cell in cells if (one := _CELL.fullmatch(cell)) and _is_number(one["number"])]
     names = pd.Series([_unit(one) for one in found if _unit(one)], dtype=str)
-    nearly_all = _NEARLY_ALL * len(cells)
+    nearly_all = (1.0 if few else _NEARLY_ALL) * len(cells)
     if names.empty or len(found) < nearly_all:
         return None, ""
     most = names.map(_same).value_counts()  # kg and KG are the same unit
     zeros = sum(one[0] in _ZEROS for one in found)
     if len(most) > 1 or most.iloc[0] + zeros < nearly_all:
-        return None, _several(found)
+        return None, "" if few else _several(found)
     unit = str(names.mode()[0])
+    if few and (not is_known(unit) or all(_has_letter(one) and one["number"].isdecimal() for one in found)):
+        return None, ""
     numbers = [_GROUPS.sub("", one["number"]) for one in found if _unit(one)]
     comma = _has_comma(numbers)
     if comma is None:
-        example = next(one[0] for one in found if "," in one["number"])
-        return None, f"numbers with unit {unit}; {example} may have a decimal comma or one between thousands"
+        example = next(one[0] for one in found if _EITHER.fullmatch(one["number"]))
+        return None, f"numbers with unit {unit}; {example} may have a decimal sign or one between thousands"
     return Unit(unit, comma), ""
 
 
@@ -95,15 +102,28 @@ def without_unit(cells: pd.Series, unit: Unit) -> np.ndarray:
 
 
 def may_be_ids(cells: Sequence[str]) -> bool:
-    """Whether numbers with the same unit may be ids instead, as 12a, 13a: whole numbers with a sign or a word attached.
+    """Whether numbers with the same unit may be ids instead, as 12a, 13a or 7 Paris, 8 Paris.
 
-    A word that is the name of a unit of more than one letter, as in 12kg, is none of an id.
+    12kg is no id, because kg is a unit, and neither is 12 %.
     """
     found = [one for cell in cells if (one := _CELL.fullmatch(cell))]
-    return all(
-        one["number"].isdecimal() and not one["space"] and not one["money"]
-        and (len(_unit(one)) == 1 or _unit(one) not in _KNOWN) for one in found
-    )  # fmt: skip
+    return all(_has_letter(one) or not is_known(_unit(one)) or one["number"].startswith("0") for one in found)
+
+
+def is_known(unit: str) -> bool:
+    """Whether this is the name of a unit, in whatever capitals."""
+    return _same(unit) in _KNOWN_SAME
+
+
+def _has_letter(cell: re.Match[str]) -> bool:
+    """Whether a single letter is attached to a number, as in 5A, 1.1a or 12m, which may be of a flat or a class."""
+    unit = _unit(cell)
+    return not cell["space"] and len(unit) == 1 and unit.isalpha()
+
+
+def _is_number(text: str) -> bool:
+    """Whether the signs in a number allow to read it, as not those of 1.2.3."""
+    return len(re.findall("[.,]", _GROUPS.sub("", text))) < 2 or bool(_SIGNS.fullmatch(_GROUPS.sub("", text)))
 
 
 def _unit(cell: re.Match[str]) -> str:
@@ -130,12 +150,19 @@ def _several(cells: Sequence[re.Match[str]]) -> str:
 
 
 def _has_comma(numbers: Sequence[str]) -> bool | None:
-    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or the opposite."""
+    """Whether 1,234 is a number with a decimal comma in this column; None if nothing says so, or the opposite.
+
+    1.234 has a decimal point if all numbers have three digits after one; beside 999, it may have one between thousands.
+    """
     ends = {sign for one in numbers if not _THOUSANDS.fullmatch(one) for sign in re.findall("[.,]", one)[-1:]}
     if "," in ends:
         return True
-    others = ends or any(one.count(",") > 1 for one in numbers)
-    return False if others or not any("," in one for one in numbers) else None
+    if ends or any(one.count(",") > 1 for one in numbers):
+        return False
+    if any(one.count(".") > 1 for one in numbers):
+        return True
+    either = sum(bool(_EITHER.fullmatch(one)) for one in numbers)
+    return None if any("," in one for one in numbers) or 0 < either < len(numbers) else False
 
 
 def _plain(cell: str, unit: Unit) -> str:
@@ -143,7 +170,7 @@ def _plain(cell: str, unit: Unit) -> str:
     found = _CELL.fullmatch(cell)
     if not found or (_unit(found) and _same(_unit(found)) != _same(unit.name)):
         return ""
-    number = _GROUPS.sub("", found["number"])
+    number = _GROUPS.sub("", found["number"]).replace("−", "-")
     signs = re.findall("[.,]", number)
     if not signs:
         return number
@@ -153,3 +180,6 @@ def _plain(cell: str, unit: Unit) -> str:
     if _THOUSANDS.fullmatch(whole) and decimal not in whole:
         whole = re.sub("[.,]", "", whole)
     return f"{whole}.{fraction}"
+
+
+_KNOWN_SAME = frozenset(map(_same, _KNOWN))

@@ -4,8 +4,8 @@ Whoever has seen what a cluster is writes it into the column ``name``. The page 
 ``predict`` and runs that go on with ``previous=FOLDER``, whose clusters keep their numbers, then use the names.
 """
 
+import csv
 from collections.abc import Mapping
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +89,29 @@ def check_no_names(folder: Path, known: Mapping[int, str]) -> None:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """The table, all cells as text; spreadsheets may have written semicolons in it, and a mark in front."""
+    """The table in the order of the clusters, all other cells as text, however a spreadsheet has written it."""
+    expected = "expected a column cluster with the number of each cluster once, from 0"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        separator = ";" if text.startswith("cluster;") else ","
-        table = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False, sep=separator)
+        lines = _text(path).splitlines()
+        separator = max(",;\t", key=lines[0].count)
+        header, *rows = (row for row in csv.reader(lines, delimiter=separator) if any(cell.strip() for cell in row))
+        header = [name.strip().lower() for name in header]
+        last = len(header) - 1
+        # A separator in the last column, the name, need not have quotes around it.
+        cells = [[*row[:last], separator.join(row[last:]).strip()] for row in rows]
+        table = pd.DataFrame(cells, columns=header).fillna("")
         table["cluster"] = table["cluster"].astype(int)
-    except (ValueError, KeyError, OSError) as error:
-        raise UserError(f"{path}: not the clusters of a run; expected a column cluster with their numbers") from error
+    except (ValueError, KeyError, IndexError, OSError, csv.Error) as error:
+        raise UserError(f"{path}: not the clusters of a run; {expected}") from error
+    table = table.sort_values("cluster", ignore_index=True)
+    if table["cluster"].tolist() != list(range(len(table))):
+        raise UserError(f"{path}: not the clusters of a run; {expected}")
     return table
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")  # as some spreadsheets write it
