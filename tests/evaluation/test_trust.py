@@ -128,6 +128,7 @@ def test_a_column_that_is_the_clusters_is_named_unless_the_answers_depend_on_it(
         (line,) = reliability_warnings(found(answers, features=clusters), answers, SURE, data)
         assert "leave it out (data.ignore)" in line
     assert dominant_columns(data, LABELS, answers) == []
+    assert dominant_columns(data, np.zeros(200, int), answers) == []
     assert dominant_columns(data, rng.integers(3, size=200), answers) == []
     assert "check that i and j" in reliability_warnings(found(answers), answers, NOISE, data)[0]
 
@@ -145,7 +146,7 @@ def test_a_candidate_that_was_refused_is_not_recommended() -> None:
     refused = replace(near, table=near.table.assign(unseen=[-0.51, -0.55]))
     assert "explains the answers as well: 2 clusters" in next(trust._close(refused))
     behind = replace(refused, table=refused.table.assign(behind=[0.1, 0.0], standard_error=[0.04, 0.0]))
-    assert "explains the answers better, but does not predict" in next(trust._close(behind))
+    assert "explains the answers better, but was not shown to predict" in next(trust._close(behind))
     shown = replace(near, table=near.table.assign(unseen=[-0.56, -0.55]))
     assert list(trust._close(shown)) == []
 

@@ -71,7 +71,7 @@ def test_a_column_that_answers_as_people_do_is_named(tmp_path: Path) -> None:
     out = check(f"data.path={tmp_path}/items.csv", f"annotations.path={tmp_path}/answers.csv").stdout
     (line,) = [line for line in out.splitlines() if "have the same value" in line]
     assert line.startswith("check: column code: items have the same value in 9")
-    assert line.endswith("data.label=code uses it for the scores alone")
+    assert line.endswith("'data.label=code' uses it for the scores alone")
     out = check(f"data.path={tmp_path}/items.csv", f"annotations.path={tmp_path}/answers.csv", "data.label=code").stdout
     assert "have the same value" not in out
 

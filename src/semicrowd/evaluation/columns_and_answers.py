@@ -10,6 +10,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.columns import as_list
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.odd_items import CLASS_NAMES
 
@@ -53,9 +54,10 @@ def dominant_columns(data: Dataset, clusters: Int[np.ndarray, "N"], answers: Pai
     The answers depend on a column if items that were called the same are more alike in it than others: in a category
     if they have the same value more often, in numbers if their ranks are closer (one-sided Mann–Whitney test).
     """
-    same = answers.label == 1
-    named = []
-    for name, values, category in _columns(data) if 0 < same.sum() < len(same) else ():
+    same, named = answers.label == 1, list[str]()
+    if len(np.unique(clusters)) == 1 or same.all() or not same.any():
+        return []
+    for name, values, category in _columns(data):
         known = np.nan_to_num(values)
         bins = known if category else np.ceil(_QUANTILES * known)
         if adjusted_mutual_info_score(bins, clusters, average_method="min") < _DETERMINES:
@@ -82,4 +84,4 @@ def revealing_columns(data: Dataset, answers: PairAnnotations) -> Iterator[str]:
         if balanced_accuracy_score(same, alike) >= _GIVES_AWAY:
             yield (f"column {name}: items have the same value in {alike[same].mean():.0%} of the answers 'same' and in "
                    f"{alike[~same].mean():.0%} of the answers 'different'; if it is the true class, it is no feature: "
-                   f"data.label={name} uses it for the scores alone")
+                   f"'data.label={as_list([name])[1:-1]}' uses it for the scores alone")

@@ -133,10 +133,9 @@ def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | Non
 def _close(verdict: Verdict) -> Iterator[str]:
     """A warning if a different candidate explains the answers as well as the selected one, or better.
 
-    As well: the selected one, too, is within one standard error of the highest score. Better: it is not, because the
-    lead of the other was not confirmed when both were fitted again without each fold of the answers. There is no
-    warning if the other has a higher score then, too, but not significantly: the scores of the first fit are too
-    optimistic to compare.
+    As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
+    selected because the lead of the other was gone when both were fitted again without each fold of the answers. If
+    the lead was only smaller then, and no longer significant, there is no warning: it may be due to chance.
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
@@ -148,7 +147,7 @@ def _close(verdict: Verdict) -> Iterator[str]:
     if len(near):
         first = near.iloc[0]
         better = own["behind"] > own["standard_error"]
-        how = "better, but does not predict answers that it was not fitted to" if better else "as well"
+        how = "better, but was not shown to predict new answers better" if better else "as well"
         yield (
             f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
             f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "

@@ -27,10 +27,10 @@ from semicrowd.run.settings import Resolved, check_given, sources
 #: ``benchmarks/run.py forecasts`` prints.
 _ANY, _SECONDS = 1.5, 0.027
 _POWER_ITEMS, _POWER_COLUMNS, _POWER_ANNOTATED = 0.2, 0.3, 0.66
-#: From this share of these seconds to this multiple.
+#: The forecast begins at the first of these times that many seconds, and ends at the second times as many.
 _LEAST, _MOST = 0.6, 2.0
-#: Fitting again takes up to so many times as long; it is the less likely the more answers an item has, e-fold with
-#: every so many.
+#: If candidates are fitted again, it takes up to the first of these times as long. The more answers an item has, the
+#: less likely this is: with each further number of answers as the second, the extra time falls to 37 %.
 _AGAIN, _ANSWERS_EACH = 10.0, 10.0
 #: Seconds of a fit without answers, which only uses the features, and additional seconds for each item.
 _ALONE = 0.1
