@@ -159,7 +159,7 @@ class FileSettings(AnswerSettings):
     a word: true/false, same/different, yes/no, y/n, ja/nein, must-link/cannot-link. Alternatively each row gives the
     group, or the class, to which a worker has assigned an item: two items of a task (without a column task: of a
     worker) are "same" if their groups are equal. Without a column worker all answers are assigned to one person.
-    Rows whose answer is empty or says don't know, unsure, skip or ? are left out and counted.
+    Rows whose answer is empty or says don't know or ? (of pairs also unsure, skip and the like) are left out, counted.
     """
 
     path: str | Path | Sequence[str | Path] | None = setting(
