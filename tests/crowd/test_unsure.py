@@ -17,13 +17,14 @@ from semicrowd.estimators.inputs import checked_answers
 @pytest.mark.parametrize(
     "cell",
     ["", "?", "don't know", "Don’t know.", "dont know", "dont_know", "unsure", "Not  sure", "skip", "can't tell",
-     "weiß nicht", "Weiss nicht!", "IDK", "n/a", "k.A."],
+     "weiß nicht", "Weiss nicht!", "IDK", "n/a", "k.A.", "I do not know", "i don't know?", "unsure??", "–", "—", "NaN",
+     "None", "null", "#N/A", "dunno", "Keine Antwort"],
 )  # fmt: skip
 def test_words_for_not_knowing(cell: str) -> None:
     assert is_unsure(cell)
 
 
-@pytest.mark.parametrize("cell", ["same", "different", "0", "1", "maybe", "skipper", "nan", "know", "nothing", "-1"])
+@pytest.mark.parametrize("cell", ["same", "different", "0", "1", "maybe", "skipper", "same?", "know", "nothing", "-1"])
 def test_other_words(cell: str) -> None:
     assert not is_unsure(cell)
 
