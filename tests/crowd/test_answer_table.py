@@ -46,6 +46,7 @@ def tasks(answers: PairAnnotations) -> list[int]:
     [
         ("1", "0"), ("1.0", "0.0"), ("true", "false"), ("TRUE", "False"), ("same", "Different"), ("yes", "NO"),
         ("must-link", "cannot-link"), ("Must_Link", "CANNOT_LINK"), ("ja", "Nein"), ("y", "n"), (" +1 ", "00"),
+        ("Gleich", "verschieden"),
     ],
 )  # fmt: skip
 def test_labels_as_words_or_numbers(tmp_path: Path, same: str, different: str) -> None:
@@ -53,12 +54,12 @@ def test_labels_as_words_or_numbers(tmp_path: Path, same: str, different: str) -
     assert answers.label.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("label", ["2", "1.5", "-1", "maybe", "mustlink", "nan", "0,1", "ye\u017f", "\u0661", "1e0"])
+@pytest.mark.parametrize("label", ["2", "1.5", "-1", "maybe", "mustlink", "0,1", "ye\u017f", "\u0661", "1e0"])
 def test_labels_that_are_none(tmp_path: Path, label: str) -> None:
     assert refused(tmp_path, HEADER + f'0,1,ann,1\n0,2,ann,"{label}"\n') == (
         f", line 3, column label: {label}; expected 1 (same) or 0 (different), or true/false, same/different, yes/no, "
-        "must-link/cannot-link; for other words see annotations.same_words and annotations.different_words, in Python "
-        "read_answers; an empty cell or don't know skips the row"
+        "y/n, must-link/cannot-link, ja/nein, gleich/verschieden; for other words see annotations.same_words and "
+        "annotations.different_words, in Python read_answers; an empty cell or don't know skips the row"
     )
 
 

@@ -17,13 +17,14 @@ from semicrowd.estimators.inputs import checked_answers
 @pytest.mark.parametrize(
     "cell",
     ["", "?", "don't know", "Don’t know.", "dont know", "dont_know", "unsure", "Not  sure", "skip", "can't tell",
-     "weiß nicht", "Weiss nicht!", "IDK", "n/a", "k.A."],
+     "weiß nicht", "Weiss nicht!", "IDK", "n/a", "k.A.", "I do not know", "i don't know?", "unsure??", "–", "—", "NaN",
+     "None", "null", "#N/A", "dunno", "Keine Antwort"],
 )  # fmt: skip
 def test_words_for_not_knowing(cell: str) -> None:
     assert is_unsure(cell)
 
 
-@pytest.mark.parametrize("cell", ["same", "different", "0", "1", "maybe", "skipper", "nan", "know", "nothing", "-1"])
+@pytest.mark.parametrize("cell", ["same", "different", "0", "1", "maybe", "skipper", "same?", "know", "nothing", "-1"])
 def test_other_words(cell: str) -> None:
     assert not is_unsure(cell)
 
@@ -41,10 +42,24 @@ def test_rows_without_an_answer_are_skipped_and_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["group", "label"])
 def test_items_that_somebody_could_not_place_are_no_group(tmp_path: Path, column: str) -> None:
     path = tmp_path / "sorted.csv"
-    path.write_text(f"item,worker,{column}\n0,ann,a\n1,ann,a\n2,ann,?\n3,ann,unsure\n4,ann,?\n")
+    path.write_text(f"item,worker,{column}\n0,ann,a\n1,ann,a\n2,ann,?\n3,ann,Don't know\n4,ann,?\n")
     answers = read_csv_answers(path, 5)
     assert list(zip(answers.i.tolist(), answers.j.tolist(), strict=True)) == [(0, 1)]
     assert answers.notes[0].startswith("sorted.csv: 3 of 5 rows have no answer")
+
+
+@pytest.mark.parametrize("column", ["group", "label"])
+@pytest.mark.parametrize(
+    "name",
+    ["pass", "skip", "-", "na", "n/a", "dk", "unknown", "unclear", "uncertain", "undecided", "unsure", "unbekannt",
+     "!"],
+)  # fmt: skip
+def test_words_that_may_be_names_are_groups_and_classes(tmp_path: Path, column: str, name: str) -> None:
+    path = tmp_path / "sorted.csv"
+    path.write_text(f"item,worker,{column}\n0,ann,{name}\n1,ann,{name}\n2,ann,fail\n3,ann,not sure\n")
+    answers = read_csv_answers(path, 4)
+    assert list(zip(answers.i, answers.j, answers.label, strict=True)) == [(0, 1, 1), (0, 2, 0), (1, 2, 0)]
+    assert answers.notes[0].startswith("sorted.csv: 1 of 4 rows have no answer")
 
 
 def test_words_that_are_not_understood_are_named_each_once(tmp_path: Path) -> None:

@@ -61,6 +61,29 @@ def test_in_python_too(three: list[Path]) -> None:
     assert "source" not in semicrowd.read_answers([three[0]])
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("folders", [("one", "two"), ("one", "one")])
+def test_files_of_the_same_name_are_two_files(tmp_path: Path, kind: str, folders: tuple[str, str]) -> None:
+    """Items a and b are in task 1 of the first file, c and d in that of the second."""
+    paths = [tmp_path / folder / f"groups.{kind}" for folder in folders]
+    for path, items in zip(paths, ("ab", "cd"), strict=True):
+        path.parent.mkdir(exist_ok=True)
+        frame = pd.DataFrame({"item": list(items), "worker": "eve", "group": ["1", "1"], "task": 1})
+        if kind == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
+    frame = semicrowd.read_answers(paths)
+    names = [str(paths[0]), str(paths[1]) if paths[0] != paths[1] else f"{paths[0]} (2)"]
+    assert frame["source"].unique().tolist() == names
+    found = checked_answers(frame, 5, DATA.ids)
+    assert found is not None
+    assert found.num_tasks == 2
+    if paths[0] != paths[1]:
+        assert rows(found) == [("eve", 0, 1, 1), ("eve", 2, 3, 1)]
+        assert rows(answers_of_files(DATA, FileSettings(path=paths))) == rows(found)
+
+
 def test_items_are_found_in_each_file_by_itself(tmp_path: Path) -> None:
     by_row = written(tmp_path, "i,j,label\n0,4,1\n", "rows.csv")
     by_id = written(tmp_path, "i,j,label\na,7,0\n", "ids.csv")

@@ -63,6 +63,15 @@ def test_no_pair_is_asked_about_twice_nor_one_that_has_an_answer() -> None:
     assert not {frozenset(pair) for pair in again} & {frozenset(pair) for pair in first[:40]}
 
 
+def test_items_that_have_been_compared_with_all_typical_ones_make_room_for_others() -> None:
+    doubtful = (14, 15, 16, 30, 31)
+    final = found(*((item, 0) for item in doubtful))
+    done = answers_about(*((item, other) for item in doubtful for other in range(36) if other != item))
+    pairs = ask(final, done, 5)
+    assert len(pairs) == len({frozenset(pair) for pair in pairs}) == 5
+    assert not {item for pair in pairs for item in pair} & set(doubtful)
+
+
 def test_typical_items_are_used_equally_often_and_answered_items_less() -> None:
     final, answers = found(), answers_about(*[(k, k + 1) for k in range(6)] * 5)
     pairs = ask(final, answers, 60)

@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from semicrowd.errors import UserError
+from semicrowd.run.files.questions import check_not_filled_in, write_questions
+
 from .conftest import Command, rows_of
 from .test_page import report
 
@@ -90,8 +93,8 @@ def test_answers_that_were_written_into_a_runs_folder_are_not_removed(train: Com
     again = train(*command)
     assert again.returncode == 2
     assert again.stderr.splitlines()[-1].endswith(
-        "run/questions.csv: has answers, which a new run in this folder would remove; move the file to another folder, "
-        "or choose another hydra.run.dir"
+        "run/questions.csv: has answers, and a new run in this folder would remove it; move the file to another "
+        "folder, or choose another hydra.run.dir"
     )
     assert report(tmp_path, "run=run").returncode == 0
     assert path.read_text() == filled
@@ -101,6 +104,37 @@ def test_answers_that_were_written_into_a_runs_folder_are_not_removed(train: Com
     path.unlink()
     assert report(tmp_path, "run=run").returncode == 0
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("i,j,worker,label\na,b,,\na,c,,same\n", "has answers"),
+        ("i,j,worker,label\na,b,ann,\na,c,ann,\n", "has been changed"),
+        ("i,j,worker,label\na,b,,?\na,c,,don't know\n", "has been changed"),
+        ("i,j,worker,label,remark\na,b,,,blurred\na,c,,,\n", "has been changed"),
+        ("i,j,worker,label\na,b,,\na,c,,perhaps\n", "has answers"),
+        ("i;j;worker;label\na;b;;\n", "has been changed"),
+        ("i,j,worker,label\na,b,,same\na,ü,,\n".encode("utf-16"), "cannot be read"),
+        ("", "cannot be read"),
+    ],
+)
+def test_whatever_somebody_has_written_into_the_file_is_kept(tmp_path: Path, text: str | bytes, what: str) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_bytes(before := text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UserError, match=rf"questions.csv: {what}, and a new run in this folder would remove it; move"):
+        check_not_filled_in(tmp_path)
+    write_questions(tmp_path, [(0, 1)], None)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_only_a_spreadsheet_has_saved_is_written_again(tmp_path: Path) -> None:
+    write_questions(tmp_path, [(0, 1), (1, 2)], ["a", 'b, "the" second', "c"])
+    path = tmp_path / "questions.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b",,,\r\n")
+    check_not_filled_in(tmp_path)
+    write_questions(tmp_path, [(0, 1)], None)
+    assert path.read_text() == "i,j,worker,label\n0,1,,\n"
 
 
 def test_the_first_questions_of_a_run_without_answers_are_random_pairs(train: Command, tmp_path: Path) -> None:

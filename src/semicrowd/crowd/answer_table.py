@@ -121,8 +121,9 @@ class AnswerTable:
     def _answered(self) -> "AnswerTable":
         """The rows with an answer; a column of workers without a single name is left out, as if it were not there."""
         cells = self.columns[self.kind[-1]]
-        means = self.wording.meanings() if self.kind == PAIRS else {}  # "?" may be one of the user's own words
-        kept = [row for row, cell in enumerate(cells) if word_of(cell) in means or not is_unsure(cell)]
+        of_pairs = self.kind == PAIRS
+        means = self.wording.meanings() if of_pairs else {}  # "?" may be one of the user's own words
+        kept = [row for row, cell in enumerate(cells) if word_of(cell) in means or not is_unsure(cell, of_pairs)]
         table = self._rows(kept)
         if not any(table.columns.get("worker", ())):
             table.columns.pop("worker", None)

@@ -16,8 +16,9 @@ _WORDS = {
 }  # fmt: skip
 #: What an error says of the words for answers.
 ANSWERS = (
-    "1 (same) or 0 (different), or true/false, same/different, yes/no, must-link/cannot-link; for other words see "
-    "annotations.same_words and annotations.different_words, in Python read_answers"
+    "1 (same) or 0 (different), or true/false, same/different, yes/no, y/n, must-link/cannot-link, ja/nein, "
+    "gleich/verschieden; for other words see annotations.same_words and annotations.different_words, in Python "
+    "read_answers"
 )
 
 

@@ -57,9 +57,10 @@ def read_answers(
     pd.DataFrame
         Columns i, j, label (1: same, 0: different), or item, group, or item, label; with worker and task if given. Of
         several files it has the columns of all, and a column source that says which file a row is from; people of the
-        same name are the same person, tasks of two files are two tasks. Known pairs and the history are in its
-        ``attrs``, which pandas keeps when rows are selected. Rows without an answer (an empty cell, "don't know", "?")
-        are left out; a warning says how many.
+        same name are the same person, tasks of two files are two tasks. That there are several files, known pairs and
+        the history are in its ``attrs``, which pandas keeps when rows are selected, but not when the data frame is
+        merged with another one: its rows are then those of one file, and tasks of the same name are one task. Rows
+        without an answer (an empty cell, "don't know", "?") are left out; a warning says how many.
 
     Raises
     ------

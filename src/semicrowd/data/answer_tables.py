@@ -1,5 +1,6 @@
 """Tables of answers in files or data frames, one or several, which may have different formats."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,8 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
 def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) -> list[AnswerTable]:
     """The answers of each of some files or data frames; each is read in its own format.
 
+    Files of the same name in different folders are told apart by their paths.
+
     Raises
     ------
     UserError
@@ -57,6 +60,10 @@ def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) ->
             tables.append(AnswerTable.of_frame(one, name, wording))
         else:
             tables.append(table_of_file(expanded(one), wording))
+    count = Counter(table.path for table in tables)
+    for at, one in enumerate(answers):
+        if count[tables[at].path] > 1 and not isinstance(one, pd.DataFrame):
+            tables[at] = replace(tables[at], path=expanded(one))
     there = {name for table in tables for name in table.wording.columns.values()}
     for name in wording.columns.values():
         if name not in there:
@@ -77,8 +84,15 @@ def with_answers(tables: Sequence[AnswerTable]) -> tuple[list[AnswerTable], list
 
 
 def in_one_frame(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
-    """The answers of several files as rows of a data frame, with a column that says which file each is from."""
-    parts = [frame.assign(**{SOURCE: name}) for frame, name in zip(frames, names, strict=True)]
+    """The answers of several files as rows of a data frame, with a column that says which file each is from.
+
+    A name that several of them have, such as that of a file which is given twice, is followed by (2), (3) and so on.
+    """
+    sources: list[str] = []
+    for name in names:
+        others = (f"{name} ({number})" for number in range(2, len(names) + 1))
+        sources.append(next(one for one in (name, *others) if one not in sources))
+    parts = [frame.assign(**{SOURCE: name}) for frame, name in zip(frames, sources, strict=True)]
     together = pd.concat(parts, ignore_index=True)
     together.attrs[_SEVERAL] = True
     return together

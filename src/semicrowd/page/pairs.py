@@ -63,7 +63,7 @@ def pairs_to_ask(
 
 
 class _Questions:
-    """Questions about items, of which none is asked twice."""
+    """Questions that compare items with typical ones; no pair is asked about twice, nor one that has an answer."""
 
     def __init__(
         self, final: Assignment, features: Assignment, distance: Distances, answers: PairAnnotations
@@ -84,14 +84,18 @@ class _Questions:
     def best(self, counts: np.ndarray, number: int) -> list[tuple[int, int]]:
         """The pairs, the most useful first."""
         value = benefit(*self._views, self._distance, counts)
-        first = np.argsort(-value, kind="stable")[:number].tolist()  # with one question each there are enough of them
-        queue = [(-float(value[item]), item, 0) for item in first]
+        order = np.argsort(-value, kind="stable").tolist()
+        # With a question about each, the first items are enough; one with nothing left to ask makes room for the next.
+        queue = [(-float(value[item]), item, 0) for item in order[:number]]
+        others = iter(order[number:])
         heapq.heapify(queue)
         pairs: list[tuple[int, int]] = []
         while queue and len(pairs) < number:
             _, item, asked = heapq.heappop(queue)
             partner = self._partner(item, asked)
             if partner is None:
+                if (following := next(others, None)) is not None:
+                    heapq.heappush(queue, (-float(value[following]), following, 0))
                 continue
             pairs.append((item, partner))
             self._taken.add((min(item, partner), max(item, partner)))

@@ -156,10 +156,11 @@ class FileSettings(AnswerSettings):
     """Your own answers, annotations.path=<csv>: pairs, groupings or classes of items.
 
     Items are identified by their ids, or by row numbers from 0. Pairs i,j have a label, 1 (same) or 0 (different), or
-    a word: true/false, same/different, yes/no, y/n, ja/nein, must-link/cannot-link. Alternatively each row gives the
-    group, or the class, to which a worker has assigned an item: two items of a task (without a column task: of a
-    worker) are "same" if their groups are equal. Without a column worker all answers are assigned to one person.
-    Rows whose answer is empty or says don't know, unsure, skip or ? are left out and counted.
+    a word: true/false, same/different, yes/no, y/n, must-link/cannot-link, ja/nein, gleich/verschieden. Alternatively
+    each row gives the group, or the class, to which a worker has assigned an item: two items of a task (without a
+    column task: of a worker) are "same" if their groups are equal. Without a column worker all answers are assigned to
+    one person. Rows whose answer is empty or says don't know or ? are left out and counted; of pairs also those that
+    say unsure, skip and the like, which may be names of groups or classes.
     """
 
     path: str | Path | Sequence[str | Path] | None = setting(

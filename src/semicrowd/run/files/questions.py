@@ -1,5 +1,6 @@
 """``questions.csv`` of a run: pairs of items to ask about, in a form that people fill in and that a run reads."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,12 +10,13 @@ from semicrowd.files import write_csv
 
 #: The file's name in a run's folder.
 QUESTIONS = "questions.csv"
+_COLUMNS = ("i", "j", "worker", "label")
 
 
 def write_questions(folder: Path, pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
     """Write the pairs as answers i,j,worker,label, with nothing in the last two columns.
 
-    A file that people have begun to fill in is kept as it is. Without pairs there is no file.
+    A file in which somebody has written anything is kept as it is. Without pairs there is no file.
 
     Parameters
     ----------
@@ -23,18 +25,15 @@ def write_questions(folder: Path, pairs: Sequence[tuple[int, int]], names: Seque
     """
     if pairs and not filled_in(folder):
         written = ((i, j) if names is None else (names[i], names[j]) for i, j in pairs)
-        write_csv(folder / QUESTIONS, ("i", "j", "worker", "label"), ((*pair, "", "") for pair in written))
+        write_csv(folder / QUESTIONS, _COLUMNS, ((*pair, "", "") for pair in written))
 
 
 def filled_in(folder: Path) -> bool:
-    """Whether a run's folder has a file of questions of which one at least has an answer, or that has been changed."""
-    path = folder / QUESTIONS
-    if not path.exists():
-        return False
-    try:
-        return bool(AnswerTable.read(path).lines)
-    except UserError:
-        return True
+    """Whether a run's folder has a file of questions in which anything has been written since the run.
+
+    A name of a worker or a don't know is work that nobody wants to lose, and so is a column that has been added.
+    """
+    return bool(_changed(folder / QUESTIONS))
 
 
 def check_not_filled_in(folder: Path) -> None:
@@ -45,6 +44,23 @@ def check_not_filled_in(folder: Path) -> None:
     UserError
         Naming the file.
     """
-    if filled_in(folder):
-        raise UserError(f"{folder / QUESTIONS}: has answers, which a new run in this folder would remove; move the "
-                        "file to another folder, or choose another hydra.run.dir")
+    if changed := _changed(folder / QUESTIONS):
+        raise UserError(f"{folder / QUESTIONS}: {changed}, and a new run in this folder would remove it; move the file "
+                        "to another folder, or choose another hydra.run.dir")
+
+
+def _changed(path: Path) -> str:
+    """What has happened to a file of questions since it was written; empty if nothing has, or if there is none."""
+    if not path.exists():
+        return ""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = csv.reader(file, strict=True)
+    except (OSError, ValueError, csv.Error):  # ValueError: it is empty, or no text
+        return "cannot be read"
+    if tuple(header) == _COLUMNS and not any(cell.strip() for row in rows for cell in row[2:]):
+        return ""
+    try:
+        return "has answers" if AnswerTable.read(path).lines else "has been changed"
+    except UserError:
+        return "has been changed"
