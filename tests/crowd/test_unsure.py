@@ -51,7 +51,7 @@ def test_items_that_somebody_could_not_place_are_no_group(tmp_path: Path, column
 @pytest.mark.parametrize("column", ["group", "label"])
 @pytest.mark.parametrize(
     "name",
-    ["pass", "skip", "-", "na", "n/a", "dk", "unknown", "unclear", "uncertain", "undecided", "unsure", "unbekannt",
+    ["pass", "skip", "-", "na", "n/a", "dk", "unknown", "unclear", "uncertain", "undecided", "unbekannt",
      "!"],
 )  # fmt: skip
 def test_words_that_may_be_names_are_groups_and_classes(tmp_path: Path, column: str, name: str) -> None:

@@ -160,7 +160,7 @@ class FileSettings(AnswerSettings):
     each row gives the group, or the class, to which a worker has assigned an item: two items of a task (without a
     column task: of a worker) are "same" if their groups are equal. Without a column worker all answers are assigned to
     one person. Rows whose answer is empty or says don't know or ? are left out and counted; of pairs also those that
-    say unsure, skip and the like, which may be names of groups or classes.
+    say unknown, skip and the like, which may be names of groups or classes.
     """
 
     path: str | Path | Sequence[str | Path] | None = setting(
