@@ -104,6 +104,10 @@ def _no_weight(workers: WorkerPosterior | None, best: int, answers: PairAnnotati
 
 
 def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations) -> str:
+    rows = "check that i and j of the answers name the right items (their ids, or rows counted from 0)"
+    if data is not None and data.files is not None:
+        words = "; counts of visual words seldom show what people see: pip install 'semicrowd[embeddings]'"
+        return rows + (words if data.visual_words is not None else "")
     columns = dominant_columns(data, clusters, answers) if data is not None else []
     if columns:
         which, them = ("columns", "them") if len(columns) > 1 else ("column", "it")
@@ -112,8 +116,8 @@ def _advice(data: Dataset | None, clusters: np.ndarray, answers: PairAnnotations
             f"{them}: leave {them} out (data.ignore)"
         )
     return (
-        "check that i and j of the answers name the right items (their ids, or rows counted from 0), and leave out "
-        "columns that have nothing to do with the question, since clusters can be the values of such a column"
+        f"{rows}, and leave out columns that have nothing to do with the question, since clusters can be the values of "
+        "such a column"
     )
 
 
