@@ -13,3 +13,17 @@ def read_csv_answers(
 ) -> PairAnnotations:
     """The answers of a file about ``num_items`` items, with the true rates beside it."""
     return of_table(AnswerTable.read(path), num_items, ids, truth_path(path), skip_unknown=skip_unknown)
+
+
+def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
+    """A file with this text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
+    """Annotator, items and label of each answer, in their order."""
+    assert answers is not None
+    names = [answers.worker_names[m] for m in answers.worker]
+    return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.answer_files import rows, written
 
 import semicrowd
 from semicrowd.crowd.annotations import PairAnnotations
@@ -19,18 +20,6 @@ from semicrowd.estimators.inputs import checked_answers
 from semicrowd.settings.data import FileSettings
 
 DATA = Dataset("table", np.zeros((4, 1), np.float32), ids=("a", "b", "c", "d"))
-
-
-def written(folder: Path, text: str, name: str = "answers.csv") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
-    assert answers is not None
-    names = [answers.worker_names[m] for m in answers.worker]
-    return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.answer_files import rows, written
 
 import semicrowd
-from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.data.answers import answers_of_files
 from semicrowd.errors import UserError
@@ -15,18 +15,6 @@ from semicrowd.estimators.inputs import checked_answers
 from semicrowd.settings.data import FileSettings
 
 DATA = Dataset("table", np.zeros((5, 1), np.float32), ids=("a", "b", "c", "d", "7"))
-
-
-def written(folder: Path, text: str, name: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def rows(answers: PairAnnotations | None) -> list[tuple[str, int, int, int]]:
-    assert answers is not None
-    names = [answers.worker_names[m] for m in answers.worker]
-    return sorted(zip(names, answers.i.tolist(), answers.j.tolist(), answers.label.tolist(), strict=True))
 
 
 @pytest.fixture

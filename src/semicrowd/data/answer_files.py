@@ -22,7 +22,7 @@ from semicrowd.crowd.answer_header import PAIRS
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import rates_of
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_tables import in_one_frame, table_of_file, tables_of, with_answers, wording_of
+from semicrowd.data.answer_tables import in_one_frame, said_of_unfilled, table_of_file, tables_of, wording_of
 from semicrowd.errors import UserError
 from semicrowd.files import expanded
 from semicrowd.settings.data import FileSettings
@@ -85,9 +85,11 @@ def read_answers(
     listed = [answers] if isinstance(answers, Path | str | pd.DataFrame) else list(answers)
     if not listed:
         raise UserError("answers: an empty list; expected a file or a data frame at least")
-    tables, unfilled = with_answers(tables_of(listed, wording))
-    for note in unfilled:
+    tables = tables_of(listed, wording)
+    unfilled = said_of_unfilled(tables)
+    for note in filter(None, unfilled):
         warnings.warn(note, UserWarning, stacklevel=2)
+    tables = [table for table, note in zip(tables, unfilled, strict=True) if not note]
     frames = [_frame(table) for table in tables]
     frame = frames[0] if len(frames) == 1 else in_one_frame(frames, [str(table.path) for table in tables])
     if known is not None:

@@ -72,15 +72,14 @@ def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) ->
     return tables
 
 
-def with_answers(tables: Sequence[AnswerTable]) -> tuple[list[AnswerTable], list[str]]:
-    """The tables that have answers, and a note on each of the others, which nobody has filled in yet.
+def said_of_unfilled(tables: Sequence[AnswerTable]) -> list[str]:
+    """Of each table a note if nobody has filled it in, so that it is left out; empty for the others.
 
-    If there are no others, all tables are returned; who uses one raises an error that names it.
+    If no table has an answer, none is left out: who uses one raises an error that names it.
     """
-    filled = [table for table in tables if table.lines] or list(tables)
-    notes = [f"{table.path.name}: none of its {table.skipped:,} rows has an answer yet; the file is left out"
-             for table in tables if not any(table is one for one in filled)]
-    return filled, notes
+    some = any(table.lines for table in tables)
+    return [f"{table.path.name}: none of its {table.skipped:,} rows has an answer yet; the file is left out"
+            if some and not table.lines else "" for table in tables]
 
 
 def in_one_frame(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from semicrowd.crowd.realistic import experts
 from semicrowd.crowd.wording import Wording
 from semicrowd.data import Dataset
 from semicrowd.data.answer_files import anonymised
-from semicrowd.data.answer_tables import table_of_file, tables_of, with_answers, wording_of
+from semicrowd.data.answer_tables import said_of_unfilled, table_of_file, tables_of, wording_of
 from semicrowd.data.cifar10h import confusions
 from semicrowd.data.fetch import fetch
 from semicrowd.errors import UserError
@@ -154,17 +154,15 @@ def answers_of_files(
         As :func:`semicrowd.crowd.csv_file.of_table`.
     """
     given = read_answer_files(settings) if files is None else files
-    tables, notes = with_answers([file.table for file in given])
+    unfilled = said_of_unfilled([file.table for file in given])
     parts, skip = [], settings.skip_unknown
-    for file in given:
-        if not any(file.table is table for table in tables):
-            continue
+    for file in (file for file, note in zip(given, unfilled, strict=True) if not note):
         names = _names(data, file.table)
         parts.append(
             csv_file.of_table(file.table, data.num_items, names, file.truth, skip_unknown=skip, known=file.known)
         )
     answers = csv_file.joined(parts)
-    answers = replace(answers, notes=(*notes, *answers.notes))
+    answers = replace(answers, notes=(*filter(None, unfilled), *answers.notes))
     earlier = None if settings.history is None else expanded(settings.history)
     if earlier is not None and rates_of(earlier).index.isin(answers.worker_names).any():
         answers, earlier = _with_history(answers, earlier), None

@@ -11,16 +11,15 @@ import pandas as pd
 from semicrowd.data.units import Unit, is_known, may_be_ids, unit_of, without_unit
 from semicrowd.errors import UserError
 
-#: Words that count as an empty cell in a column of numbers, or of yes and no; in a column of categories they are one.
-_EMPTY = frozenset({
-    "", "nan", "na", "n/a", "n.a.", "null", "none", "missing", "unknown", "not available", "not known", "no data",
-    "k.a.", "k. a.", "ka", "keine angabe", "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
-    "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
-})  # fmt: skip
-#: Of these the ones that stand for no cell, whatever the column.
+#: Words that stand for an empty cell, whatever the column.
 _NO_CELL = frozenset({
     "", "nan", "na", "n/a", "n.a.", "null", "?", "??", "-", "--", "---", "–", "—", ".", "#n/a", "#nv",
 })  # fmt: skip
+#: Words that count as one in a column of numbers, or of yes and no; in a column of categories they are categories.
+_EMPTY = _NO_CELL | {
+    "none", "missing", "unknown", "not available", "not known", "no data", "k.a.", "k. a.", "ka", "keine angabe",
+    "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
+}
 #: Words for yes.
 _YES = frozenset({"true", "yes", "y", "t"})
 #: Words for no.

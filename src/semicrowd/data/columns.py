@@ -295,5 +295,9 @@ def _without(names: Iterable[str], where: str) -> str:
 
 def as_list(names: Iterable[str]) -> str:
     """Names as a list argument on the command line: ``[joined,"home town"]``."""
-    quoted = (name if _UNQUOTED.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in names)
-    return f"[{','.join(quoted)}]"
+    return f"[{','.join(map(quoted, names))}]"
+
+
+def quoted(name: str) -> str:
+    """A name as an argument on the command line, in quotes if it needs them."""
+    return name if _UNQUOTED.fullmatch(name) else json.dumps(name, ensure_ascii=False)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from semicrowd.data.columns import as_list
+from semicrowd.data.columns import as_list, quoted
 from semicrowd.data.dataset import Dataset
 from semicrowd.errors import listed
 
@@ -54,7 +54,7 @@ def _columns(data: Dataset) -> Iterator[str]:
             counted.add(name)
     if like_ids := [name for name in data.columns.like_ids if name not in counted]:
         yield (f"{_listed(like_ids)}: a different whole number in every row, and a feature; if these are ids, not "
-               f"amounts, data.id={as_list(like_ids[:1])[1:-1]} names the items by them, {_ignore(like_ids)} leaves "
+               f"amounts, data.id={quoted(like_ids[0])} names the items by them, {_ignore(like_ids)} leaves "
                "them out")
 
 

@@ -22,8 +22,6 @@ _GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f '’](?=\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
 #: One whose only sign may also be the decimal one.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-#: A number with several signs: one between each group of three digits, and perhaps another decimal one.
-_SIGNS = re.compile(r"[+−-]?\d{1,3}(?:(?:\.\d{3})+(?:,\d+)?|(?:,\d{3})+(?:\.\d+)?)")
 #: Numbers that need no unit.
 _ZEROS = ("0", "0.0", "0,0")
 #: Smallest share of the cells of a column that have the same unit; the others may have none.
@@ -122,8 +120,12 @@ def _has_letter(cell: re.Match[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether the signs in a number allow to read it, as not those of 1.2.3."""
-    return len(re.findall("[.,]", _GROUPS.sub("", text))) < 2 or bool(_SIGNS.fullmatch(_GROUPS.sub("", text)))
+    """Whether digits and signs are those of a number, unlike 1.2.3 and 5'11."""
+    try:
+        float(_with_point(text, comma=False))
+    except ValueError:
+        return False
+    return True
 
 
 def _unit(cell: re.Match[str]) -> str:
@@ -170,11 +172,16 @@ def _plain(cell: str, unit: Unit) -> str:
     found = _CELL.fullmatch(cell)
     if not found or (_unit(found) and _same(_unit(found)) != _same(unit.name)):
         return ""
-    number = _GROUPS.sub("", found["number"]).replace("−", "-")
+    return _with_point(found["number"], comma=unit.comma)
+
+
+def _with_point(text: str, *, comma: bool) -> str:
+    """A number with a decimal point and nothing between thousands; ``comma`` is that of :class:`Unit`."""
+    number = _GROUPS.sub("", text).replace("−", "-")
     signs = re.findall("[.,]", number)
     if not signs:
         return number
-    if _THOUSANDS.fullmatch(number) and not (_EITHER.fullmatch(number) and signs[0] == ("," if unit.comma else ".")):
+    if _THOUSANDS.fullmatch(number) and not (_EITHER.fullmatch(number) and signs[0] == ("," if comma else ".")):
         return re.sub("[.,]", "", number)
     whole, decimal, fraction = number.rpartition(signs[-1])
     if _THOUSANDS.fullmatch(whole) and decimal not in whole:

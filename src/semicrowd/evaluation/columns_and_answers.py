@@ -10,7 +10,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.columns import as_list
+from semicrowd.data.columns import quoted
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.odd_items import CLASS_NAMES
 
@@ -84,4 +84,4 @@ def revealing_columns(data: Dataset, answers: PairAnnotations) -> Iterator[str]:
         if balanced_accuracy_score(same, alike) >= _GIVES_AWAY:
             yield (f"column {name}: items have the same value in {alike[same].mean():.0%} of the answers 'same' and in "
                    f"{alike[~same].mean():.0%} of the answers 'different'; if it is the true class, it is no feature: "
-                   f"'data.label={as_list([name])[1:-1]}' uses it for the scores alone")
+                   f"'data.label={quoted(name)}' uses it for the scores alone")
