@@ -16,6 +16,7 @@ from full_size import full_size
 from gibbs import gibbs
 from gpu import gpu
 from growth import growth
+from irrelevant import irrelevant
 from large import large
 from mpckmeans import mpckmeans
 from new_items import predict
@@ -53,6 +54,7 @@ SUBJECTS = {
     "predict": "items a second that every method assigns, after a small fit",
     "forecasts": "check's forecasts of the time of co-training, beside its time on data of many shapes",
     "questions": "answers to the questions of questions.csv, beside answers about random pairs",
+    "irrelevant": "what columns that have nothing to do with the question cost co-training",
     "gibbs": "sweeps of the Dirichlet process mixtures on MNIST, and their growth with items and clusters",
 }
 
@@ -90,6 +92,7 @@ def main() -> None:
         "mpckmeans": partial(mpckmeans, arguments.quick),
         "predict": partial(predict, arguments.quick),
         "forecasts": partial(forecasts, arguments.quick),
+        "irrelevant": partial(irrelevant, arguments.quick),
         "questions": partial(questions, arguments.quick),
         "gibbs": partial(gibbs, arguments.quick),
     }
