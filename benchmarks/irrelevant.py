@@ -47,5 +47,6 @@ def _problem(seed: int) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame, np.ndarr
     same = kinds[first] == kinds[second]
     label = np.where(draws.random(_ANSWERS) < rate[person], same, ~same).astype(int)
     names = np.array(ids)
-    answers = pd.DataFrame({"i": names[first], "j": names[second], "worker": [f"w{one}" for one in person], "label": label})
+    people = [f"w{one}" for one in person]
+    answers = pd.DataFrame({"i": names[first], "j": names[second], "worker": people, "label": label})
     return numbers, towns, answers, kinds
