@@ -128,8 +128,8 @@ def random_problem(fits: int = 3, apart: float = 2) -> tuple[Samples, Tensor]:
 
 
 def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every sweep of all blocks, where those that have converged keep their γ, gives the same bytes; so does a block
-    by itself."""
+    """Every sweep of all blocks, where those that have converged keep their γ, gives the same; a block by itself gives
+    the same bytes."""
     samples = random_problem(1, apart=1)[0]
     both = samples.of(torch.zeros(2, dtype=torch.long))
     rng = np.random.default_rng(2)
@@ -139,9 +139,10 @@ def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.Monke
 
     def counted(some: Samples, *rest: Any) -> Any:
         swept.append(some.values.shape[1])
-        return sweep(some, *rest)
+        return block_sums(some, *rest)
 
-    monkeypatch.setattr("semicrowd.inference.slpd.sweep", counted)
+    block_sums = slpd._block_sums
+    monkeypatch.setattr(slpd, "_block_sums", counted)
     found = posterior(both, clusters)
     expected, fixed = first_gamma(both, clusters), torch.zeros(both.present.shape, dtype=torch.bool)
     values = (expected - clusters.concentration[:, None]).sum(-1).clamp(min=1)
@@ -149,7 +150,7 @@ def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.Monke
         new = clusters.concentration[:, None] + sweep(both, clusters, expected).block
         fixed |= (new - expected).abs().amax(-1) <= 1e-4 * values
         expected[~fixed] = new[~fixed]
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     assert swept == sorted(swept, reverse=True)
     assert sum(swept) < len(swept) * samples.values.shape[1] / 2
     for block in range(samples.present.shape[1]):
@@ -158,6 +159,20 @@ def test_a_block_that_has_converged_is_not_swept_again(monkeypatch: pytest.Monke
         alone = samples_of(samples.values[:, rows], torch.zeros_like(rows)[None], samples.observed[:, rows].bool())
         one = posterior(alone.of(torch.zeros(2, dtype=torch.long)), clusters)[:, 0]
         torch.testing.assert_close(found[:, block], one, rtol=0, atol=0)
+
+
+def test_a_value_that_is_far_from_all_likely_clusters_still_counts() -> None:
+    """Its cluster has so small a share θ that products of shares and densities are 0 in floats, logarithms are not."""
+    mean = torch.tensor([[[0.0, 0.0], [100.0, 100.0]]], dtype=torch.float64)
+    clusters = Clusters(mean, torch.ones_like(mean), torch.tensor([[1.0, 1e-3]], dtype=torch.float64))
+    samples = samples_of(torch.tensor([[[0.0, 70.0], [0.0, 0.0]]], dtype=torch.float64), torch.tensor([[0, 1]]))
+    gamma = first_gamma(samples, clusters)
+    gamma[0, 0] = clusters.concentration[0] + torch.tensor([2.0, 0.0])
+    density = slpd._scaled_densities(samples.values, clusters)
+    assert density[0, 0, 0, 1] == 0 == (gamma[0, 0, 1].digamma() - gamma[0, 0, 0].digamma()).exp()
+    found = slpd._block_sums(samples, density, clusters, gamma)
+    torch.testing.assert_close(found, sweep(samples, clusters, gamma).block, rtol=1e-12, atol=1e-12)
+    assert found.isfinite().all()
 
 
 PRIORS = [Prior(1e-3), Prior(1e-3, mean_variance=9.0, scale=0.2)]

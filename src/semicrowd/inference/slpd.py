@@ -19,7 +19,7 @@ from torch.nn.functional import one_hot
 
 from semicrowd.expfam import dirichlet, kl_divergence
 from semicrowd.expfam.dirichlet_fit import newton
-from semicrowd.inference.slpd_sums import add_up
+from semicrowd.inference.slpd_sums import add_up, block_sums
 
 #: A cluster with a smaller expected number of values of a feature keeps its Gaussian of this feature.
 _NOTHING = 1e-10
@@ -174,24 +174,59 @@ def first_gamma(
     return clusters.concentration[:, None] + of_block
 
 
+#: Maximal number of entries of Q in :func:`posterior` at once: 8 MiB.
+_ENTRIES = 2**20
+
+
 def posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
     """γ of the blocks of new samples with fixed clusters, by alternating eqs. 6 and 7; all fits have one table."""
-    gamma = first_gamma(samples, clusters)
-    values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
-    moving = torch.ones_like(values, dtype=torch.bool)
-    rest = torch.arange(gamma.shape[1])
+    num_blocks, block = samples.present.shape[1], torch.arange(samples.present.shape[1])
+    entries = samples.block.shape[1] * clusters.mean.numel()
+    at_once = max(_ENTRIES * num_blocks // entries, 1)
+    parts = ((low <= block) & (block < low + at_once) for low in range(0, num_blocks, at_once))
+    return torch.cat([_posterior(samples.some(part), clusters) for part in parts], 1)
+
+
+def _posterior(samples: Samples, clusters: Clusters) -> Float[Tensor, "F C K"]:
+    density, gamma = _scaled_densities(samples.values, clusters), first_gamma(samples, clusters)
+    num_values = (gamma - clusters.concentration[:, None]).sum(-1, keepdim=True).clamp(min=1)
+    moving, rest, now = torch.ones_like(num_values, dtype=torch.bool), torch.arange(gamma.shape[1]), samples
     for _ in range(_SWEEPS):
         old = gamma[:, rest]
-        new = clusters.concentration[:, None] + sweep(samples, clusters, old).block
-        moving = ((new - old).abs() > _STILL * values).any(-1, keepdim=True) & moving
+        new = clusters.concentration[:, None] + _block_sums(now, density, clusters, old)
+        moving = ((new - old).abs() > _STILL * num_values[:, rest]).any(-1, keepdim=True) & moving
         # Converged blocks are not updated any more, so that the result of a block does not depend on the other blocks.
-        # Those that have converged in all fits are left out, which saves most of the time: few need many sweeps.
         gamma[:, rest] = new.where(moving, old)
         some = moving.any(0)[:, 0]
         if not some.any():
             break
-        rest, samples, values, moving = rest[some], samples.some(some), values[:, some], moving[:, some]
+        if 2 * some.sum() <= len(some):  # few blocks need many sweeps
+            rest, moving, density = rest[some], moving[:, some], density[:, some[now.block[0]]]
+            now = now.some(some)
     return gamma
+
+
+def _scaled_densities(values: Float[Tensor, "F D G"], clusters: Clusters) -> Float[Tensor, "F D K G"]:
+    """N(x | μ_gk, σ²_gk) of every value, relative to the largest of its clusters."""
+    quadratic, linear, constant = (part[:, None] for part in densities(clusters))
+    x = values[:, :, None]
+    density = (quadratic * x + linear) * x + constant
+    return (density - density.amax(2, keepdim=True)).exp_()
+
+
+def _block_sums(
+    samples: Samples, density: Float[Tensor, "F D K G"], clusters: Clusters, gamma: Float[Tensor, "F C K"]
+) -> Float[Tensor, "F C K"]:
+    """Σ_dg Q of each block (eq. 6), as :func:`sweep` has it, from densities that were computed before."""
+    log_theta = gamma.digamma()  # but for ψ(Σγ), which cancels
+    theta = (log_theta - log_theta.amax(-1, keepdim=True)).exp_()
+    observed = samples.values[:, :0] if samples.observed is None else samples.observed
+    found = torch.zeros_like(gamma)
+    block_sums(*(part.contiguous().numpy() for part in (density, observed, samples.block, theta)), found.numpy())
+    lost = found.isnan().any(-1).any(0)
+    if lost.any():  # a value whose probability is too small for a float in all clusters: by logarithms
+        found[:, lost] = sweep(samples.some(lost), clusters, gamma[:, lost]).block
+    return found
 
 
 #: Maximal number of values times draws in memory at once, so that they fit into a core's cache.

@@ -23,6 +23,8 @@ _LOW = 1.90821492927058770002e-10
 _C = tuple(1 / math.factorial(n) for n in range(13))
 #: About the smallest x for which eˣ is a normal number; smaller arguments are set to it.
 _LEAST = -708.0
+#: Sums of fewer than this may have lost digits.
+_SMALL = 1e-290
 
 
 @compiled
@@ -137,3 +139,37 @@ def add_up(
                         two[g] += moment * x[g]
                     total[f, block[f, d], k] += _sum(row)
     return log_normaliser
+
+
+@compiled
+def block_sums(density: Any, observed: Any, block: Any, theta: Any, total: Any) -> None:
+    """Add Σ_dg Q of each block to ``total``; NaN for one in which a value has likelihood 0 in floats.
+
+    Parameters
+    ----------
+    density : [F, D, K, G], densities of each value, relative to the largest
+    observed : [F, D, G], 1 or 0; [F, 0, G] if nothing is missing
+    block : [F, D], block of each sample
+    theta : [F, C, K], exp(E ln θ), relative to the largest
+    total : [F, C, K]
+    """
+    fits, samples, clusters, features = density.shape
+    norm, work = np.empty(features), np.empty(features)
+    for f in range(fits):
+        for d in range(samples):
+            share, of = theta[f, block[f, d]], total[f, block[f, d]]
+            norm[:] = 0.0
+            for k in range(clusters):
+                row = density[f, d, k]
+                for g in range(features):
+                    norm[g] += share[k] * row[g]
+            for g in range(features):
+                norm[g] = 1.0 / norm[g] if norm[g] > _SMALL else np.nan
+            if observed.shape[1]:
+                for g in range(features):
+                    norm[g] = norm[g] if observed[f, d, g] else 0.0
+            for k in range(clusters):
+                row = density[f, d, k]
+                for g in range(features):
+                    work[g] = row[g] * norm[g]
+                of[k] += share[k] * _sum(work)
