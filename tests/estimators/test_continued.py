@@ -49,8 +49,8 @@ def test_an_earlier_fit_of_a_sparse_matrix_is_continued() -> None:
 def test_co_training_begins_with_the_earlier_clusters_too() -> None:
     previous = np.where(np.arange(120) < 100, NUMBERS[KIND], -1)
     made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=previous)
-    clusters, preparations = made.first_clusters()[EARLIER]
-    assert adjusted_rand_score(KIND[ANSWERS.annotated], clusters) > 0.9, "new items as their nearest neighbours"
+    clusters, preparations = made.initial()[EARLIER]
+    assert adjusted_rand_score(KIND[ANSWERS.annotated], clusters()) > 0.9, "new items as their nearest neighbours"
     assert preparations == list(made.prepared)
 
 
@@ -126,8 +126,8 @@ def test_an_earlier_fit_whose_answers_these_are_is_no_confirmation() -> None:
 @pytest.mark.usefixtures("quick_cotraining")
 def test_clusters_that_are_found_without_the_earlier_fit_too_remain_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Portfolio(X, ANSWERS, 0, lambda _: None, previous=KIND)
-    start = made.first_clusters()[EARLIER]
-    monkeypatch.setattr(made, "first_clusters", lambda: {EARLIER: start, "the same": start})
+    start = made.initial()[EARLIER]
+    monkeypatch.setattr(made, "initial", lambda: {EARLIER: start, "the same": start})
     _, verdict = made.winner()
     assert {EARLIER, "the same"} <= set(verdict.table["candidate"])
 

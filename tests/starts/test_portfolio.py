@@ -18,7 +18,7 @@ from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import WEIGHTED, Cotrained, Portfolio, default_max_clusters
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
 
@@ -147,14 +147,15 @@ def test_the_winner_has_the_kinds_that_features_and_answers_show(kind: str) -> N
 
 
 @pytest.mark.usefixtures("few_folds")
+@pytest.mark.parametrize("preparation", ["standardised", WEIGHTED])
 @pytest.mark.parametrize("kind", OF_KINDS)
-def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str) -> None:
-    """Flipped, an answer has the rest of the probability: first clusters, classifiers and annotators are the same."""
-    answers = OF_KINDS[kind]
-    row, first = 17, "few cells of standardised features"
-    assert first in Portfolio(TABLE, answers, 0, lambda _: None).first_clusters()
+def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str, preparation: str) -> None:
+    """Flipped, an answer has the rest of the probability: weights, clusters, classifiers, annotators are the same."""
+    answers, noisy = OF_KINDS[kind], np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))]
+    row, first = 17, f"few cells of {preparation} features"
+    assert first in Portfolio(noisy, answers, 0, lambda _: None).initial()
     turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
-    both = (Portfolio(TABLE, each, 0, lambda _: None) for each in (answers, turned))
+    both = (Portfolio(noisy, each, 0, lambda _: None) for each in (answers, turned))
     one, other = (made._refitted_scores(first, None)[row] for made in both)
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
@@ -210,6 +211,25 @@ def test_kinds_that_the_features_alone_do_not_show_are_found() -> None:
     made, winner, verdict = _found(answers, table)
     assert adjusted_rand_score(labels, made.probabilities(winner)[0].argmax(1)) > 0.9
     assert verdict.winner != FEATURES_ALONE
+
+
+@pytest.mark.usefixtures("few_folds")
+def test_a_candidate_is_fitted_again_as_it_was_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no answer left out it is the same: quick classifiers first, which merge cells, then all of them."""
+    made = Portfolio(TABLE, ANSWERS, 0, lambda _: None)
+    kept: dict[str, Candidate] = {}
+
+    def keeping(last: Any, answers: PairAnnotations) -> Any:
+        kept.update(last)
+        return select(last, answers)
+
+    monkeypatch.setattr(portfolio, "select", keeping)
+    monkeypatch.setattr(made, "_cotrained_by_networks", lambda: _candidate(1, scores_without_clusters(ANSWERS)))
+    made.winner()
+    name = next(iter(kept))
+    again = made._given(np.ones(ANSWERS.num_pairs, bool))._fitted(name, None, ANSWERS)
+    assert again is not None
+    np.testing.assert_array_equal(again.known, kept[name].known)
 
 
 @pytest.mark.usefixtures("few_folds", "few_steps")

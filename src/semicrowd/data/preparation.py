@@ -20,14 +20,26 @@ class ColumnScaler(StandardScaler):
     would be the values of that category. Here they share a scale, with which their variances add up to 1. The expected
     squared distance of two items is then 2 by a category as by a number (as in Gower's (1971) distance, all columns
     have equal weight). Without one-hot columns this is a StandardScaler.
+
+    Parameters
+    ----------
+    weights : [D], with which the squared difference of two items in each column is multiplied; None: all are 1
     """
+
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True, weights: np.ndarray | None = None) -> None:
+        super().__init__(with_mean=with_mean, with_std=with_std)
+        self.weights = weights
 
     def fit(self, X: np.ndarray, y: Any = None, sample_weight: np.ndarray | None = None) -> Self:
         """Fit to items [N, D]."""
+        self.scale_: Any
         super().fit(X, y, sample_weight)
         if self.with_std:
             for columns in one_hot_columns(X):
                 self.scale_[columns] = np.sqrt(self.var_[columns].sum())
+        if self.weights is not None:
+            with np.errstate(divide="ignore"):  # a column of weight 0 is divided by infinity
+                self.scale_ = self.scale_ / np.sqrt(self.weights)
         return self
 
 

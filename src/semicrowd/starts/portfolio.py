@@ -2,22 +2,23 @@
 
 No single initialisation is best on all data. Initial clusters are k-means cells of each preparation of the features and
 spectral clusters of the answers (in both, clusters are merged where the answers support it), and the clusters of an
-earlier fit. Each is co-trained with the two quick classifiers of its preparation; if it belongs to none, with those of
-all. The best are co-trained again with a stack of all classifiers except networks (:mod:`semicrowd.starts.cotraining`,
-:mod:`semicrowd.starts.calibration`). Three kinds of candidates are not co-trained: the clusters of networks that learn
-the answers, if they are clearly better than all co-trained ones (:mod:`semicrowd.starts.networks`); the clusters of the
-features alone; and k-means with the number of clusters of the best candidate so far. Held-out answers select the winner
-(:mod:`semicrowd.starts.selection`).
+earlier fit. In one preparation columns have weights by how well they predict the answers
+(:mod:`semicrowd.starts.weighting`). Each is co-trained with the two quick classifiers of its preparation; if it belongs
+to none, with those of all. The best are co-trained again with a stack of all classifiers except networks
+(:mod:`semicrowd.starts.cotraining`, :mod:`semicrowd.starts.calibration`). Three kinds of candidates are not co-trained:
+the clusters of networks that learn the answers, if they are clearly better than all co-trained ones
+(:mod:`semicrowd.starts.networks`); the clusters of the features alone; and k-means with the number of clusters of the
+best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import astuple, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, Self
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -32,7 +33,7 @@ from semicrowd.starts.course import Course
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.preparing import Prepared, preparations, prepared
+from semicrowd.starts.preparing import Prepared, preparations, prepared, weighted
 from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
 from semicrowd.starts.two_way import TwoWayClassifier
@@ -56,6 +57,8 @@ _REFIT_FOLDS = 10
 #: Rough work of a step, where that of a quick candidate is 1 (on iris with 200 answers; a refit does about what a
 #: finalist does). Nothing depends on it but the estimate of the time left.
 _WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
+#: Name of the preparation that depends on the answers.
+WEIGHTED = "weighted"
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
 #: Name of the candidate whose initial clusters are those of an earlier fit.
@@ -84,6 +87,19 @@ class Cotrained(NamedTuple):
     rows: Int[np.ndarray, "n"]
     preparations: dict[str, Prepared]
     shares: dict[str, float]
+
+
+class Initial(NamedTuple):
+    """Initial clusters of the annotated items.
+
+    Attributes
+    ----------
+    clusters : computes them, [n]
+    preparations : names of the preparations whose quick classifiers co-train them
+    """
+
+    clusters: Callable[[], np.ndarray]
+    preparations: list[str]
 
 
 class Portfolio:
@@ -144,7 +160,8 @@ class Portfolio:
     @cached_property
     def preparations(self) -> dict[str, Prepared]:
         """Preparations of the features, by name."""
-        return dict(preparations(self.features, self.image_shape))
+        by_answers = weighted(self.features, self.answers)
+        return self._of_features if by_answers is None else self._of_features | {WEIGHTED: by_answers}
 
     @cached_property
     def prepared(self) -> dict[str, np.ndarray]:
@@ -155,7 +172,27 @@ class Portfolio:
     @cached_property
     def classifiers(self) -> dict[str, list[ItemClassifier]]:
         """Classifiers by preparation; the first two are quick."""
-        return {name: _classifiers(x) for name, x in self.prepared.items()}
+        return {
+            name: _classifiers(x) if name == WEIGHTED else self._classifiers_of_features[name]
+            for name, x in self.prepared.items()
+        }
+
+    @cached_property
+    def _of_features(self) -> dict[str, Prepared]:
+        """Preparations that do not depend on the answers."""
+        return dict(preparations(self.features, self.image_shape))
+
+    @cached_property
+    def _classifiers_of_features(self) -> dict[str, list[ItemClassifier]]:
+        return {name: _classifiers(x) for name, x in self.prepared.items() if name != WEIGHTED}
+
+    def _given(self, some: Bool[np.ndarray, "P"]) -> Self:
+        """The portfolio with some of the answers only; it shares what depends on the features alone."""
+        other = copy(self)
+        other.answers = self.answers.some(some)
+        for name in ("preparations", "prepared", "classifiers"):
+            vars(other).pop(name, None)
+        return other
 
     @property
     def first(self) -> str:
@@ -198,7 +235,10 @@ class Portfolio:
 
     def winner(self) -> tuple[Candidate, Verdict]:
         """The best candidate, and its comparison with the others."""
-        quick = {name: self._cotrained_quickly(name, *start) for name, start in self.first_clusters().items()}
+        quick = dict[str, Candidate]()
+        for name, initial in self.initial().items():
+            self._course.step("quick", f"start: {name}")
+            quick[name] = self._cotrained_quickly(initial)
         order = sorted(quick, key=lambda name: -quick[name].scores.mean())
         last: dict[str, Candidate] = {}
         for name in order:
@@ -261,10 +301,10 @@ class Portfolio:
         for one in range(_REFIT_FOLDS):
             said = f"start: {name}, fitted again without fold {one + 1} of {_REFIT_FOLDS} of the answers"
             self._course.step("features again" if name == FEATURES_ALONE else "refit", said)
-            refit, training, held_out = copy(self), fold != one, fold == one
+            training, held_out = fold != one, fold == one
             if not (training.any() and held_out.any()):
                 continue
-            refit.answers = self.answers.some(training)
+            refit = self._given(training)
             candidate = refit._fitted(name, without_answers, self.answers)
             if candidate is not None:
                 z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
@@ -281,8 +321,10 @@ class Portfolio:
         if without_answers is not None:
             clusters = without_answers[np.searchsorted(all_answers.annotated, self.answers.annotated)]
             return self._cotrained(clusters, self._all_classifiers(), 0)
-        first = self.first_clusters().get(name)
-        return None if first is None else self._cotrained(first[0], self._all_classifiers(), ROUNDS)
+        initial = self.initial().get(name)
+        if initial is None:
+            return None
+        return self._cotrained(self._cotrained_quickly(initial).clusters, self._all_classifiers(), ROUNDS)
 
     def shares_of_preparations(self, winner: Candidate) -> dict[str, float]:
         """Weight of each preparation in the stacked classifiers of a candidate, by name."""
@@ -291,29 +333,35 @@ class Portfolio:
         shares = {name: sum(stack.share(one) for one in some) for name, some in self.classifiers.items()}
         return shares | {self.first: shares[self.first] + stack.share(self.network)}
 
-    def first_clusters(self) -> dict[str, tuple[Int[np.ndarray, "n"], list[str]]]:
-        """Initial clusters of the annotated items and the preparations whose classifiers co-train them, by name."""
-        rng = stream(self.seed, "portfolio/cells", self.restart)
-        starts = {}
-        for name, x in self.prepared.items():
-            for amount, share in _NUM_CELLS.items():
-                number = max(2, min(round(share * self.max_clusters), len(self.answers.annotated) // 2))
-                cells = self._joined_by_answers(kmeans_cells(x, number, rng))
-                starts[f"{amount} cells of {name} features"] = cells[self.answers.annotated], [name]
+    def initial(self) -> dict[str, Initial]:
+        """Initial clusters by name."""
+        found = {
+            f"{amount} cells of {name} features": Initial(partial(self._cells, amount, name), [name])
+            for name in self.prepared for amount in _NUM_CELLS
+        }  # fmt: skip
         if len(self.answers.annotated) > self.max_clusters:
-            alone = np.zeros(self.answers.num_items, np.int64)
-            alone[self.answers.annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
-            starts["answers alone"] = self._joined_by_answers(alone)[self.answers.annotated], list(self.prepared)
+            found["answers alone"] = Initial(self._by_answers_alone, list(self.prepared))
         if self.previous is not None:
-            starts[EARLIER] = self._completed(self.previous[self.rows])[self.answers.annotated], list(self.prepared)
-        return starts
+            found[EARLIER] = Initial(partial(self._earlier, self.previous[self.rows]), list(self.prepared))
+        return found
 
-    def _completed(self, clusters: Int[np.ndarray, "n"]) -> Int[np.ndarray, "n"]:
+    def _cells(self, amount: str, name: str) -> Int[np.ndarray, "n"]:
+        rng = stream(self.seed, f"portfolio/cells/{amount}/{name}", self.restart)
+        number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
+        return self._joined_by_answers(kmeans_cells(self.prepared[name], number, rng))[self.answers.annotated]
+
+    def _by_answers_alone(self) -> Int[np.ndarray, "n"]:
+        rng, annotated = stream(self.seed, "portfolio/answers", self.restart), self.answers.annotated
+        clusters = np.zeros(self.answers.num_items, np.int64)
+        clusters[annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
+        return self._joined_by_answers(clusters)[annotated]
+
+    def _earlier(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "n"]:
         """Clusters in which an item without an earlier one (−1) gets that of its nearest item (first preparation)."""
         x, known = self.prepared[self.first], clusters >= 0
         if known.any() and not known.all():
             clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
-        return np.unique(clusters, return_inverse=True)[1]
+        return np.unique(clusters, return_inverse=True)[1][self.answers.annotated]
 
     def without_answers(self, candidates: Mapping[str, Candidate]) -> dict[str, Int[np.ndarray, "n"]]:
         """Initial clusters of the annotated items from their features, by name of the candidate.
@@ -333,10 +381,9 @@ class Portfolio:
         """Clusters of all items by the features alone."""
         return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng)[0]
 
-    def _cotrained_quickly(self, name: str, clusters: np.ndarray, preparations: list[str]) -> Candidate:
-        self._course.step("quick", f"start: {name}")
-        quick = [one for preparation in preparations for one in self.classifiers[preparation][:2]]
-        return self._cotrained(clusters, quick, ROUNDS)
+    def _cotrained_quickly(self, initial: Initial) -> Candidate:
+        quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
+        return self._cotrained(initial.clusters(), quick, ROUNDS)
 
     def _all_classifiers(self) -> list[ItemClassifier]:
         return [one for preparation in self.classifiers.values() for one in preparation]

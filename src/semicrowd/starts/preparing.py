@@ -1,21 +1,25 @@
 """Several preparations of the features for classifiers: which suits a data set is not known beforehand.
 
 Columns of embeddings share a unit, and scaling would lose their relative variances; columns of tables have different
-units, and need scaling; for texts and pictures the direction of a row may be more informative than its length; for
-images patches are more informative than single pixels.
+units, and need scaling; some of them have nothing to do with what people were asked, and need a small weight; for texts
+and pictures the direction of a row may be more informative than its length; for images patches are more informative
+than single pixels.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from scipy.spatial.distance import pdist
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import ColumnScaler, components
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
+from semicrowd.starts.weighting import column_weights
 
 #: Items on which the distances under two preparations are compared.
 _COMPARED_ITEMS = 300
@@ -65,20 +69,42 @@ def preparations(
     # Centred before PCA: with means far from 0 the covariance would be dominated by rounding errors.
     steps_by_name = {"standardised": [], "raw": [], "unit": [Normalizer()]}
     distances: list[np.ndarray] = []
-    some = stream(0, "preparing/compared").permutation(len(features))[:_COMPARED_ITEMS]
+    some = _compared_items(len(features))
     for name, steps in steps_by_name.items():
         scale = ColumnScaler(with_std=name == "standardised")
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
             return
-        pair = pipeline.fit(features).transform(features[some])
-        squared = ((pair[:, None] - pair[None]) ** 2).sum(-1)[np.triu_indices(len(some), 1)]
+        squared = pdist(pipeline.fit(features).transform(features[some]), "sqeuclidean")
         lengths = np.square(pipeline[:-2].transform(features[some])).sum(1)
         rounding = _ROUNDING_ERRORS * np.finfo(lengths.dtype).eps
         varies = squared.std() > 0 and squared.max() > rounding**2 * lengths.max()
         if not distances or (varies and all(_differ(squared, other) for other in distances)):
             distances.append(squared)
             yield name, Prepared(pipeline, prepared(pipeline, features))
+
+
+def weighted(features: Float[np.ndarray, "N D"], answers: PairAnnotations) -> Prepared | None:
+    """Standardised columns with weights by the answers (:mod:`semicrowd.starts.weighting`).
+
+    None if no column varies, or if the distances between items are nearly those of equal weights.
+    """
+    equal = components(features, ColumnScaler(), svd_solver="auto")
+    if equal is None:
+        return None
+    columns = equal[:-1].fit(features)
+    weights = column_weights(columns.transform(features[answers.annotated]), answers)
+    compared = columns.transform(features[_compared_items(len(features))])
+    distances = [pdist(x, "sqeuclidean") for x in (compared * np.sqrt(weights), compared)]
+    if not (all(one.std() > 0 for one in distances) and _differ(*distances)):
+        return None
+    pipeline = components(features, ColumnScaler(weights=weights), svd_solver="auto")
+    assert pipeline is not None
+    return Prepared(pipeline.fit(features), prepared(pipeline, features))
+
+
+def _compared_items(number: int) -> Int[np.ndarray, "n"]:
+    return stream(0, "preparing/compared").permutation(number)[:_COMPARED_ITEMS]
 
 
 def _differ(squared: Float[np.ndarray, "P"], other: Float[np.ndarray, "P"]) -> bool:

@@ -1,0 +1,56 @@
+"""Weights of columns: how well differences in each of them predict the answers.
+
+A diagonal metric is learned from pairs (Xing et al. 2003) by logistic regression (Guillaumin et al. 2009). Tables often
+have columns that have nothing to do with what people were asked, and with equal weights these columns hide the others.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.random import stream
+
+#: Answers that are used, at most.
+_MAX_ANSWERS = 10_000
+#: Answers × columns, at most: 128 MiB.
+_MAX_VALUES = 2**24
+
+
+def column_weights(x: Float[np.ndarray, "n D"], answers: PairAnnotations) -> Float[np.ndarray, "D"]:
+    """Weights r of the columns by the answers.
+
+    p(same) = logit⁻¹(b − s/D Σ_d r_d ½ (x_id − x_jd)²), r_d >= 0, with the prior r_d ~ N(1, 1): with few answers, or
+    many columns, weights stay near 1. b and s >= 0 are those of equal weights with the highest likelihood, then b and r
+    those with the highest posterior density. If people's answers do not depend on the distance, s is 0 and r is 1.
+
+    Parameters
+    ----------
+    x : the annotated items, columns on one scale
+    """
+    number = min(_MAX_ANSWERS, max(_MAX_VALUES // x.shape[1], 1))
+    some = stream(0, "weighting/answers").permutation(answers.num_pairs)[:number]
+    same = answers.label[some].astype(np.float64)
+    index = answers.index
+    distance = 0.5 * np.square(x[index.i[some]] - x[index.j[some]], dtype=np.float64)
+    mean = distance.mean(1, keepdims=True)
+    offset, scale = _regression(mean, same, np.array([0.0, 1.0]), precision=0.0)
+    distance *= scale / x.shape[1]
+    return _regression(distance, same, np.r_[offset, np.ones(x.shape[1])], precision=1.0)[1:]
+
+
+def _regression(
+    distance: Float[np.ndarray, "P D"], same: Float[np.ndarray, "P"], first: Float[np.ndarray, "D+1"], precision: float
+) -> Float[np.ndarray, "D+1"]:
+    """Offset b and weights r >= 0 with the prior N(1, 1 / precision) of the weights; ``first``: initial values."""
+
+    def loss(b_and_r: np.ndarray) -> tuple[float, np.ndarray]:
+        logit, off = b_and_r[0] - distance @ b_and_r[1:], b_and_r[1:] - 1
+        error = expit(logit) - same
+        value = np.logaddexp(0, logit).sum() - same @ logit + 0.5 * precision * (off @ off)
+        return value, np.r_[error.sum(), precision * off - error @ distance]
+
+    bounds = [(None, None), *[(0, None)] * distance.shape[1]]
+    found: np.ndarray = minimize(loss, first, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return found

@@ -1,0 +1,100 @@
+"""Weights of columns by the answers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.preparation import ColumnScaler
+from semicrowd.starts.preparing import prepared, weighted
+from semicrowd.starts.weighting import column_weights
+
+
+def _problem(seed: int, num_answers: int, weights: Any) -> tuple[np.ndarray, PairAnnotations]:
+    """Items of standard normal columns, and answers that depend on the weighted distance."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, len(weights)))
+    i = rng.integers(200, size=num_answers)
+    j = (i + rng.integers(1, 200, size=num_answers)) % 200
+    same = rng.random(num_answers) < expit(2 - 0.5 * np.square(x[i] - x[j]) @ np.asarray(weights))
+    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), same.astype(int), num_items=200)
+    return x[answers.annotated], answers
+
+
+def test_weights_are_the_most_probable_ones() -> None:
+    """A brute-force search for a better value of each weight, given the others, finds none."""
+    x, answers = _problem(0, 300, [1, 0.4, 0])
+    found = column_weights(x, answers)
+    distance = 0.5 * np.square(x[answers.index.i] - x[answers.index.j])
+    of_mean = LogisticRegression(C=np.inf, tol=1e-10).fit(distance.mean(1, keepdims=True), answers.label)
+    scaled = -of_mean.coef_[0, 0] / 3 * distance
+
+    def log_posterior(weights: np.ndarray) -> float:
+        # The offset that is best for these weights.
+        logits = -scaled @ weights + np.linspace(-2, 6, 4001)[:, None]
+        return (logits @ answers.label - np.logaddexp(0, logits).sum(1)).max() - 0.5 * np.square(weights - 1).sum()
+
+    best = log_posterior(found)
+    for column in range(3):
+        for step in (-0.1, -0.02, 0.02, 0.1):
+            other = found.copy()
+            other[column] = max(other[column] + step, 0)
+            assert log_posterior(other) <= best + 1e-4
+    assert found[0] > found[1] > found[2]
+
+
+def test_columns_that_have_nothing_to_do_with_the_question_lose_their_weight() -> None:
+    x, answers = _problem(1, 2000, [1.5, 1.5, *[0] * 10])
+    found = column_weights(x, answers)
+    assert found[:2].min() > 10 * found[2:].mean()
+
+
+@pytest.mark.parametrize("num_answers", [1, 3])
+def test_few_answers_change_weights_little(num_answers: int) -> None:
+    x, answers = _problem(2, num_answers, [1, 0, 0, 0])
+    np.testing.assert_allclose(column_weights(x, answers), 1, atol=0.75)
+
+
+def test_answers_that_do_not_depend_on_the_distance_leave_weights_equal() -> None:
+    rng = np.random.default_rng(0)
+    x, answers = _problem(3, 400, [0, 0])
+    far = np.square(x[answers.index.i] - x[answers.index.j]).sum(1) > rng.exponential(4, size=400)
+    opposite = PairAnnotations.from_arrays(answers.i, answers.j, answers.worker, far.astype(int), num_items=200)
+    np.testing.assert_array_equal(column_weights(x, opposite), 1)
+
+
+def test_a_preparation_has_the_weighted_distances() -> None:
+    """Units, constant columns and rows without answers do not matter; new items are prepared in the same way."""
+    x, answers = _problem(4, 800, [2, 2, 0, 0, 0])
+    assert len(x) == 200
+    table = np.c_[x * [1, 1e3, 1e-2, 5, 1] + 7, np.ones(200)]
+    way = weighted(table, answers)
+    assert way is not None
+    assert len(way.pipeline.steps) == 3
+    standard = (x - x.mean(0)) / x.std(0)
+    weights = column_weights(standard, answers)
+    expected = np.square((standard[:50, None] - standard[None, 50:100]) * np.sqrt(weights)).sum(-1)
+    found = np.square(way.items[:50, None] - way.items[None, 50:100]).sum(-1)
+    np.testing.assert_allclose(found / expected, found.mean() / expected.mean(), rtol=1e-5)
+    np.testing.assert_allclose(prepared(way.pipeline, table[:3]), way.items[:3], atol=1e-9)
+
+
+def test_weights_that_hardly_change_distances_are_no_further_preparation() -> None:
+    _, answers = _problem(5, 3, [1, 1, 1])
+    everything = np.random.default_rng(0).normal(size=(200, 3))
+    assert weighted(everything, answers) is None
+    assert weighted(np.ones((200, 3)), answers) is None
+    assert weighted(everything[:, :1], answers) is None
+    two = PairAnnotations.from_arrays(np.array([0]), np.array([1]), np.array([0]), np.array([1]), num_items=2)
+    assert weighted(np.array([[0.0, 1.0], [2.0, 0.0]]), two) is None
+
+
+def test_a_scaler_with_weights() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3)) * [1, 5, 2]
+    weights = np.array([1.0, 4.0, 0.0])
+    scaler = clone(ColumnScaler(weights=weights)).fit(x)
+    np.testing.assert_allclose(scaler.transform(x), ColumnScaler().fit_transform(x) * [1, 2, 0], atol=1e-12)
