@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.preparation import ColumnScaler
+from semicrowd.data.preparation import ColumnScaler, first_columns
 from semicrowd.starts.preparing import prepared, weighted
 from semicrowd.starts.weighting import column_weights
 
@@ -28,7 +28,7 @@ def _problem(seed: int, num_answers: int, weights: Any) -> tuple[np.ndarray, Pai
 def test_weights_are_the_most_probable_ones() -> None:
     """A brute-force search for a better value of each weight, given the others, finds none."""
     x, answers = _problem(0, 300, [1, 0.4, 0])
-    found = column_weights(x, answers)
+    found = column_weights(x, answers, np.arange(x.shape[1]))
     distance = 0.5 * np.square(x[answers.index.i] - x[answers.index.j])
     of_mean = LogisticRegression(C=np.inf, tol=1e-10).fit(distance.mean(1, keepdims=True), answers.label)
     scaled = -of_mean.coef_[0, 0] / 3 * distance
@@ -49,14 +49,14 @@ def test_weights_are_the_most_probable_ones() -> None:
 
 def test_columns_that_have_nothing_to_do_with_the_question_lose_their_weight() -> None:
     x, answers = _problem(1, 2000, [1.5, 1.5, *[0] * 10])
-    found = column_weights(x, answers)
+    found = column_weights(x, answers, np.arange(x.shape[1]))
     assert found[:2].min() > 10 * found[2:].mean()
 
 
 @pytest.mark.parametrize("num_answers", [1, 3])
 def test_few_answers_change_weights_little(num_answers: int) -> None:
     x, answers = _problem(2, num_answers, [1, 0, 0, 0])
-    np.testing.assert_allclose(column_weights(x, answers), 1, atol=0.75)
+    np.testing.assert_allclose(column_weights(x, answers, np.arange(x.shape[1])), 1, atol=0.75)
 
 
 def test_answers_that_do_not_depend_on_the_distance_leave_weights_equal() -> None:
@@ -64,7 +64,7 @@ def test_answers_that_do_not_depend_on_the_distance_leave_weights_equal() -> Non
     x, answers = _problem(3, 400, [0, 0])
     far = np.square(x[answers.index.i] - x[answers.index.j]).sum(1) > rng.exponential(4, size=400)
     opposite = PairAnnotations.from_arrays(answers.i, answers.j, answers.worker, far.astype(int), num_items=200)
-    np.testing.assert_array_equal(column_weights(x, opposite), 1)
+    np.testing.assert_array_equal(column_weights(x, opposite, np.arange(2)), 1)
 
 
 def test_a_preparation_has_the_weighted_distances() -> None:
@@ -76,7 +76,7 @@ def test_a_preparation_has_the_weighted_distances() -> None:
     assert way is not None
     assert len(way.pipeline.steps) == 3
     standard = (x - x.mean(0)) / x.std(0)
-    weights = column_weights(standard, answers)
+    weights = column_weights(standard, answers, np.arange(5))
     expected = np.square((standard[:50, None] - standard[None, 50:100]) * np.sqrt(weights)).sum(-1)
     found = np.square(way.items[:50, None] - way.items[None, 50:100]).sum(-1)
     np.testing.assert_allclose(found / expected, found.mean() / expected.mean(), rtol=1e-5)
@@ -91,6 +91,19 @@ def test_weights_that_hardly_change_distances_are_no_further_preparation() -> No
     assert weighted(everything[:, :1], answers) is None
     two = PairAnnotations.from_arrays(np.array([0]), np.array([1]), np.array([0]), np.array([1]), num_items=2)
     assert weighted(np.array([[0.0, 1.0], [2.0, 0.0]]), two) is None
+
+
+def test_a_category_has_one_weight() -> None:
+    x, answers = _problem(6, 1500, [2, 0])
+    town = np.random.default_rng(1).integers(9, size=200)
+    table = np.c_[x[:, 0], np.eye(9)[town], x[:, 1]]
+    np.testing.assert_array_equal(first_columns(table), [0, 1, 10])
+    weights = column_weights(ColumnScaler().fit_transform(table), answers, first_columns(table))
+    assert len(set(weights[1:10])) == 1
+    assert weights[0] > 1 > 0.4 > weights[1:].max()
+    way = weighted(table, answers)
+    assert way is not None
+    np.testing.assert_allclose(way.pipeline[1].weights, weights)
 
 
 def test_a_scaler_with_weights() -> None:

@@ -64,6 +64,12 @@ def one_hot_columns(features: np.ndarray) -> Iterator[slice]:
         first += 1
 
 
+def first_columns(features: np.ndarray) -> np.ndarray:
+    """The first column of each category and each other column, of features [N, D]."""
+    others = [np.arange(one.start + 1, one.stop) for one in one_hot_columns(features)]
+    return np.setdiff1d(np.arange(features.shape[1]), np.concatenate([[], *others]))
+
+
 def fit_preparation(features: np.ndarray) -> Pipeline | None:
     """Drop constant columns, standardise the others, and take their first :data:`MAX_COMPONENTS` principal components.
 

@@ -1,4 +1,4 @@
-"""Columns of a table beside the answers: those that alone determine the clusters, those that give the class away."""
+"""Columns of a table and answers: columns that predict answers, determine the clusters, or give the class away."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,6 +13,9 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.columns import quoted
 from semicrowd.data.dataset import Dataset
 from semicrowd.data.odd_items import CLASS_NAMES
+from semicrowd.data.preparation import ColumnScaler, first_columns
+from semicrowd.errors import listed
+from semicrowd.starts.weighting import column_weights
 
 #: Adjusted mutual information (share of the smaller entropy) from which on a column determines the clusters.
 _DETERMINES = 0.5
@@ -26,6 +29,8 @@ _GIVES_AWAY = 0.85
 _MOST_VALUES = 50
 #: Answers of each kind below which this is chance.
 _LEAST_ANSWERS = 10
+#: Weights from which on, and up to which, a column is named; it is 1 if the answers say nothing about it.
+_MUCH, _LITTLE = 1.5, 0.5
 
 
 class _Values(NamedTuple):
@@ -46,6 +51,28 @@ def _columns(data: Dataset) -> Iterator[_Values]:
         category = values.shape[1] > 1
         numbers = values.argmax(1).astype(float) if category else pd.Series(values[:, 0]).rank(pct=True).to_numpy()
         yield _Values(str(name), numbers, category)
+
+
+def telling_columns(data: Dataset, answers: PairAnnotations) -> Iterator[str]:
+    """Lines that name the columns by which the answers are predicted, and those that hardly matter for them.
+
+    Weights of columns are those of :func:`semicrowd.starts.weighting.column_weights`. Of columns that say the same, one
+    may have the weight of all.
+    """
+    same = answers.label == 1
+    if data.columns is None or not data.columns.named or min(same.sum(), (~same).sum()) < _LEAST_ANSWERS:
+        return
+    features = data.features.astype(np.float64)
+    x = np.nan_to_num(ColumnScaler().fit_transform(features))[answers.annotated]
+    names = [None if gap else name for name, _, gap in data.columns.parts]
+    weights = pd.Series(column_weights(x, answers, first_columns(features))).groupby(names, sort=False).mean()
+    for which, said in (
+        (weights[weights >= _MUCH].sort_values(ascending=False), "these columns predict the answers best"),
+        (weights[weights <= _LITTLE].sort_values(), "these columns hardly matter for the answers"),
+    ):
+        if len(which):
+            shown = listed([f"{name} ({weight:.1f})" for name, weight in which.items()])
+            yield f"{said}: {shown}; in brackets the column's weight, which is 1 if the answers say nothing about it"
 
 
 def dominant_columns(data: Dataset, clusters: Int[np.ndarray, "N"], answers: PairAnnotations) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from semicrowd.crowd.annotations import PairAnnotations
+from semicrowd.data.dataset import Dataset
+from semicrowd.evaluation.columns_and_answers import telling_columns
 from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
@@ -21,7 +23,11 @@ def candidates(result: Result) -> list[dict[str, Any]]:
 
 
 def decided(
-    result: Result, answers: PairAnnotations | None, settings: Mapping[str, Any], metrics: Mapping[str, float]
+    data: Dataset,
+    result: Result,
+    answers: PairAnnotations | None,
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, float],
 ) -> Iterator[str]:
     """Lines about how the clusters were determined.
 
@@ -53,6 +59,8 @@ def decided(
         verdict = "the answers support these clusters" if gain > error else "the answers do not support these clusters"
         yield (f"An answer {how} is {gain:+.3f} nats likelier with the clusters than without (standard error "
                f"{error:.3f}): {verdict}.")
+    for line in telling_columns(data, answers):
+        yield f"{line[0].upper()}{line[1:]}."
 
 
 def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:

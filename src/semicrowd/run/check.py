@@ -18,7 +18,7 @@ from semicrowd.data.odd_items import odd_items
 from semicrowd.data.preparation import MAX_COMPONENTS
 from semicrowd.defaults.rule import Facts
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.evaluation.columns_and_answers import revealing_columns
+from semicrowd.evaluation.columns_and_answers import revealing_columns, telling_columns
 from semicrowd.run.inputs import facts_of, load_answers, load_data, load_files
 from semicrowd.run.settings import Resolved, check_given, sources
 
@@ -175,6 +175,8 @@ def check(content: dict[str, Any], given: Collection[str] = ()) -> int:
         print(f"note: {line}")
     for line in oddities(data, answers):
         print(f"check: {line}")
+    for line in () if answers is None else telling_columns(data, answers):
+        print(f"note: {line}")
     if wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2

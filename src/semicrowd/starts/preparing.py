@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.data.preparation import ColumnScaler, components
+from semicrowd.data.preparation import ColumnScaler, components, first_columns
 from semicrowd.random import stream
 from semicrowd.starts.patches import PatchFeatures, has_patches
 from semicrowd.starts.weighting import column_weights
@@ -93,7 +93,8 @@ def weighted(features: Float[np.ndarray, "N D"], answers: PairAnnotations) -> Pr
     if equal is None:
         return None
     columns = equal[:-1].fit(features)
-    weights = column_weights(columns.transform(features[answers.annotated]), answers)
+    groups = first_columns(columns[0].transform(features))
+    weights = column_weights(columns.transform(features[answers.annotated]), answers, groups)
     compared = columns.transform(features[_compared_items(len(features))])
     distances = [pdist(x, "sqeuclidean") for x in (compared * np.sqrt(weights), compared)]
     if not (all(one.std() > 0 for one in distances) and _differ(*distances)):

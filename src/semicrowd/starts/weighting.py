@@ -5,7 +5,7 @@ have columns that have nothing to do with what people were asked, and with equal
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -18,26 +18,31 @@ _MAX_ANSWERS = 10_000
 _MAX_VALUES = 2**24
 
 
-def column_weights(x: Float[np.ndarray, "n D"], answers: PairAnnotations) -> Float[np.ndarray, "D"]:
+def column_weights(
+    x: Float[np.ndarray, "n D"], answers: PairAnnotations, first: Int[np.ndarray, "G"]
+) -> Float[np.ndarray, "D"]:
     """Weights r of the columns by the answers.
 
-    p(same) = logit⁻¹(b − s/D Σ_d r_d ½ (x_id − x_jd)²), r_d >= 0, with the prior r_d ~ N(1, 1): with few answers, or
-    many columns, weights stay near 1. b and s >= 0 are those of equal weights with the highest likelihood, then b and r
-    those with the highest posterior density. If people's answers do not depend on the distance, s is 0 and r is 1.
+    p(same) = logit⁻¹(b − s/G Σ_g r_g Σ_d∈g ½ (x_id − x_jd)²), r_g >= 0, with the prior r_g ~ N(1, 1): with few answers,
+    or many columns, weights stay near 1. b and s >= 0 have the highest likelihood under equal weights, then b and r
+    the highest posterior density. If people's answers do not depend on the distance, s is 0 and r is 1.
 
     Parameters
     ----------
     x : the annotated items, columns on one scale
+    first : first column of each of G groups of adjacent columns that have the same weight, such as a category
     """
     number = min(_MAX_ANSWERS, max(_MAX_VALUES // x.shape[1], 1))
     some = stream(0, "weighting/answers").permutation(answers.num_pairs)[:number]
     same = answers.label[some].astype(np.float64)
-    index = answers.index
-    distance = 0.5 * np.square(x[index.i[some]] - x[index.j[some]], dtype=np.float64)
+    i, j = (np.searchsorted(answers.annotated, ends[some]) for ends in (answers.i, answers.j))
+    distance = 0.5 * np.square(x[i] - x[j], dtype=np.float64)
+    distance = np.add.reduceat(distance, first, axis=1)
     mean = distance.mean(1, keepdims=True)
     offset, scale = _regression(mean, same, np.array([0.0, 1.0]), precision=0.0)
-    distance *= scale / x.shape[1]
-    return _regression(distance, same, np.r_[offset, np.ones(x.shape[1])], precision=1.0)[1:]
+    distance *= scale / len(first)
+    weights = _regression(distance, same, np.r_[offset, np.ones(len(first))], precision=1.0)[1:]
+    return np.repeat(weights, np.diff(np.r_[first, x.shape[1]]))
 
 
 def _regression(
