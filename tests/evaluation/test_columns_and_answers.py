@@ -38,8 +38,8 @@ def _answers(number: int, seed: int = 1) -> PairAnnotations:
 def test_columns_are_named_by_what_they_tell_about_the_answers(gaps: bool) -> None:
     table = TABLE.assign(length=TABLE["length"].where(TABLE.index % 9 > 0)) if gaps else TABLE
     much, little = telling_columns(_data(table), _answers(2000))
-    assert much.startswith("these columns predict the answers best: colour (")
-    assert little.startswith("these columns hardly matter")
+    assert much.startswith("columns that predict the answers best: colour (")
+    assert little.startswith("columns that hardly matter")
     assert {name for name in ("length", "weight", "town", "colour") if name in little} == {"length", "weight", "town"}
 
 

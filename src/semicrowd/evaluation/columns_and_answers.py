@@ -64,15 +64,13 @@ def telling_columns(data: Dataset, answers: PairAnnotations) -> Iterator[str]:
         return
     features = data.features.astype(np.float64)
     x = np.nan_to_num(ColumnScaler().fit_transform(features))[answers.annotated]
-    names = [None if gap else name for name, _, gap in data.columns.parts]
-    weights = pd.Series(column_weights(x, answers, first_columns(features))).groupby(names, sort=False).mean()
-    for which, said in (
-        (weights[weights >= _MUCH].sort_values(ascending=False), "these columns predict the answers best"),
-        (weights[weights <= _LITTLE].sort_values(), "these columns hardly matter for the answers"),
-    ):
+    of = [None if gap else name for name, _, gap in data.columns.parts]
+    weights = pd.Series(column_weights(x, answers, first_columns(features))).groupby(of, sort=False).mean()
+    much, little = weights[weights >= _MUCH].sort_values(ascending=False), weights[weights <= _LITTLE].sort_values()
+    for which, said in (much, "predict the answers best"), (little, "hardly matter for the answers, given the others"):
         if len(which):
-            shown = listed([f"{name} ({weight:.1f})" for name, weight in which.items()])
-            yield f"{said}: {shown}; in brackets the column's weight, which is 1 if the answers say nothing about it"
+            names = listed([f"{name} ({weight:.1f})" for name, weight in which.items()])
+            yield f"columns that {said}: {names}; in brackets their weights, which are 1 if the answers say nothing"
 
 
 def dominant_columns(data: Dataset, clusters: Int[np.ndarray, "N"], answers: PairAnnotations) -> list[str]:
