@@ -47,6 +47,9 @@ def test_in_python_too(three: list[Path]) -> None:
     without_eve = checked_answers(frame[frame["worker"] != "eve"], 5, DATA.ids)
     assert rows(without_eve) == [ALL[0], ALL[-1]]
     assert "source" not in semicrowd.read_answers([three[0]])
+    given = checked_answers([three[0], str(three[1]), three[2]], 5, DATA.ids)
+    assert given is not None
+    assert rows(given) == ALL, "paths alone are read"
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])

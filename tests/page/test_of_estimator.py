@@ -62,6 +62,22 @@ def test_a_method_without_answers_and_an_array_have_a_page(tmp_path: Path) -> No
     assert "You gave" not in write_report(usual, features, path=tmp_path / "page.html").read_text()
 
 
+def test_questions_are_written_beside_the_page(tmp_path: Path) -> None:
+    table, _, answers = people()
+    table = table.set_index("id").drop(columns=["region"]).dropna()
+    answers = answers[answers[["i", "j"]].isin(table.index).all(axis=1)]
+    model = KMeansOnly(n_clusters=3, random_state=0).fit(table, pairs=answers)
+    page = write_report(model, table, answers, tmp_path / "page.html", questions=tmp_path / "ask.csv")
+    asked = pd.read_csv(tmp_path / "ask.csv")
+    assert list(asked) == ["i", "j", "worker", "label"]
+    assert set(asked["i"]) | set(asked["j"]) <= set(table.index)
+    assert "ask.csv" in page.read_text(encoding="utf-8")
+    asked.assign(worker="Ann", label="same").to_csv(tmp_path / "ask.csv", index=False)
+    write_report(model, table, answers, page, questions=tmp_path / "ask.csv")
+    assert (pd.read_csv(tmp_path / "ask.csv")["label"] == "same").all(), "a file that has answers is kept"
+    KMeansOnly(n_clusters=3).fit(table, pairs=[tmp_path / "ask.csv"])
+
+
 @pytest.fixture(scope="module")
 def fitted() -> tuple[MCVC, np.ndarray, list[tuple[int, int, str, int]]]:
     """A model, and the items and answers of its fit."""

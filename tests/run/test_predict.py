@@ -68,6 +68,10 @@ def test_new_items(
     tied = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len({row["cluster"] for row in tied}) == 1
     assert [row["annotated"] for row in tied] == ["1"] * 3
+    for number in range(2):
+        Path(f"part {number}.csv").write_text("\n".join(["i,j,worker,label", *pairs[number::2]]) + "\n")
+    assert main(["run", "new.npy", "--annotations", "part 0.csv", "--annotations", "part 1.csv"]) == 0
+    assert list(csv.DictReader(io.StringIO(capsys.readouterr().out))) == tied
 
     np.save("wide.npy", np.zeros((3, 5), np.float32))
     Path("stranger.csv").write_text("i,j,worker,label\n0,1,Zoe,1\n")

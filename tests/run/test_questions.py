@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from semicrowd.errors import UserError
-from semicrowd.run.files.questions import check_not_filled_in, write_questions
+from semicrowd.page.questions import check_not_filled_in, write_questions
 
 from .conftest import Command, rows_of
 from .test_page import report
@@ -124,16 +124,16 @@ def test_whatever_somebody_has_written_into_the_file_is_kept(tmp_path: Path, tex
     path.write_bytes(before := text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UserError, match=rf"questions.csv: {what}, and a new run in this folder would remove it; move"):
         check_not_filled_in(tmp_path)
-    write_questions(tmp_path, [(0, 1)], None)
+    write_questions(tmp_path / "questions.csv", [(0, 1)], None)
     assert path.read_bytes() == before
 
 
 def test_a_file_that_only_a_spreadsheet_has_saved_is_written_again(tmp_path: Path) -> None:
-    write_questions(tmp_path, [(0, 1), (1, 2)], ["a", 'b, "the" second', "c"])
+    write_questions(tmp_path / "questions.csv", [(0, 1), (1, 2)], ["a", 'b, "the" second', "c"])
     path = tmp_path / "questions.csv"
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b",,,\r\n")
     check_not_filled_in(tmp_path)
-    write_questions(tmp_path, [(0, 1)], None)
+    write_questions(tmp_path / "questions.csv", [(0, 1)], None)
     assert path.read_text() == "i,j,worker,label\n0,1,,\n"
 
 

@@ -20,7 +20,7 @@ from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.history import read_history
 from semicrowd.crowd.unsure import NO_ANSWER
 from semicrowd.crowd.wording import Wording
-from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS
+from semicrowd.data.answer_files import HISTORY, KNOWN_PAIRS, read_answers
 from semicrowd.data.answer_tables import by_file, table_of_file
 from semicrowd.data.arrays import memory_of_machine
 from semicrowd.data.cells import column_called, id_column, id_columns, id_text, ids_of
@@ -76,7 +76,8 @@ def checked_answers(
     ----------
     pairs : PairAnnotations; an array [P, 3 … 5] or a list of rows, whose columns are i, j, label, or i, j, worker,
         label[, task]; a data frame with columns of these names, i, j and label at least, or with groupings or classes
-        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv, .parquet or .xlsx file; or None
+        (:func:`semicrowd.crowd.csv_file.of_table`); the path of a csv, .parquet or .xlsx file, or a list of paths; or
+        None
     ids, index : names of the items in a column of ids and in the index of a data frame, by which the answers may call
         them; of both, the ids in the column, unless hardly any answer names one. Without, they are row numbers
     skip_unknown : leave out answers about items that are not there, with a warning that says how many. A fit of a
@@ -111,6 +112,8 @@ def _checked(
         if pairs is not None and pairs.num_items != num_items:
             raise UserError(f"pairs: answers about {pairs.num_items} items; expected {num_items}, the rows of X")
         return pairs
+    if isinstance(pairs, list | tuple) and pairs and all(isinstance(one, str | Path) for one in pairs):
+        pairs = read_answers(pairs)
     if isinstance(pairs, str | Path):
         return _of_table(table_of_file(expanded(pairs), Wording()), num_items, ids, index, skip_unknown)
     if isinstance(pairs, pd.DataFrame) and (tables := by_file(pairs)):

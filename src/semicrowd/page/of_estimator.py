@@ -18,6 +18,7 @@ from semicrowd.evaluation.scores import score
 from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.files import write_text
 from semicrowd.page.build import FILE, Page, render
+from semicrowd.page.questions import write_questions
 
 
 @naming_extras()
@@ -29,6 +30,7 @@ def write_report(
     *,
     labels: Any = None,
     names: Mapping[int, str] = MappingProxyType({}),
+    questions: Path | str | None = None,
 ) -> Path:
     """Write the page of a fitted estimator: clusters, annotators, and what would help most.
 
@@ -42,6 +44,8 @@ def write_report(
     path : file to write, replaced if it exists
     labels : [N] true classes, for the scores on the page; None: no scores
     names : names of clusters, by their numbers in ``estimator.labels_``; not all need one
+    questions : csv file to write, with the pairs of items whose answers are expected to help most, to be filled in and
+        given to ``fit`` beside the other answers. A file that somebody has filled in is kept as it is
 
     Returns
     -------
@@ -51,7 +55,7 @@ def write_report(
     Raises
     ------
     UserError
-        If items, answers or labels are not those of the fit, or the file cannot be written.
+        If items, answers or labels are not those of the fit, or a file cannot be written.
     """
     features = estimator._new_items(X)
     _check_number("X", len(features), estimator)
@@ -72,7 +76,9 @@ def write_report(
     settings, given = _settings(estimator)
     page = Page(type(estimator).__name__, data, answers, result, result.scores,
                 reliability_warnings(result.found, answers, data=data), settings, given,
-                names=names)  # fmt: skip
+                names=names, questions="" if questions is None else Path(questions).name)  # fmt: skip
+    if questions is not None:
+        write_questions(Path(questions), page.pairs, data.names)
     write_text(Path(path), render(page))
     return Path(path)
 

@@ -10,10 +10,10 @@ from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.scores import Evaluation, score
 from semicrowd.files import MODEL, read_metrics, read_object, read_status, write_text
 from semicrowd.page.build import FILE, Page, pictures, render
+from semicrowd.page.questions import QUESTIONS, write_questions
 from semicrowd.run.files.clusters import read_names
 from semicrowd.run.files.config import CONFIG, GIVEN, read_config
 from semicrowd.run.files.inputs import PROVENANCE, check_inputs, file_hashes
-from semicrowd.run.files.questions import QUESTIONS, write_questions
 from semicrowd.tracking.content import run_name
 
 #: Start of an argument that names a run's folder.
@@ -45,7 +45,7 @@ def write_page_of_run(
         str(origin.get("command") or ""), str(origin.get("started") or "")[:16].replace("T", " "), QUESTIONS,
         read_names(run_dir),
     )  # fmt: skip
-    write_questions(run_dir, page.pairs, data.names)
+    write_questions(run_dir / QUESTIONS, page.pairs, data.names)
     write_text(run_dir / FILE, render(page, pictures(run_dir / "figures")))
     return run_dir / FILE
 

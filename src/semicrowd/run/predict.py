@@ -44,8 +44,9 @@ def parser() -> argparse.ArgumentParser:
         "folder of pictures",
     )  # fmt: skip
     arguments.add_argument(
-        "--annotations", type=Path, metavar="CSV",
-        help="answers on the new items: i,j,worker,label; workers by the names they have in the run's workers.csv",
+        "--annotations", type=Path, metavar="CSV", action="append", default=[],
+        help="answers on the new items: i,j,worker,label; workers by the names they have in the run's workers.csv; "
+        "once for each file",
     )  # fmt: skip
     arguments.add_argument("--output", type=Path, metavar="CSV", help="file to write [standard output]")
     return arguments
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _predict(run: Path, features_file: Path, annotations_file: Path | None, output: Path | None) -> None:
+def _predict(run: Path, features_file: Path, answer_files: list[Path], output: Path | None) -> None:
     if read_status(run).get("status") != "finished":
         raise UserError(f"{run}: not the directory of a finished run (no status.json that says so)")
 
@@ -85,13 +86,14 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
     if not estimator.takes_new_items:
         raise UserError(f"{run}: a run of {type(estimator).__name__}, which cannot assign new items")
     of_run = config.get("annotations", {})
-    if annotations_file is not None:  # before the items: a folder of images can take minutes
+    told = ", ".join(map(str, answer_files))
+    if answer_files:  # before the items: a folder of images can take minutes
         if "pairs" not in inspect.signature(estimator.predict).parameters:
-            raise UserError(f"{annotations_file}: {type(estimator).__name__} takes no answers about new items")
+            raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items")
         how = ("columns", "same_words", "different_words")  # new answers have the format of the run's
         written = {name: of_run[name] for name in how if name in of_run}
         hidden = {"anonymise": True} if of_run.get("anonymise") else {}
-        settings = FileSettings.of({"path": str(annotations_file), **written, **hidden})
+        settings = FileSettings.of({"path": [str(path) for path in answer_files], **written, **hidden})
         files = read_answer_files(settings)
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
@@ -107,14 +109,14 @@ def _predict(run: Path, features_file: Path, annotations_file: Path | None, outp
                         f"{estimator.n_features_in_}")
     check_complete(data, estimator)
     assignment, annotated = assigned(estimator, features), np.zeros(len(features), bool)
-    if annotations_file is not None:
+    if answer_files:
         answers = answers_of_files(data, settings, files, data_root())
         for note in answers.notes:
             print(f"note: {note}", file=sys.stderr)
         try:
             assignment = assigned(estimator, features, answers)
         except UserError as error:
-            raise UserError(f"{annotations_file}: {str(error).removeprefix('pairs: ')}") from error
+            raise UserError(f"{told}: {str(error).removeprefix('pairs: ')}") from error
         annotated[answers.annotated] = True
     raise_again()
     if estimator.components_ is None:  # a model of an earlier version

@@ -1,4 +1,4 @@
-"""``questions.csv`` of a run: pairs of items to ask about, in a form that people fill in and that a run reads."""
+"""``questions.csv``: pairs of items to ask about, in a form that people fill in and that ``fit`` and a run read."""
 
 import csv
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ QUESTIONS = "questions.csv"
 _COLUMNS = ("i", "j", "worker", "label")
 
 
-def write_questions(folder: Path, pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
+def write_questions(path: Path, pairs: Sequence[tuple[int, int]], names: Sequence[str] | None) -> None:
     """Write the pairs as answers i,j,worker,label, with nothing in the last two columns.
 
     A file in which somebody has written anything is kept as it is. Without pairs there is no file.
@@ -23,17 +23,17 @@ def write_questions(folder: Path, pairs: Sequence[tuple[int, int]], names: Seque
     pairs : numbers of the items of each pair
     names : names of the items; None if they have none, so that their rows name them
     """
-    if pairs and not filled_in(folder):
+    if pairs and not filled_in(path):
         written = ((i, j) if names is None else (names[i], names[j]) for i, j in pairs)
-        write_csv(folder / QUESTIONS, _COLUMNS, ((*pair, "", "") for pair in written))
+        write_csv(path, _COLUMNS, ((*pair, "", "") for pair in written))
 
 
-def filled_in(folder: Path) -> bool:
-    """Whether a run's folder has a file of questions in which anything has been written since the run.
+def filled_in(path: Path) -> bool:
+    """Whether there is a file of questions in which anything has been written since it was made.
 
     A name of a worker or a don't know is work that nobody wants to lose, and so is a column that has been added.
     """
-    return bool(_changed(folder / QUESTIONS))
+    return bool(_changed(path))
 
 
 def check_not_filled_in(folder: Path) -> None:
