@@ -39,6 +39,17 @@ def test_rows_without_an_answer_are_skipped_and_counted(tmp_path: Path) -> None:
     assert answers.notes[0] == note
 
 
+def test_words_of_ones_own_for_not_knowing(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("i,j,worker,label\n0,1,ann,1\n0,2,ann,9\n1,2,ann,Mixed\n1,3,ann,0\n2,3,ann,n\n")
+    table = AnswerTable.read(path, wording=Wording(unsure=[9, "mixed", "N"]))
+    assert (table.columns["label"], table.skipped) == (["1", "0"], 3)
+    path.write_text("item,worker,group\n0,ann,a\n1,ann,a\n2,ann,mixed\n3,ann,mixed\n")
+    assert AnswerTable.read(path, wording=Wording(unsure=["mixed"])).columns["item"] == ["0", "1"]
+    with pytest.raises(UserError, match=r"annotations\.same_words and annotations\.unsure_words: 9 is in both"):
+        Wording(same=[9], unsure=["9"]).meanings()
+
+
 @pytest.mark.parametrize("column", ["group", "label"])
 def test_items_that_somebody_could_not_place_are_no_group(tmp_path: Path, column: str) -> None:
     path = tmp_path / "sorted.csv"

@@ -123,7 +123,12 @@ class AnswerTable:
         cells = self.columns[self.kind[-1]]
         of_pairs = self.kind == PAIRS
         means = self.wording.meanings() if of_pairs else {}  # "?" may be one of the user's own words
-        kept = [row for row, cell in enumerate(cells) if word_of(cell) in means or not is_unsure(cell, of_pairs)]
+        unsure = {word_of(str(word)) for word in self.wording.unsure}
+        skipped = {
+            cell for cell in set(cells)
+            if word_of(cell) not in means and (word_of(cell) in unsure or is_unsure(cell, of_pairs))
+        }  # fmt: skip
+        kept = [row for row, cell in enumerate(cells) if cell not in skipped]
         table = self._rows(kept)
         if not any(table.columns.get("worker", ())):
             table.columns.pop("worker", None)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from semicrowd.crowd.answer_header import shown
 from semicrowd.errors import UserError
@@ -30,12 +31,14 @@ class Wording:
     ----------
     columns : standard name of a column → its name in the file
     same, different : further words for the two answers; upper and lower case are not distinguished
+    unsure : further words of people who do not know the answer, or could not place an item
     shared : whether it is that of several files, so that a file need not have all of these columns
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     same: Collection[str | float] = ()
     different: Collection[str | float] = ()
+    unsure: Collection[str | float] = ()
     shared: bool = False
 
     def found_in(self, header: Sequence[str]) -> dict[str, str]:
@@ -65,12 +68,15 @@ class Wording:
         Raises
         ------
         UserError
-            If a word is given for both.
+            If a word is given for two answers.
         """
-        same, different = ({word_of(str(word)) for word in words} for words in (self.same, self.different))
-        if both := same & different:
-            raise UserError(f"annotations.same_words and annotations.different_words: {min(both)} is in both")
-        return _WORDS | dict.fromkeys(same, 1) | dict.fromkeys(different, 0)
+        given = {"same": self.same, "different": self.different, "unsure": self.unsure}
+        words = {name: {word_of(str(word)) for word in some} for name, some in given.items()}
+        for one, other in combinations(words, 2):
+            if both := words[one] & words[other]:
+                raise UserError(f"annotations.{one}_words and annotations.{other}_words: {min(both)} is in both")
+        usual = {word: label for word, label in _WORDS.items() if word not in words["unsure"]}
+        return usual | dict.fromkeys(words["same"], 1) | dict.fromkeys(words["different"], 0)
 
 
 def word_of(text: str) -> str:

@@ -37,6 +37,7 @@ def read_answers(
     columns: Mapping[str, str] | None = None,
     same_words: Sequence[str | float] = (),
     different_words: Sequence[str | float] = (),
+    unsure_words: Sequence[str | float] = (),
     known: Any = None,
     history: Path | str | pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -47,6 +48,7 @@ def read_answers(
     answers : path of a .csv, .parquet or .xlsx file, or a data frame; or a list of these, whose formats may differ
     columns : standard name of a column (i, j, item, worker, label, group, task) → its name in the files
     same_words, different_words : further words for the two answers; upper and lower case are not distinguished
+    unsure_words : further words of people who do not know the answer; their rows are left out
     known : pairs that are certain: path, data frame or array with i, j and a label (1: same, 0: different); without a
         label all are "same". Those with a column worker are answers of these people
     history : rates of the same people in an earlier run about other items: its ``workers.csv``, or the data frame
@@ -79,7 +81,9 @@ def read_answers(
     1  1  2      0
     """
     try:
-        wording = wording_of(FileSettings(columns=columns, same_words=same_words, different_words=different_words))
+        wording = wording_of(FileSettings(
+            columns=columns, same_words=same_words, different_words=different_words, unsure_words=unsure_words
+        ))  # fmt: skip
     except UserError as error:  # that names a setting of the command line
         raise UserError(str(error).removeprefix("annotations.")) from None
     listed = [answers] if isinstance(answers, Path | str | pd.DataFrame) else list(answers)

@@ -22,7 +22,7 @@ _SEVERAL = "semicrowd several files"
 
 def wording_of(settings: FileSettings) -> Wording:
     """The column names and words of these settings."""
-    return Wording(settings.columns or {}, settings.same_words, settings.different_words)
+    return Wording(settings.columns or {}, settings.same_words, settings.different_words, settings.unsure_words)
 
 
 def table_of_file(path: Path, wording: Wording, label: int | None = None) -> AnswerTable:

@@ -90,7 +90,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     if answer_files:  # before the items: a folder of images can take minutes
         if "pairs" not in inspect.signature(estimator.predict).parameters:
             raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items")
-        how = ("columns", "same_words", "different_words")  # new answers have the format of the run's
+        how = ("columns", "same_words", "different_words", "unsure_words")  # new answers have the format of the run's
         written = {name: of_run[name] for name in how if name in of_run}
         hidden = {"anonymise": True} if of_run.get("anonymise") else {}
         settings = FileSettings.of({"path": [str(path) for path in answer_files], **written, **hidden})

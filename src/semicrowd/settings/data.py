@@ -193,6 +193,10 @@ class FileSettings(AnswerSettings):
         (), "further words for the answer different, such as [verschieden,-1]",
         each(either(text(), number()), "[verschieden,-1]"),
     )
+    unsure_words: Sequence[str | float] = setting(
+        (), "further words of people who do not know the answer, such as [mixed,9]: their rows are skipped",
+        each(either(text(), number()), "[mixed,9]"),
+    )
     skip_unknown: bool = setting(False, "leave out answers about unknown items, and report how many", flag())
     anonymise: bool = setting(False, ANONYMISE, flag())
 
