@@ -1,5 +1,6 @@
 """Weights of columns by the answers."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from semicrowd.starts.preparing import prepared, weighted
 from semicrowd.starts.weighting import column_weights
 
 
-def _problem(seed: int, num_answers: int, weights: Any) -> tuple[np.ndarray, PairAnnotations]:
+def _problem(seed: int, num_answers: int, weights: Any, num_items: int = 200) -> tuple[np.ndarray, PairAnnotations]:
     """Items of standard normal columns, and answers that depend on the weighted distance."""
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(200, len(weights)))
-    i = rng.integers(200, size=num_answers)
-    j = (i + rng.integers(1, 200, size=num_answers)) % 200
+    x = rng.normal(size=(num_items, len(weights)))
+    i = rng.integers(num_items, size=num_answers)
+    j = (i + rng.integers(1, num_items, size=num_answers)) % num_items
     same = rng.random(num_answers) < expit(2 - 0.5 * np.square(x[i] - x[j]) @ np.asarray(weights))
-    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), same.astype(int), num_items=200)
+    answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), same.astype(int), num_items=num_items)
     return x[answers.annotated], answers
 
 
@@ -36,7 +37,8 @@ def test_weights_are_the_most_probable_ones() -> None:
     def log_posterior(weights: np.ndarray) -> float:
         # The offset that is best for these weights.
         logits = -scaled @ weights + np.linspace(-2, 6, 4001)[:, None]
-        return (logits @ answers.label - np.logaddexp(0, logits).sum(1)).max() - 0.5 * np.square(weights - 1).sum()
+        prior = 300 / len(x) * 0.5 * np.square(weights - 1).sum()
+        return (logits @ answers.label - np.logaddexp(0, logits).sum(1)).max() - prior
 
     best = log_posterior(found)
     for column in range(3):
@@ -48,9 +50,19 @@ def test_weights_are_the_most_probable_ones() -> None:
 
 
 def test_columns_that_have_nothing_to_do_with_the_question_lose_their_weight() -> None:
-    x, answers = _problem(1, 2000, [1.5, 1.5, *[0] * 10])
+    x, answers = _problem(1, 2000, [1.5, 1.5, *[0] * 10], num_items=2000)
     found = column_weights(x, answers, np.arange(x.shape[1]))
     assert found[:2].min() > 10 * found[2:].mean()
+
+
+def test_a_person_who_compares_all_items_counts_as_often_as_there_are_items() -> None:
+    """All pairs of 40 items are 780 answers, but no more than 40 independent ones."""
+    i, j = np.triu_indices(40, 1)
+    labels = np.random.default_rng(0).integers(4, size=40)
+    everything = PairAnnotations.from_arrays(i, j, np.zeros_like(i), (labels[i] == labels[j]).astype(int), num_items=40)
+    x = np.random.default_rng(1).normal(size=(40, 30)) + np.eye(4, 30)[labels]
+    weights = column_weights(x, everything, np.arange(30))
+    assert np.abs(weights - 1).mean() < 0.25
 
 
 @pytest.mark.parametrize("num_answers", [1, 3])
@@ -94,14 +106,15 @@ def test_weights_that_hardly_change_distances_are_no_further_preparation() -> No
 
 
 def test_a_category_has_one_weight() -> None:
-    x, answers = _problem(6, 1500, [2, 0])
-    town = np.random.default_rng(1).integers(9, size=200)
+    x, answers = _problem(6, 1500, [2, 0], num_items=1500)
+    town = np.random.default_rng(1).integers(9, size=len(x))
     table = np.c_[x[:, 0], np.eye(9)[town], x[:, 1]]
     np.testing.assert_array_equal(first_columns(table), [0, 1, 10])
     weights = column_weights(ColumnScaler().fit_transform(table), answers, first_columns(table))
     assert len(set(weights[1:10])) == 1
     assert weights[0] > 1 > 0.4 > weights[1:].max()
-    way = weighted(table, answers)
+    places = np.searchsorted(answers.annotated, [answers.i, answers.j])
+    way = weighted(table, replace(answers, num_items=len(x), i=places[0], j=places[1]))
     assert way is not None
     np.testing.assert_allclose(way.pipeline[1].weights, weights)
 

@@ -24,7 +24,8 @@ def column_weights(
     """Weights r of the columns by the answers.
 
     p(same) = logit⁻¹(b − s/G Σ_g r_g Σ_d∈g ½ (x_id − x_jd)²), r_g >= 0, with the prior r_g ~ N(1, 1): with few answers,
-    or many columns, weights stay near 1. b and s >= 0 have the highest likelihood under equal weights, then b and r
+    or many columns, weights stay near 1. Answers about the same items are not independent: all together count as no
+    more than one for each item. b and s >= 0 have the highest likelihood under equal weights, then b and r
     the highest posterior density. If people's answers do not depend on the distance, s is 0 and r is 1.
 
     Parameters
@@ -32,7 +33,7 @@ def column_weights(
     x : the annotated items, columns on one scale
     first : first column of each of G groups of adjacent columns that have the same weight, such as a category
     """
-    number = min(_MAX_ANSWERS, max(_MAX_VALUES // x.shape[1], 1))
+    number = min(answers.num_pairs, _MAX_ANSWERS, max(_MAX_VALUES // x.shape[1], 1))
     some = stream(0, "weighting/answers").permutation(answers.num_pairs)[:number]
     same = answers.label[some].astype(np.float64)
     i, j = (np.searchsorted(answers.annotated, ends[some]) for ends in (answers.i, answers.j))
@@ -41,7 +42,8 @@ def column_weights(
     mean = distance.mean(1, keepdims=True)
     offset, scale = _regression(mean, same, np.array([0.0, 1.0]), precision=0.0)
     distance *= scale / len(first)
-    weights = _regression(distance, same, np.r_[offset, np.ones(len(first))], precision=1.0)[1:]
+    precision = max(1.0, number / len(x))
+    weights = _regression(distance, same, np.r_[offset, np.ones(len(first))], precision)[1:]
     return np.repeat(weights, np.diff(np.r_[first, x.shape[1]]))
 
 
