@@ -9,15 +9,12 @@ from threadpoolctl import threadpool_limits
 from semicrowd.crowd.annotations import PairAnnotations
 
 
-def kmeans_cells(
-    x: Float[np.ndarray, "N C"], number: int, rng: np.random.Generator, tries: int = 1
-) -> Int[np.ndarray, "N"]:
+def kmeans_cells(x: Float[np.ndarray, "N C"], number: int, seed: int, tries: int = 1) -> Int[np.ndarray, "N"]:
     """k-means cells of the items, the best of ``tries`` initialisations; fewer cells if few items are distinct."""
     # Imported here: answers are also read and simulated where nothing is clustered.
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    seed = int(rng.integers(2**31))
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct items than cells
         return KMeans(min(number, len(x)), n_init=tries, random_state=seed).fit_predict(x).astype(np.int64)

@@ -248,7 +248,7 @@ def spectral_clusters(
     weight, rounds = 2.0 * annotations.label - 1, [torch.zeros(0, len(graph.items), dtype=torch.long)]
     for _ in range(num):
         embedding = signed_embedding(index.i, index.j, weight, len(graph.items), num_clusters)
-        clusters = torch.from_numpy(kmeans_cells(embedding, num_clusters, rng, tries=5))[None]
+        clusters = torch.from_numpy(kmeans_cells(embedding, num_clusters, int(rng.integers(2**31)), tries=5))[None]
         rounds.append(clusters)
         agreement = graph.agreement(one_hot(clusters, num_clusters)[:, None].float())[0]
         weights = evidence(update(_one_view(prior), agreement, graph.counts, prior)).weight[0].numpy()

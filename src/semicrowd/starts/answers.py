@@ -77,5 +77,6 @@ def joint_probabilities(
 
 def _reversed(data: TrainingData, annotations: PairAnnotations, num_clusters: int) -> np.ndarray:
     """Whether each annotator's answers contradict the k-means clusters of the features, [M]."""
-    cells = kmeans_cells(data.features.cpu().numpy(), num_clusters, stream(data.seed, "answers/reversed"))
+    seed = int(stream(data.seed, "answers/reversed").integers(2**31))
+    cells = kmeans_cells(data.features.cpu().numpy(), num_clusters, seed)
     return reversed_annotators(cells, annotations)

@@ -335,23 +335,25 @@ class Portfolio:
 
     def initial(self) -> dict[str, Initial]:
         """Initial clusters by name."""
-        found = {
-            f"{amount} cells of {name} features": Initial(partial(self._cells, amount, name), [name])
-            for name in self.prepared for amount in _NUM_CELLS
-        }  # fmt: skip
+        rng = stream(self.seed, "portfolio/cells", self.restart)
+        found = dict[str, Initial]()
+        for name in self.prepared:
+            draws = stream(self.seed, "portfolio/cells of weighted features", self.restart) if name == WEIGHTED else rng
+            for amount in _NUM_CELLS:
+                cells = partial(self._cells, amount, name, int(draws.integers(2**31)))
+                found[f"{amount} cells of {name} features"] = Initial(cells, [name])
         if len(self.answers.annotated) > self.max_clusters:
-            found["answers alone"] = Initial(self._by_answers_alone, list(self.prepared))
+            found["answers alone"] = Initial(partial(self._by_answers_alone, rng), list(self.prepared))
         if self.previous is not None:
             found[EARLIER] = Initial(partial(self._earlier, self.previous[self.rows]), list(self.prepared))
         return found
 
-    def _cells(self, amount: str, name: str) -> Int[np.ndarray, "n"]:
-        rng = stream(self.seed, f"portfolio/cells/{amount}/{name}", self.restart)
+    def _cells(self, amount: str, name: str, seed: int) -> Int[np.ndarray, "n"]:
         number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
-        return self._joined_by_answers(kmeans_cells(self.prepared[name], number, rng))[self.answers.annotated]
+        return self._joined_by_answers(kmeans_cells(self.prepared[name], number, seed))[self.answers.annotated]
 
-    def _by_answers_alone(self) -> Int[np.ndarray, "n"]:
-        rng, annotated = stream(self.seed, "portfolio/answers", self.restart), self.answers.annotated
+    def _by_answers_alone(self, rng: np.random.Generator) -> Int[np.ndarray, "n"]:
+        annotated = self.answers.annotated
         clusters = np.zeros(self.answers.num_items, np.int64)
         clusters[annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
         return self._joined_by_answers(clusters)[annotated]
@@ -374,7 +376,7 @@ class Portfolio:
         number = best.known.shape[1]
         if number > 1:
             for name, x in self.prepared.items():
-                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = kmeans_cells(x, number, rng, tries=5)[annotated]
+                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5)[annotated]
         return clusters
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
@@ -390,7 +392,8 @@ class Portfolio:
 
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]
-        cells = kmeans_cells(x, self.max_clusters, stream(self.seed, "networks/cells", self.restart))
+        draws = stream(self.seed, "networks/cells", self.restart)
+        cells = kmeans_cells(x, self.max_clusters, int(draws.integers(2**31)))
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
