@@ -376,7 +376,8 @@ class Portfolio:
         number = best.known.shape[1]
         if number > 1:
             for name, x in self.prepared.items():
-                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5)[annotated]
+                cells = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5)
+                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = cells[annotated]
         return clusters
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
