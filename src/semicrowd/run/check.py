@@ -25,13 +25,13 @@ from semicrowd.run.settings import Resolved, check_given, sources
 #: Seconds of co-training that is not fitted again: the first of these, plus the second times powers of the numbers of
 #: items, columns (at most 100 principal components) and annotated items. Chosen for the table that
 #: ``benchmarks/run.py forecasts`` prints.
-_ANY, _SECONDS = 1.5, 0.027
+_ANY, _SECONDS = 2.0, 0.027
 _POWER_ITEMS, _POWER_COLUMNS, _POWER_ANNOTATED = 0.2, 0.3, 0.66
 #: The forecast begins at the first of these times that many seconds, and ends at the second times as many.
-_LEAST, _MOST = 0.6, 2.0
+_LEAST, _MOST = 0.6, 3.0
 #: If candidates are fitted again, it takes up to the first of these times as long. The more answers an item has, the
 #: less likely this is: with each further number of answers as the second, the extra time falls to 37 %.
-_AGAIN, _ANSWERS_EACH = 10.0, 10.0
+_AGAIN, _ANSWERS_EACH = 18.0, 10.0
 #: Seconds of a fit without answers, which only uses the features, and additional seconds for each item.
 _ALONE = 0.1
 _ITEM_ALONE = 0.0006
