@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.networks import NetworkClassifier, answers_about_few, clusters_by_networks
-from semicrowd.starts.portfolio import BY_NETWORKS, Portfolio
+from semicrowd.starts.portfolio import BY_NETWORKS, WEIGHTED, Portfolio
 
 RATES = {"sensitivity": 0.9, "specificity": 0.9, "num_annotated": None}
 
@@ -85,7 +85,7 @@ def test_networks_find_the_classes_of_the_answers_where_the_features_show_other_
     assert adjusted_rand_score(pose, final.argmax(1)) > 0.8
     assert adjusted_rand_score(pose, alone.argmax(1)) > 0.75
     shares = made.shares_of_preparations(winner)
-    assert shares["standardised"] > 0.5
+    assert shares["standardised"] + shares.get(WEIGHTED, 0) > 0.5
     assert sum(shares.values()) <= 1 + 1e-9
 
 
