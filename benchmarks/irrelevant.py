@@ -22,8 +22,8 @@ def irrelevant(quick: bool = False) -> None:
         numbers, towns, answers, kinds = _problem(seed)
         noise = pd.DataFrame(np.random.default_rng(1000 + seed).normal(size=(_ITEMS, _MORE)), index=numbers.index)
         tables = [numbers, numbers.assign(town=towns), pd.concat([numbers, noise.add_prefix("noise ")], axis=1)]
-        found = (CoTraining(random_state=0).fit(table, pairs=answers).labels_ for table in (tables[:1] if quick else tables))
-        rows.append((str(seed), *(f"{normalized_mutual_info_score(kinds, labels):.3f}" for labels in found)))
+        fits = (CoTraining(random_state=0).fit(one, pairs=answers) for one in (tables[:1] if quick else tables))
+        rows.append((str(seed), *(f"{normalized_mutual_info_score(kinds, fit.labels_):.3f}" for fit in fits)))
     print_table(("seed", "NMI without", "with a category", "with noise")[: len(rows[0])], rows)
 
 
