@@ -8,7 +8,8 @@ from sklearn.neural_network import MLPClassifier
 from semicrowd.crowd import simulate
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.networks import NetworkClassifier, answers_about_few, clusters_by_networks
-from semicrowd.starts.portfolio import BY_NETWORKS, WEIGHTED, Portfolio
+from semicrowd.starts.portfolio import BY_NETWORKS, Portfolio
+from semicrowd.starts.prepared_features import WEIGHTED
 
 RATES = {"sensitivity": 0.9, "specificity": 0.9, "num_annotated": None}
 

@@ -18,7 +18,8 @@ from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.portfolio import WEIGHTED, Cotrained, Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
+from semicrowd.starts.prepared_features import WEIGHTED
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
 
@@ -227,7 +228,7 @@ def test_a_candidate_is_fitted_again_as_it_was_fitted(monkeypatch: pytest.Monkey
     monkeypatch.setattr(made, "_cotrained_by_networks", lambda: _candidate(1, scores_without_clusters(ANSWERS)))
     made.winner()
     name = next(iter(kept))
-    again = made._given(np.ones(ANSWERS.num_pairs, bool))._fitted(name, None, ANSWERS)
+    again = made.given(np.ones(ANSWERS.num_pairs, bool))._fitted(name, None, ANSWERS)
     assert again is not None
     np.testing.assert_array_equal(again.known, kept[name].known)
 

@@ -12,13 +12,12 @@ best candidate so far. Held-out answers select the winner (:mod:`semicrowd.start
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import astuple, replace
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
@@ -30,20 +29,16 @@ from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
 from semicrowd.starts.course import Course
-from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
+from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.preparing import Prepared, preparations, prepared, weighted
+from semicrowd.starts.prepared_features import WEIGHTED, PreparedFeatures, classifiers_of
+from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
-from semicrowd.starts.two_way import TwoWayClassifier
 
 #: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
 _NUM_CELLS = {"few": 0.5, "many": 1.5}
-#: Principal components that the Gaussian classifier with one covariance for each cluster uses.
-_DIMS_FULL_COVARIANCE = 8
-#: Principal components that the Gaussian classifier with one covariance for all clusters uses.
-_DIMS_SHARED_COVARIANCE = 50
 #: Candidates that are co-trained again with all classifiers.
 _FINALISTS = 3
 #: A random sample of at most so many items is added to the annotated ones: time does not grow with the number of items.
@@ -57,8 +52,6 @@ _REFIT_FOLDS = 10
 #: Rough work of a step, where that of a quick candidate is 1 (on iris with 200 answers; a refit does about what a
 #: finalist does). Nothing depends on it but the estimate of the time left.
 _WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
-#: Name of the preparation that depends on the answers.
-WEIGHTED = "weighted"
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
 #: Name of the candidate whose initial clusters are those of an earlier fit.
@@ -102,7 +95,7 @@ class Initial(NamedTuple):
     preparations: list[str]
 
 
-class Portfolio:
+class Portfolio(PreparedFeatures):
     """Initial clusters, candidates and the choice among them, for given features and answers.
 
     Parameters
@@ -126,16 +119,14 @@ class Portfolio:
         previous: Int[np.ndarray, "N"] | None = None,
     ) -> None:
         self.previous = previous
-        self.all_features, self.all_answers = features, answers
-        self.seed, self.progress, self.restart, self.image_shape = seed, progress, restart, image_shape
+        self.all_answers = answers
+        self.seed, self.progress, self.restart = seed, progress, restart
         self.max_clusters = max_clusters or default_max_clusters(len(answers.annotated))
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
-        #: Items that candidates are fitted to: the annotated ones and a sample of the others.
-        self.rows = np.union1d(others, answers.annotated)
-        self.answers = replace(
-            answers, num_items=len(self.rows), i=np.searchsorted(self.rows, answers.i),
-            j=np.searchsorted(self.rows, answers.j),
-        )  # fmt: skip
+        # Items that candidates are fitted to: the annotated ones and a sample of the others.
+        rows = np.union1d(others, answers.annotated)
+        i, j = (np.searchsorted(rows, ends) for ends in (answers.i, answers.j))
+        super().__init__(features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape)
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
@@ -151,53 +142,6 @@ class Portfolio:
         found = Cotrained(winner.annotators, *self.probabilities(winner), verdict, self.rows, used, shares)
         self._course.end("start: co-training is complete")
         return found
-
-    @cached_property
-    def features(self) -> Float[np.ndarray, "n D"]:
-        """Features of :attr:`rows`, before any preparation."""
-        return self.all_features[self.rows]
-
-    @cached_property
-    def preparations(self) -> dict[str, Prepared]:
-        """Preparations of the features, by name."""
-        by_answers = weighted(self.features, self.answers)
-        return self._of_features if by_answers is None else self._of_features | {WEIGHTED: by_answers}
-
-    @cached_property
-    def prepared(self) -> dict[str, np.ndarray]:
-        """Features [n, C] of :attr:`rows`, by name of their preparation."""
-        items = {name: preparation.items for name, preparation in self.preparations.items()}
-        return items or {"none": np.zeros((len(self.features), 1))}
-
-    @cached_property
-    def classifiers(self) -> dict[str, list[ItemClassifier]]:
-        """Classifiers by preparation; the first two are quick."""
-        return {
-            name: _classifiers(x) if name == WEIGHTED else self._classifiers_of_features[name]
-            for name, x in self.prepared.items()
-        }
-
-    @cached_property
-    def _of_features(self) -> dict[str, Prepared]:
-        """Preparations that do not depend on the answers."""
-        return dict(preparations(self.features, self.image_shape))
-
-    @cached_property
-    def _classifiers_of_features(self) -> dict[str, list[ItemClassifier]]:
-        return {name: _classifiers(x) for name, x in self.prepared.items() if name != WEIGHTED}
-
-    def _given(self, some: Bool[np.ndarray, "P"]) -> Self:
-        """The portfolio with some of the answers only; it shares what depends on the features alone."""
-        other = copy(self)
-        other.answers = self.answers.some(some)
-        for name in ("preparations", "prepared", "classifiers"):
-            vars(other).pop(name, None)
-        return other
-
-    @property
-    def first(self) -> str:
-        """The preparation of highest priority."""
-        return next(iter(self.prepared))
 
     @cached_property
     def network(self) -> NetworkClassifier:
@@ -221,11 +165,11 @@ class Portfolio:
         everywhere: list[ItemClassifier] = []
         for name, small in self.classifiers.items():
             used = any(stack.share(one) > 0 for one in small)
-            everywhere += _classifiers(self._all_prepared(name)) if used else small
+            everywhere += classifiers_of(self._all_prepared(name)) if used else small
         network = self.network
         if stack.share(network) > 0:
             network = NetworkClassifier(self._all_prepared(self.first), self.seed)
-        before: list[ItemClassifier] = [*self._all_classifiers(), self.network]
+        before: list[ItemClassifier] = [*self.all_classifiers(), self.network]
         return replace(winner, classifier=stack.of(before, [*everywhere, network])).probabilities(items)
 
     def _all_prepared(self, name: str) -> Float[np.ndarray, "N C"]:
@@ -247,7 +191,7 @@ class Portfolio:
             known = any(_same_clusters(quick[name], quick[other]) for other in others)
             if len(others) < _FINALISTS and (name == EARLIER or not known):
                 self._course.step("again", f"start: {name}, again with all classifiers")
-                last[name] = self._cotrained(quick[name].clusters, self._all_classifiers(), ROUNDS)
+                last[name] = self._cotrained(quick[name].clusters, self.all_classifiers(), ROUNDS)
         self._course.step("networks", f"start: {BY_NETWORKS}")
         networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
         ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
@@ -257,7 +201,7 @@ class Portfolio:
         without_answers = self.without_answers(last)
         for name, clusters in without_answers.items():
             self._course.step("features", f"start: {name}")
-            last[name] = self._cotrained(clusters, self._all_classifiers(), 0)
+            last[name] = self._cotrained(clusters, self.all_classifiers(), 0)
         best, verdict = select(last, self.answers)
         if best == EARLIER and self._in_doubt(last, best):
             del last[EARLIER]  # it had all answers, so that none can be held out from it
@@ -304,7 +248,7 @@ class Portfolio:
             training, held_out = fold != one, fold == one
             if not (training.any() and held_out.any()):
                 continue
-            refit = self._given(training)
+            refit = self.given(training)
             candidate = refit._fitted(name, without_answers, self.answers)
             if candidate is not None:
                 z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
@@ -320,11 +264,11 @@ class Portfolio:
             return self._cotrained_by_networks()
         if without_answers is not None:
             clusters = without_answers[np.searchsorted(all_answers.annotated, self.answers.annotated)]
-            return self._cotrained(clusters, self._all_classifiers(), 0)
+            return self._cotrained(clusters, self.all_classifiers(), 0)
         initial = self.initial().get(name)
         if initial is None:
             return None
-        return self._cotrained(self._cotrained_quickly(initial).clusters, self._all_classifiers(), ROUNDS)
+        return self._cotrained(self._cotrained_quickly(initial).clusters, self.all_classifiers(), ROUNDS)
 
     def shares_of_preparations(self, winner: Candidate) -> dict[str, float]:
         """Weight of each preparation in the stacked classifiers of a candidate, by name."""
@@ -388,9 +332,6 @@ class Portfolio:
         quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
         return self._cotrained(initial.clusters(), quick, ROUNDS)
 
-    def _all_classifiers(self) -> list[ItemClassifier]:
-        return [one for preparation in self.classifiers.values() for one in preparation]
-
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]
         draws = stream(self.seed, "networks/cells", self.restart)
@@ -399,7 +340,7 @@ class Portfolio:
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
         clusters = self._joined_by_answers(clusters)[self.answers.annotated]
-        return self._cotrained(clusters, [*self._all_classifiers(), self.network], 0)
+        return self._cotrained(clusters, [*self.all_classifiers(), self.network], 0)
 
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:
         folds = stream(self.seed, "portfolio/folds", self.restart)
@@ -415,13 +356,6 @@ class Portfolio:
 def default_max_clusters(num_annotated: int) -> int:
     """Default for the maximum number of clusters: one and a half times √(annotated items), between 4 and 50."""
     return int(np.clip(round(1.5 * np.sqrt(num_annotated)), 4, 50))
-
-
-def _classifiers(x: Float[np.ndarray, "N C"]) -> list[ItemClassifier]:
-    neighbours = LabelPropagation(x)
-    full = GaussianClassifier(x, neighbours, _DIMS_FULL_COVARIANCE, shared=False)
-    shared = GaussianClassifier(x, neighbours, _DIMS_SHARED_COVARIANCE, shared=True)
-    return [LogisticClassifier(x), neighbours, full, shared, TwoWayClassifier(x, shared)]
 
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
