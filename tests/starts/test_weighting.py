@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data.preparation import ColumnScaler, first_columns
-from semicrowd.starts.preparing import prepared, weighted
+from semicrowd.starts.prepared_features import WEIGHTED, PreparedFeatures
+from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.weighting import column_weights
 
 
@@ -24,6 +25,10 @@ def _problem(seed: int, num_answers: int, weights: Any, num_items: int = 200) ->
     same = rng.random(num_answers) < expit(2 - 0.5 * np.square(x[i] - x[j]) @ np.asarray(weights))
     answers = PairAnnotations.from_arrays(i, j, np.zeros_like(i), same.astype(int), num_items=num_items)
     return x[answers.annotated], answers
+
+
+def _weighted(table: np.ndarray, answers: PairAnnotations) -> Prepared | None:
+    return PreparedFeatures(table, np.arange(len(table)), answers, None).preparations.get(WEIGHTED)
 
 
 def test_weights_are_the_most_probable_ones() -> None:
@@ -84,7 +89,7 @@ def test_a_preparation_has_the_weighted_distances() -> None:
     x, answers = _problem(4, 800, [2, 2, 0, 0, 0])
     assert len(x) == 200
     table = np.c_[x * [1, 1e3, 1e-2, 5, 1] + 7, np.ones(200)]
-    way = weighted(table, answers)
+    way = _weighted(table, answers)
     assert way is not None
     assert len(way.pipeline.steps) == 3
     standard = (x - x.mean(0)) / x.std(0)
@@ -98,11 +103,11 @@ def test_a_preparation_has_the_weighted_distances() -> None:
 def test_weights_that_hardly_change_distances_are_no_further_preparation() -> None:
     _, answers = _problem(5, 3, [1, 1, 1])
     everything = np.random.default_rng(0).normal(size=(200, 3))
-    assert weighted(everything, answers) is None
-    assert weighted(np.ones((200, 3)), answers) is None
-    assert weighted(everything[:, :1], answers) is None
+    assert _weighted(everything, answers) is None
+    assert _weighted(np.ones((200, 3)), answers) is None
+    assert _weighted(everything[:, :1], answers) is None
     two = PairAnnotations.from_arrays(np.array([0]), np.array([1]), np.array([0]), np.array([1]), num_items=2)
-    assert weighted(np.array([[0.0, 1.0], [2.0, 0.0]]), two) is None
+    assert _weighted(np.array([[0.0, 1.0], [2.0, 0.0]]), two) is None
 
 
 def test_a_category_has_one_weight() -> None:
@@ -114,7 +119,7 @@ def test_a_category_has_one_weight() -> None:
     assert len(set(weights[1:10])) == 1
     assert weights[0] > 1 > 0.4 > weights[1:].max()
     places = np.searchsorted(answers.annotated, [answers.i, answers.j])
-    way = weighted(table, replace(answers, num_items=len(x), i=places[0], j=places[1]))
+    way = _weighted(table, replace(answers, num_items=len(x), i=places[0], j=places[1]))
     assert way is not None
     np.testing.assert_allclose(way.pipeline[1].weights, weights)
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, proper_names, separator_of, shown
 from semicrowd.crowd.unsure import DONT_KNOW, NO_ANSWER, is_unsure
-from semicrowd.crowd.wording import ANSWERS, Wording, word_of
+from semicrowd.crowd.wording import ANSWERS, Wording, word_of, words_of
 from semicrowd.errors import UserError, listed
 from semicrowd.files import check_is_file
 
@@ -123,7 +123,7 @@ class AnswerTable:
         cells = self.columns[self.kind[-1]]
         of_pairs = self.kind == PAIRS
         means = self.wording.meanings() if of_pairs else {}  # "?" may be one of the user's own words
-        unsure = {word_of(str(word)) for word in self.wording.unsure}
+        unsure = words_of(self.wording.unsure)
         skipped = {
             cell for cell in set(cells)
             if word_of(cell) not in means and (word_of(cell) in unsure or is_unsure(cell, of_pairs))

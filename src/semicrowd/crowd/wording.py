@@ -71,7 +71,7 @@ class Wording:
             If a word is given for two answers.
         """
         given = {"same": self.same, "different": self.different, "unsure": self.unsure}
-        words = {name: {word_of(str(word)) for word in some} for name, some in given.items()}
+        words = {name: words_of(some) for name, some in given.items()}
         for one, other in combinations(words, 2):
             if both := words[one] & words[other]:
                 raise UserError(f"annotations.{one}_words and annotations.{other}_words: {min(both)} is in both")
@@ -83,3 +83,8 @@ def word_of(text: str) -> str:
     """An answer in lower case; of 0 and 1, which may be written as 0.0 or +1, the digit."""
     number = _LABEL.fullmatch(text)
     return number[1] if number else text.lower()
+
+
+def words_of(words: Collection[str | float]) -> set[str]:
+    """Words as :func:`word_of` has them."""
+    return {word_of(str(word)) for word in words}

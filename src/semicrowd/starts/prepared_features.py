@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.starts.item_classifiers import GaussianClassifier, ItemClassifier, LabelPropagation, LogisticClassifier
-from semicrowd.starts.preparing import Prepared, preparations, weighted
+from semicrowd.starts.preparing import STANDARDISED, Prepared, preparations, weighted
 from semicrowd.starts.two_way import TwoWayClassifier
 
 #: Principal components that the Gaussian classifier with one covariance for each cluster uses.
@@ -49,7 +49,8 @@ class PreparedFeatures:
     @cached_property
     def preparations(self) -> dict[str, Prepared]:
         """Preparations of the features, by name."""
-        by_answers = weighted(self.features, self.answers)
+        equal = self._of_features.get(STANDARDISED)
+        by_answers = None if equal is None else weighted(self.features, equal.pipeline, self.answers)
         return self._of_features if by_answers is None else self._of_features | {WEIGHTED: by_answers}
 
     @cached_property

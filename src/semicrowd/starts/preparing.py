@@ -27,6 +27,8 @@ _COMPARED_ITEMS = 300
 _SAME_CORRELATION = 0.98
 #: Distances of fewer rounding errors of the rows' length than this count as 0.
 _ROUNDING_ERRORS = 100.0
+#: Name of the preparation that gives every column variance 1.
+STANDARDISED = "standardised"
 #: Images whose patches are in memory together.
 _PIECE = 4096
 
@@ -67,11 +69,11 @@ def preparations(
             rest.fit(seen)
             yield "patches", Prepared(make_pipeline(patches, *rest), _scaled(rest, seen))
     # Centred before PCA: with means far from 0 the covariance would be dominated by rounding errors.
-    steps_by_name = {"standardised": [], "raw": [], "unit": [Normalizer()]}
+    steps_by_name = {STANDARDISED: [], "raw": [], "unit": [Normalizer()]}
     distances: list[np.ndarray] = []
     some = _compared_items(len(features))
     for name, steps in steps_by_name.items():
-        scale = ColumnScaler(with_std=name == "standardised")
+        scale = ColumnScaler(with_std=name == STANDARDISED)
         pipeline = components(features, *steps, scale, svd_solver="auto")
         if pipeline is None:
             return
@@ -84,15 +86,18 @@ def preparations(
             yield name, Prepared(pipeline, prepared(pipeline, features))
 
 
-def weighted(features: Float[np.ndarray, "N D"], answers: PairAnnotations) -> Prepared | None:
+def weighted(
+    features: Float[np.ndarray, "N D"], standardised: Pipeline, answers: PairAnnotations
+) -> Prepared | None:
     """Standardised columns with weights by the answers (:mod:`semicrowd.starts.weighting`).
 
-    None if no column varies, or if the distances between items are nearly those of equal weights.
+    None if the distances between items are nearly those of equal weights.
+
+    Parameters
+    ----------
+    standardised : the preparation of this name, fitted to the features
     """
-    equal = components(features, ColumnScaler(), svd_solver="auto")
-    if equal is None:
-        return None
-    columns = equal[:-1].fit(features)
+    columns = standardised[:-1]
     groups = first_columns(columns[0].transform(features))
     weights = column_weights(columns.transform(features[answers.annotated]), answers, groups)
     compared = columns.transform(features[_compared_items(len(features))])
