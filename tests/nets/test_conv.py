@@ -46,7 +46,7 @@ def body_of(net: ConvBody, r: int, images: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
-@pytest.mark.parametrize(("kernel", "stride"), [(1, 1), (3, 1), (3, 2), (5, 2)])
+@pytest.mark.parametrize(("kernel", "stride"), [(1, 1), (1, 2), (3, 1), (3, 2), (5, 2)])
 @pytest.mark.parametrize("own_images", [False, True])
 def test_a_layer_is_one_convolution_for_each_restart(
     seeds: tuple[int, ...], kernel: int, stride: int, own_images: bool

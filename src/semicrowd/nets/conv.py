@@ -48,13 +48,17 @@ class RestartConv(RestartLayer):
         restarts, out_channels, *_, kernel = self.weight.shape
         maps, bias = maps.to(self.compute_dtype), self.bias.to(self.compute_dtype)
         weight = self.weight.flatten(0, 1).to(self.compute_dtype, memory_format=torch.channels_last)
-        groups = 1
+        groups, stride = 1, self.stride
+        if kernel == 1:
+            # The same result. The backward pass of a 1 × 1 convolution with a stride writes beyond its memory for few
+            # channels on some processors (oneDNN issue 6035).
+            maps, stride = maps[..., ::stride, ::stride], 1
         if maps.dim() == 4 or maps.shape[0] == 1:  # the same images for every restart: one ordinary convolution
             maps = maps.reshape(maps.shape[-4:])
         else:
             maps = maps.transpose(0, 1).flatten(1, 2)
             groups = restarts
-        out = conv2d(maps, weight, bias.flatten(), self.stride, kernel // 2, groups=groups)
+        out = conv2d(maps, weight, bias.flatten(), stride, kernel // 2, groups=groups)
         return out.unflatten(1, (restarts, out_channels)).transpose(0, 1)
 
 
