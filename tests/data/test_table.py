@@ -239,7 +239,7 @@ def test_columns_of_ones_own_for_ids_and_classes(tmp_path: Path) -> None:
     assert data.labels is not None
     assert data.labels.tolist() == [0, 1]
     for twice in ({"id": "nick", "ignore": ["nick"]}, {"id": "nick", "label": "nick"}):
-        with pytest.raises(UserError, match=r"column nick: expected in one of data\.ignore, data\.id and data\.label"):
+        with pytest.raises(UserError, match=r"column nick: expected in one of data\.ignore, data\.id, data\.label"):
             load_dataset("table", Path("unused"), path=path, **twice)
     with pytest.raises(UserError, match=r"data.label=\[kind\]: .* has no such column; it has nick, species, x"):
         load_dataset("table", Path("unused"), path=path, label="kind")

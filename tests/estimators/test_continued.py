@@ -105,7 +105,7 @@ def test_clusters_keep_their_numbers_without_answers_too() -> None:
 
 def test_the_docstring_of_fit_has_all_parameters_in_their_order() -> None:
     names = re.findall(r"^ {8}(\w+) : ", CoTraining.fit.__doc__ or "", re.M)
-    assert names == ["X", "y", "pairs", "previous", "monitor"]
+    assert names == ["X", "y", "pairs", "sample_weight", "previous", "monitor"]
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def full_bound(fit: Fit, batch: Batch) -> StepBound:
 
 def whole(fit: Fit, batch: Batch) -> Part:
     """The batch as what is evaluated together."""
-    return Part(fit.features[batch.items], None, batch.relational, 1.0)
+    return Part(fit.features[batch.items], None, batch.relational, batch.weight)
 
 
 def test_the_total_is_the_signed_sum_of_the_named_terms(bayes: Build) -> None:

@@ -96,7 +96,7 @@ def test_a_step_with_views_sees_every_item_twice_and_its_link(monkeypatch: pytes
         with torch.no_grad():
             step = model.bound(fit.features, torch.full((60,), 1.5), torch.Generator(), 60, None, fit.data.views)
             bounds[kind, weight] = step.elbo + sum(model.globals.kl_terms(model.globals.expected()).values())
-            local, _ = model.infer(Part(fit.features, None, None, 1.0))
+            local, _ = model.infer(Part(fit.features, None, None, torch.ones(len(fit.features))))
     torch.testing.assert_close(bounds["affine", 0.0], 2 * bounds["none", 1.0], rtol=1e-4, atol=1e-2)
     # Each z pulls the other: the joint optimum gains at least the links at the q(z) of the items alone.
     alone = 2 * bounds["none", 1.0] + 0.5 * 1.5 * local.probabilities.square().sum((1, 2))

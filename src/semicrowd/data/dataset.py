@@ -37,6 +37,7 @@ class Dataset:
     visual_words : float32, if the features are counts of them, else None
     notes : what was left out or converted, a line each
     previous : clusters of an earlier run, int64, −1 for items that it did not contain; None without one
+    weights : weights of the items, float64, only their ratios count; None: all count alike
     chosen : setting that the loader has chosen → its value and the reason
 
     Raises
@@ -64,6 +65,7 @@ class Dataset:
     visual_words: Float[np.ndarray, "W 128"] | None = None
     notes: tuple[str, ...] = ()
     previous: Int[np.ndarray, "N"] | None = None
+    weights: Float[np.ndarray, "N"] | None = None
     chosen: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

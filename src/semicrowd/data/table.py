@@ -29,12 +29,12 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
 
     A table has a row for each item. A column ``label`` (whole numbers or names) is only used for the metrics; names are
     numbered in sorted order. A column ``sequence`` (whole numbers or names) assigns each item to a sequence, in the
-    order of the rows. A column called id or similar, a first column of text with only distinct values, or a column
-    whose name ends as those of ids do (customer_id, order_no) and whose values are distinct has the ids of the items.
-    Columns of numbers are features, yes and no become 1 and 0, and columns with a few different words are categories;
-    empty cells are missing values (:mod:`semicrowd.data.columns`). An .npy file has a table of numbers without these
-    special columns. An .npz file has such a table, called features or X (or the only array in it), and optionally
-    ``labels`` (or y), ``ids`` and ``columns``, the names of the columns.
+    order of the rows; ``data.weight`` names a column with weights of the items. A column called id or similar, a first
+    column of text with only distinct values, or a column whose name ends as those of ids do (customer_id, order_no) and
+    whose values are distinct has the ids of the items. Columns of numbers are features, yes and no become 1 and 0, and
+    columns with a few different words are categories; empty cells are missing values (:mod:`semicrowd.data.columns`).
+    An .npy file has a table of numbers without these special columns. An .npz file has such a table, called features or
+    X (or the only array in it), and optionally ``labels`` (or y), ``ids`` and ``columns``, the names of the columns.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def load_new_items(path: Path, columns: Columns) -> Dataset:
 
 def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     path, table = frame.path, frame.table
-    given = {"ignore": settings.ignore, "id": (settings.id,), "label": (settings.label,)}
+    given = {"ignore": settings.ignore, "id": (settings.id,), "label": (settings.label,), "weight": (settings.weight,)}
     for option, wanted in given.items():
         unknown = [one for one in wanted if one is not None and one not in table]
         if unknown:
@@ -104,9 +104,14 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
                             f"it has {', '.join(map(str, table.columns))[:200]}")
     roles = Counter(one for wanted in given.values() for one in set(wanted) if one is not None)
     if roles and (most := roles.most_common(1)[0])[1] > 1:
-        raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id and data.label only")
+        raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id, data.label and "
+                        "data.weight only")
     others = [(name, "ignored", "left out: data.ignore") for name in settings.ignore]
     table = table.drop(columns=list(settings.ignore))
+    weights = None
+    if settings.weight is not None:
+        weights = _weights(frame, table.pop(settings.weight))
+        others.insert(0, (settings.weight, "weights", "how much each item counts, no feature"))
     # A column that is given as ids may be called label.
     free = table.drop(columns=[settings.id] if settings.id is not None else [])
     label, order = settings.label or column_called(LABEL, free) or LABEL, column_called(SEQUENCE, free) or SEQUENCE
@@ -138,7 +143,7 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
     features, missing, _ = _features(replace(frame, table=table), columns)
     return Dataset(
         "table", features, labels, num_classes=None if labels is None else len(np.unique(labels)), sequence=sequence,
-        class_names=class_names, missing=missing, ids=ids, columns=columns,
+        class_names=class_names, missing=missing, ids=ids, columns=columns, weights=weights,
         notes=(note,) if codes else (),
     )
 
@@ -168,6 +173,20 @@ def _named(frame: Frame, cells: pd.Series, column: str) -> tuple[np.ndarray, tup
     except (ValueError, OverflowError):
         names_in_order, numbers = np.unique(names, return_inverse=True)
         return numbers.astype(np.int64), tuple(names_in_order.tolist())
+
+
+def _weights(frame: Frame, cells: pd.Series) -> np.ndarray:
+    """A column of weights; its cells may be text where it was read as such."""
+    weights = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        row = int(wrong[0])
+        there = "empty" if pd.isna(cells.iloc[row]) else cells.iloc[row]
+        raise UserError(f"{frame.where(row, str(cells.name))}: {there}; expected a weight, a finite number from 0 on, "
+                        "in every row")
+    if not weights.any():
+        raise UserError(f"{frame.path}, column {cells.name}: all weights are 0; expected one above 0 at least")
+    return weights
 
 
 def _as_features(array: np.ndarray, where: Callable[[int, int], str]) -> tuple[np.ndarray, str]:

@@ -1,24 +1,22 @@
 """Base classes of all methods: scikit-learn's interface, answers as a further input of ``fit``, saving and loading.
 
-Methods that can go on from an earlier fit, and those for items in the order of time, have a base class each."""
+Methods for items in the order of time have a base class of their own, as have those that can go on from an earlier fit
+(:mod:`semicrowd.estimators.continued`)."""
 
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Int
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
-from semicrowd.data.cells import id_text
 from semicrowd.errors import UserError, naming_extras
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
@@ -27,7 +25,6 @@ from semicrowd.estimators.inputs import (
     items_to_fit,
     items_to_predict,
     labels_alone,
-    names_of_rows,
 )
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
@@ -276,56 +273,6 @@ def _seed(random_state: Any) -> int:
     if not whole or not 0 <= random_state <= LARGEST:
         raise UserError(f"random_state={random_state}: expected a whole number from 0 to {LARGEST}, or None")
     return int(random_state)
-
-
-#: What the docstring of ``fit`` has besides that of other methods.
-_PREVIOUS = """
-previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is new, or a series that calls its items as
-    the index of X does, such as ``pd.Series(before.labels_, index=…)``. Co-training uses them as one more start, and
-    clusters keep their numbers. ``pairs`` are all answers, old and new
-"""
-
-
-class ContinuedClusterer(CrowdClusterer):
-    """With more answers or more items the clusters of an earlier fit are a start, and their numbers are kept."""
-
-    #: Clusters of an earlier fit, −1 of items that are new; None without one.
-    _previous: Int[np.ndarray, "N"] | None = None
-
-    def fit(
-        self, X: Any, y: Any = None, pairs: Any = None, *, previous: Any = None, monitor: Monitor | None = None
-    ) -> Self:
-        if previous is not None:
-            self._previous = _checked(previous, X.shape[0] if hasattr(X, "shape") else len(X), names_of_rows(X))
-        try:
-            super().fit(X, y, pairs=pairs, monitor=monitor)
-            if hasattr(self, "result_"):  # not in the other ones of several processes
-                self.number_clusters(self._previous)
-            return self
-        finally:
-            self._previous = None
-
-    fit.__doc__ = docstrings.with_parameter(CrowdClusterer.fit.__doc__, _PREVIOUS, before="monitor")
-
-
-def _checked(previous: Any, num_items: int, ids: Sequence[str] | None) -> np.ndarray:
-    if isinstance(previous, pd.Series) and not previous.index.equals(pd.RangeIndex(len(previous))):
-        if ids is None:
-            raise UserError("previous: a series with names, but rows of X have none; expected X with the same index")
-        named = previous.set_axis([id_text(name) for name in previous.index])
-        if not named.index.is_unique:
-            raise UserError("previous: the index has one name twice; expected each item once")
-        if not named.index.isin(list(ids)).any():
-            raise UserError("previous: no name of its index is a row of X; expected pd.Series(labels_, index=X.index)")
-        previous = named.reindex(list(ids)).fillna(-1)
-    clusters = np.asarray(previous)
-    if clusters.shape != (num_items,):
-        raise UserError(f"previous: shape {clusters.shape}; expected [{num_items}], −1 of a row of X that is new")
-    if clusters.dtype.kind not in "iuf" or (clusters != np.round(clusters)).any() or not (clusters >= -1).all():
-        raise UserError("previous: expected whole numbers from −1 on, as labels_ has them")
-    if (clusters > len(clusters)).any():
-        raise UserError(f"previous: cluster {clusters.max():.0f} of {len(clusters)} items; expected labels_ of a fit")
-    return clusters.astype(np.int64)
 
 
 class OrderedClusterer(CrowdClusterer):

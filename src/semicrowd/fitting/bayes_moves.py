@@ -53,7 +53,7 @@ class MovableBayes(MovableModel):
             n = len(part.features)  # the posteriors of views follow
             t_x = local.t_x[:, :n].double()
             shares.append(local.probabilities[:, :n].double())
-            statistics.append(part.weight * torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1))
+            statistics.append(part.weight[:, None] * torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1))
             means.append(local.mean[:, :n])
         # The annotated items are the first ones here, so that answers are about their positions among these.
         positions = torch.cat(means, 1).cpu().numpy()
@@ -91,10 +91,10 @@ def refit(model: BayesSCDC, data: TrainingData, iterations: int, max_items: int 
         for number, part in enumerate(data.parts(model.num_restarts, max_items)):
             local, graph = model.infer(part, REFIT_SWEEPS, starts[number] if starts else None)
             log_z.append(local.log_z)
-            q = local.probabilities.double()
+            q = part.weight_with_views[:, None] * local.probabilities.double()
             t = torch.cat([local.t_x.double(), q.new_ones(*q.shape[:2], 2)], -1)
-            targets["pi"] += part.weight * q.sum(1)
-            targets["components"] += part.weight * (q.mT @ t)
+            targets["pi"] += q.sum(1)
+            targets["components"] += q.mT @ t
             if part.answers is not None:
                 targets |= model.annotator_targets(part, local, graph)
         # A restart that has diverged stays as it is, lest the others end with it.

@@ -32,6 +32,7 @@ def fit_generative(
     trainer: TrainerSettings | None = None,
     original: np.ndarray | None = None,
     previous: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[GenerativeModel, Result | None]:
     """Fit SCDC or BayesSCDC.
 
@@ -42,6 +43,7 @@ def fit_generative(
     recipe : all settings of the fit
     original : the features before their preparation; a start may prepare them differently
     previous : [N] clusters of an earlier fit; −1 for items that it did not have
+    weights : [N] weights of the items, whose mean is 1; None: all are 1
 
     Returns
     -------
@@ -77,7 +79,8 @@ def fit_generative(
     model.in_pieces.budget = int(trainer.memory * 2**30)
     views = build_views(recipe.views, image_shape)
     batch_size = recipe.training.batch_size
-    data = TrainingData(torch.from_numpy(features), answers, views, seed, batch_size, original, previous)
+    of_items = None if weights is None else torch.from_numpy(weights.astype(np.float32))
+    data = TrainingData(torch.from_numpy(features), answers, views, seed, batch_size, original, previous, of_items)
     module = ClusteringModule(model, data, recipe)
     train(module, monitor or Monitor(), trainer)
     result = evaluate(model, module.data) if is_first() else None

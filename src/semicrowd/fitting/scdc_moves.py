@@ -47,13 +47,13 @@ class MovableSCDC(MovableModel):
         model, views = self.model, self.data.views
         noise = torch_stream(self.data.seed, "evaluation/views", device=model.device)
         shares, t_x, total = [], [], torch.zeros((), device=model.device)
-        for piece in model.pieces(self.data.features):
-            statistics = model.statistics(piece)
+        for piece, weight in zip(model.pieces(self.data.features), model.pieces(self.data.item_weights), strict=True):
+            statistics = model.statistics(piece, weight)
             shares.append(statistics.shares)
             t_x.append(statistics.t_x)
             total = total + statistics.of_clusters
             if views is not None:
-                total = total + model.statistics(views.of(piece, noise)).of_clusters
+                total = total + model.statistics(views.of(piece, noise), weight).of_clusters
         self._shares, self._t_x = torch.cat(shares, 1), torch.cat(t_x, 1)
         self._of_clusters = total
         model.refit_mixture(total, MIN_COUNT)
@@ -74,6 +74,7 @@ class MovableSCDC(MovableModel):
     def items(self) -> Items:
         """The posterior q(z, x | o) of all items, and the answers."""
         statistics = torch.cat([self._t_x, self._t_x.new_ones(*self._t_x.shape[:2], 2)], -1)
+        statistics = self.data.item_weights[:, None] * statistics
         means = self._t_x[..., : self.model.settings.latent_dim].float().cpu().numpy()
         i, j, weight = self.answers()
         if self.data.annotations is not None:

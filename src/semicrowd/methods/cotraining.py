@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import ContinuedClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.expfam import dirichlet
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
@@ -150,8 +150,9 @@ class _Fit(Method):
     def _of_features(self) -> Result:
         model = self.model
         clustering = clusters_of_preparations(
-            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape
-        )
+            self.features, stream(model.seed_, "unsupervised"), self.progress, model.max_clusters, model.image_shape,
+            model._weights,
+        )  # fmt: skip
         model.candidates_, model.winner_ = None, clustering.description
         model.held_out_gain_ = model.held_out_gain_error_ = float("nan")
         shares = dict.fromkeys(clustering.preparations, 1.0)
@@ -164,7 +165,7 @@ class _Fit(Method):
         model = self.model
         best = Portfolio(
             self.features, answers, model.seed_, self.progress, model.max_clusters, image_shape=model.image_shape,
-            previous=model._previous,
+            previous=model._previous, weights=model._weights,
         ).cotrained()  # fmt: skip
         shapes = (dirichlet.to_standard(eta).numpy() for eta in best.annotators)
         verdict, workers = best.verdict, WorkerPosterior(*shapes)

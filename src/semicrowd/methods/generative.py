@@ -13,7 +13,7 @@ from semicrowd.data.preparation import fit_preparation, prepared
 from semicrowd.defaults.resolution import recipe
 from semicrowd.defaults.rule import PAPER_DATA, Facts
 from semicrowd.errors import UserError
-from semicrowd.estimators.base import ContinuedClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.estimators.inputs import checked_answers, ids_of_rows, names_of_rows
 from semicrowd.fitting.generative import fit_generative
 from semicrowd.fitting.monitor import Monitor
@@ -108,7 +108,7 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
             self.model_, result = fit_generative(
                 self.name, items, answers, self.recipe_,
                 seed=self.seed_, image_shape=self.image_shape, monitor=monitor, trainer=trainer,
-                original=features, previous=self._previous,
+                original=features, previous=self._previous, weights=self._weights,
             )  # fmt: skip
         self.worker_names_ = () if answers is None else answers.worker_names
         return result

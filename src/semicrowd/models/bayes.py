@@ -63,7 +63,7 @@ class BayesSCDC(GenerativeModel):
         """Eqs. 19–25 on a minibatch, after sweeps until STEP_TOLERANCE or ``max_sweeps``, and the amortisation."""
         expected = self.globals.expected()
         messages, leaves = self._message_statistics(expected)
-        part = Part(features, None if views is None else views.of(features, noise), answers, 1.0)
+        part = Part(features, None if views is None else views.of(features, noise), answers, weight)
         recognition = self.recognise(_items_and_views(part))
         alone = initial_z(recognition, messages.detach())
         sweeps = self.settings.max_sweeps, STEP_TOLERANCE
@@ -71,9 +71,9 @@ class BayesSCDC(GenerativeModel):
         x = gaussian.draw(local.mean, local.root, noise)
         terms = local_terms(local, expected.cast(features.dtype))
         per_item = self.log_likelihood(x, _items_and_views(part)) - terms.kl_z - terms.kl_x
-        elbo = (per_item * (weight if views is None else weight.repeat(2))).double().sum(1)
+        elbo = (per_item * part.weight_with_views).double().sum(1)
         if graph is not None:
-            elbo = elbo + self._relational(part, local, graph, expected, weight)
+            elbo = elbo + self._relational(part, local, graph, expected)
         elbo = elbo - sum(self.globals.kl_terms(expected).values())
         return StepBound(elbo, self._amortisation(alone, local, num_items), leaves, {})
 
@@ -135,23 +135,20 @@ class BayesSCDC(GenerativeModel):
         graph = None if evidence is None else _graph(part, evidence)
         return infer_local(recognition, expected, graph, *sweeps, start), graph
 
-    def _evidence(
-        self, part: Part, expected: ExpectedGlobals, weight: Tensor | None = None
-    ) -> tuple[PairEvidence | None, Tensor]:
+    def _evidence(self, part: Part, expected: ExpectedGlobals) -> tuple[PairEvidence | None, Tensor]:
         """Evidence of the part's answers, then of its links to views, [R, Q]; and their weights in the bound, [Q]."""
         of_parts, weights = [], []
-        ones = part.features.new_ones(len(part.features)) if weight is None else weight
         if part.answers is not None:
             answers = part.answers
             evidence = pair_evidence(expected.sensitivity, expected.specificity, answers.worker, answers.label)
             of_parts.append(evidence)
-            weights.append(ones.new_full((evidence.weight.shape[1],), answers.pair_weight))
+            weights.append(part.weight.new_full((evidence.weight.shape[1],), answers.pair_weight))
         if part.views is not None:
             links = expected.log_pi.new_full((self.num_restarts, len(part.views)), WEIGHT)
             of_parts.append(PairEvidence(links, torch.zeros_like(links)))
-            weights.append(ones)
+            weights.append(part.weight)
         if not of_parts:
-            return None, ones[:0]
+            return None, part.weight[:0]
         return PairEvidence(*(torch.cat(fields, 1) for fields in zip(*of_parts, strict=True))), torch.cat(weights)
 
     def _relational(
@@ -160,11 +157,10 @@ class BayesSCDC(GenerativeModel):
         local: LocalPosterior,
         graph: PairGraph,
         expected: ExpectedGlobals,
-        weight: Tensor | None = None,
     ) -> Float[Tensor, "R"]:
         """Sum of eq. 20 over a part's answers and its links to views, weighted; summed in float64."""
         expected = expected.cast(part.features.dtype)
-        evidence, weights = self._evidence(part, expected, weight)
+        evidence, weights = self._evidence(part, expected)
         assert evidence is not None
         return (weights * relational_term(local, graph, evidence)).double().sum(1)
 
@@ -190,8 +186,8 @@ class BayesSCDC(GenerativeModel):
 
     def posterior(self, features: Float[Tensor, "N D"]) -> Posterior:
         """Posterior from the features alone."""
-        parts = (Part(piece, None, None, 1.0) for piece in pieces(features, self.num_restarts, self.device))
-        return _posterior([self.infer(part)[0] for part in parts])
+        each = pieces(features, self.num_restarts, self.device)
+        return _posterior([self.infer(Part(piece, None, None, piece.new_ones(len(piece))))[0] for piece in each])
 
     @torch.no_grad()
     def assign(self, features: Float[Tensor, "N D"]) -> Float[Tensor, "R N K"]:
@@ -210,7 +206,7 @@ class BayesSCDC(GenerativeModel):
         """Posterior of the annotated items, message passing over the whole graph."""
         answers = annotations.index.whole.to(self.device)
         items = features[annotations.index.whole.items.to(features.device)].to(self.device)
-        return _posterior([self.infer(Part(items, None, answers, 1.0))[0]])
+        return _posterior([self.infer(Part(items, None, answers, items.new_ones(len(items))))[0]])
 
     @torch.no_grad()
     def elbo(
@@ -227,15 +223,15 @@ class BayesSCDC(GenerativeModel):
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in names}
         for number, part in enumerate(data.parts(self.num_restarts, max_items)):
             local, graph = self.infer(part) if start is None else self.infer(part, REFIT_SWEEPS, start[number])
-            terms = local_terms(local, expected.cast(part.features.dtype))
+            terms, weight = local_terms(local, expected.cast(part.features.dtype)), part.weight_with_views
             for _ in range(samples):
                 x = gaussian.draw(local.mean, local.root, generator)
                 log_likelihood = self.log_likelihood(x, _items_and_views(part))
-                totals["reconstruction"] += part.weight / samples * log_likelihood.double().sum(1).cpu()
-            totals["kl_z"] += part.weight * terms.kl_z.double().sum(1).cpu()
-            totals["kl_x"] += part.weight * terms.kl_x.double().sum(1).cpu()
+                totals["reconstruction"] += 1 / samples * (weight * log_likelihood.double()).sum(1).cpu()
+            totals["kl_z"] += (weight * terms.kl_z.double()).sum(1).cpu()
+            totals["kl_x"] += (weight * terms.kl_x.double()).sum(1).cpu()
             if graph is not None:
-                totals["relational"] += part.weight * self._relational(part, local, graph, expected).cpu()
+                totals["relational"] += self._relational(part, local, graph, expected).cpu()
         totals["relational"] += self.globals.log_evidence_of_history().cpu()
         totals |= {name: value.cpu() for name, value in self.globals.kl_terms(expected).items()}
         gains = totals["reconstruction"] + totals["relational"]

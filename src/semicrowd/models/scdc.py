@@ -242,14 +242,16 @@ class SCDC(GenerativeModel):
         moved = torch_stream(data.seed, "evaluation/views", device=self.device)
         names, samples = ("reconstruction", "kl_z", "kl_x"), self.elbo_samples(data.num_items)
         totals = {name: torch.zeros(self.num_restarts, dtype=torch.float64) for name in (*names, "relational")}
-        for piece in self.pieces(data.features):
-            both = piece if data.views is None else torch.cat([piece, data.views.of(piece, moved)])
+        for piece, weight in zip(self.pieces(data.features), self.pieces(data.item_weights), strict=True):
+            both, weights = piece, weight
+            if data.views is not None:
+                both, weights = torch.cat([piece, data.views.of(piece, moved)]), weight.repeat(2)
             for _ in range(samples):
                 terms = self.item_terms(both, generator, shared=True)
                 for name in names:
-                    totals[name] += getattr(terms, name).double().sum(1).cpu() / samples
+                    totals[name] += (weights * getattr(terms, name).double()).sum(1).cpu() / samples
             if data.views is not None:
-                links = _agreement_with_views(terms.log_z, piece.new_ones(len(piece)))
+                links = _agreement_with_views(terms.log_z, weight)
                 totals["relational"] += WEIGHT * links.cpu()
         if data.answers is not None:
             log_z = self.classify(data.features[data.answers.items])
@@ -328,15 +330,16 @@ class SCDC(GenerativeModel):
         self.logits_pi.copy_((counts / counts.sum(1, keepdim=True)).clamp(min=1e-6).log()[..., 0])
 
     @torch.no_grad()
-    def statistics(self, features: Float[Tensor, "B D"]) -> ItemStatistics:
-        """Expected sufficient statistics of items under q(z, x | o)."""
+    def statistics(self, features: Float[Tensor, "B D"], weight: Float[Tensor, "B"]) -> ItemStatistics:
+        """Expected sufficient statistics of items under q(z, x | o); ``weight``: of each item in the sums."""
         log_q = self.classifier(features)
         pairs = self._kept_clusters(log_q)
         # In float64 from here: of tight clusters far from 0 a variance is a small difference.
         mean, variance = (of_x.double() for of_x in self.encoder(features, pairs.item, pairs.cluster))
         second = mean[..., None] * mean[..., None, :] + variance.diag_embed()
         t_x = torch.cat([mean, second.flatten(-2)], -1)
-        of_clusters = pairs.share.mT.double() @ torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1)
+        share = pairs.share.mT.double() * weight[pairs.item]
+        of_clusters = share @ torch.cat([t_x, t_x.new_ones(*t_x.shape[:2], 2)], -1)
         B = len(features)
         return ItemStatistics(log_q.exp().double(), t_x[:, :B], of_clusters)
 

@@ -28,7 +28,7 @@ class ItemStatistics(NamedTuple):
     ----------
     shares : q(z | o)
     t_x : E t(x) under the item's likeliest cluster
-    of_clusters : sums of (E t(x), 1, 1) over the items, by their shares in the cluster
+    of_clusters : sums of (E t(x), 1, 1) over the items, by their weights and their shares in the cluster
     """
 
     shares: Float[Tensor, "R B K"]

@@ -32,13 +32,18 @@ class Part(NamedTuple):
     ----------
     views : a view of each item, or None
     answers : over all B items, or None
-    weight : of the part in a sum over all items
+    weight : factor of each item's local term in a sum over all items
     """
 
     features: Float[Tensor, "B D"]
     views: Float[Tensor, "B D"] | None
     answers: RelationalBatch | None
-    weight: float
+    weight: Float[Tensor, "B"]
+
+    @property
+    def weight_with_views(self) -> Float[Tensor, "b"]:
+        """The factors of items, then of their views."""
+        return self.weight if self.views is None else self.weight.repeat(2)
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class TrainingData:
     batch_size : number of items without answers in a step
     original : the features before any preparation, or None if ``features`` are those
     previous : clusters of an earlier fit, −1 for items that it did not have, or None
+    weights : an item of weight w counts as w items with its features; their mean is 1. None: all are 1
     """
 
     features: Float[Tensor, "N D"]
@@ -63,6 +69,12 @@ class TrainingData:
     batch_size: int = 128
     original: Float[np.ndarray, "N D0"] | None = None
     previous: Int[np.ndarray, "N"] | None = None
+    weights: Float[Tensor, "N"] | None = None
+
+    @cached_property
+    def item_weights(self) -> Float[Tensor, "N"]:
+        """The weights of all items, 1 where there are none."""
+        return self.features.new_ones(self.num_items) if self.weights is None else self.weights
 
     @property
     def num_items(self) -> int:
@@ -81,7 +93,8 @@ class TrainingData:
 
     def to(self, device: torch.device | str) -> "TrainingData":
         """The same with its features on a device."""
-        return replace(self, features=self.features.to(device))
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, features=self.features.to(device), weights=weights)
 
     def parts(self, restarts: int, max_items: int | None = None) -> Iterator[Part]:
         """The annotated items with their answers, then the others in pieces.
@@ -91,15 +104,17 @@ class TrainingData:
         others, noise = np.arange(self.num_items), torch_stream(self.seed, "evaluation/views", device=self.device)
         if self.answers is not None:
             others = np.setdiff1d(others, self.answers.items.cpu().numpy())
-            yield self._part(self.features[self.answers.items], self.answers, 1.0, noise)
-        weight = 1.0
+            items = self.answers.items
+            yield self._part(self.features[items], self.answers, self.item_weights[items], noise)
+        share = 1.0
         if max_items is not None and len(others) > max_items:
-            weight = len(others) / max_items
+            share = len(others) / max_items
             others = np.sort(stream(self.seed, "evaluation/items").choice(others, max_items, replace=False))
         rows = torch.from_numpy(others).to(self.device)
-        for piece in pieces(self.features[rows], restarts, self.device):
-            yield self._part(piece, None, weight, noise)
+        both = (pieces(of_rows, restarts, self.device) for of_rows in (self.features[rows], self.item_weights[rows]))
+        for piece, weights in zip(*both, strict=True):
+            yield self._part(piece, None, share * weights, noise)
 
-    def _part(self, features: Tensor, answers: RelationalBatch | None, weight: float, noise: torch.Generator) -> Part:
+    def _part(self, features: Tensor, answers: RelationalBatch | None, weight: Tensor, noise: torch.Generator) -> Part:
         views = None if self.views is None else self.views.of(features, noise)
         return Part(features, views, answers, weight)

@@ -135,7 +135,7 @@ def _content(page: Page) -> dict[str, Any]:
     return {
         "title": page.title, "command": page.command, "started": page.started, "warnings": page.warnings,
         "facts": _facts(page), "sure_from": SURE, "known": known, "clusters": every, "most": MAX_CLUSTERS,
-        "table": not items.have_pictures,
+        "table": not items.have_pictures, "weighted": data.weights is not None,
         "name": items.name, "picture": cache(items.picture), "cell": items.cell,
         "probability": result.final.probability, "annotated": annotated,
         "number": number_of_clusters(result, page.settings, page.given),

@@ -7,9 +7,10 @@ from sklearn.base import clone
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.estimators.base import ContinuedClusterer, CrowdClusterer, OrderedClusterer
+from semicrowd.estimators.base import CrowdClusterer, OrderedClusterer
+from semicrowd.estimators.continued import ContinuedClusterer
 from semicrowd.fitting.result import Assignment
 from semicrowd.run.settings import Resolved
 from semicrowd.settings.parameters import Recipe
@@ -38,13 +39,16 @@ def make_estimator(settings: Resolved, data: Dataset) -> CrowdClusterer:
 
 
 def check_complete(data: Dataset, estimator: CrowdClusterer) -> None:
-    """Refuse missing values if the method needs a number in every cell.
+    """Refuse missing values if the method needs a number in every cell, and weights if it takes none.
 
     Raises
     ------
     UserError
-        Naming the first missing value, and the methods that take missing values.
+        Naming the first missing value, and the methods that take missing values, or weights.
     """
+    if data.weights is not None and not isinstance(estimator, ContinuedClusterer):
+        weighted = [f"model={name}" for name, method in ESTIMATORS.items() if issubclass(method, ContinuedClusterer)]
+        raise UserError(f"data.weight: {type(estimator).__name__} takes no weights; expected {listed(weighted)}")
     if data.missing and not estimator.takes_missing:
         able = ", ".join(f"model={name}" for name, method in ESTIMATORS.items() if method.takes_missing)
         raise UserError(
@@ -57,7 +61,9 @@ def more_of_items(estimator: CrowdClusterer, data: Dataset) -> dict[str, Any]:
     """Further arguments of ``fit``, besides features and answers, for a method that takes some."""
     if isinstance(estimator, OrderedClusterer):
         return {"sequence": data.sequence}
-    return {"previous": data.previous} if isinstance(estimator, ContinuedClusterer) else {}
+    if isinstance(estimator, ContinuedClusterer):
+        return {"previous": data.previous, "sample_weight": data.weights}
+    return {}
 
 
 def assigned(estimator: CrowdClusterer, features: np.ndarray, answers: PairAnnotations | None = None) -> Assignment:

@@ -124,6 +124,10 @@ class TableSettings(OwnDataSettings):
     label: str | None = setting(
         None, "column with the true classes, only for scores; null: one called label, if any", text(), optional=True
     )
+    weight: str | None = setting(
+        None, "column with the weight of each item, such as a survey's or a count; null: all count alike", text(),
+        optional=True,
+    )  # fmt: skip
     ignore: tuple[str, ...] = setting((), "names of columns to leave out", each(text(), "[date, comment]"))
 
 

@@ -105,6 +105,7 @@ class Portfolio(PreparedFeatures):
     restart : number of the restart; each has random streams of its own
     image_shape : (height, width) or (colours, height, width) where a row of the features is an image
     previous : clusters of an earlier fit, −1 of items that it did not have: one more initial clustering
+    weights : of the items in k-means and in the classifiers; None: all are 1
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Portfolio(PreparedFeatures):
         restart: int = 0,
         image_shape: Sequence[int] | None = None,
         previous: Int[np.ndarray, "N"] | None = None,
+        weights: Float[np.ndarray, "N"] | None = None,
     ) -> None:
         self.previous = previous
         self.all_answers = answers
@@ -126,12 +128,12 @@ class Portfolio(PreparedFeatures):
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
         i, j = (np.searchsorted(rows, ends) for ends in (answers.i, answers.j))
-        super().__init__(features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape)
+        super().__init__(features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights)
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
         inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
-                  self.image_shape, self.previous)  # fmt: skip
+                  self.image_shape, self.previous, self.all_weights)  # fmt: skip
         return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
 
     def _cotrain(self) -> Cotrained:
@@ -165,7 +167,7 @@ class Portfolio(PreparedFeatures):
         everywhere: list[ItemClassifier] = []
         for name, small in self.classifiers.items():
             used = any(stack.share(one) > 0 for one in small)
-            everywhere += classifiers_of(self._all_prepared(name)) if used else small
+            everywhere += classifiers_of(self._all_prepared(name), self.all_weights) if used else small
         network = self.network
         if stack.share(network) > 0:
             network = NetworkClassifier(self._all_prepared(self.first), self.seed)
@@ -294,7 +296,8 @@ class Portfolio(PreparedFeatures):
 
     def _cells(self, amount: str, name: str, seed: int) -> Int[np.ndarray, "n"]:
         number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
-        return self._joined_by_answers(kmeans_cells(self.prepared[name], number, seed))[self.answers.annotated]
+        cells = kmeans_cells(self.prepared[name], number, seed, weights=self.weights)
+        return self._joined_by_answers(cells)[self.answers.annotated]
 
     def _by_answers_alone(self, rng: np.random.Generator) -> Int[np.ndarray, "n"]:
         annotated = self.answers.annotated
@@ -320,13 +323,13 @@ class Portfolio(PreparedFeatures):
         number = best.known.shape[1]
         if number > 1:
             for name, x in self.prepared.items():
-                cells = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5)
+                cells = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5, weights=self.weights)
                 clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = cells[annotated]
         return clusters
 
     def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
         """Clusters of all items by the features alone."""
-        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng)[0]
+        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng, self.weights)[0]
 
     def _cotrained_quickly(self, initial: Initial) -> Candidate:
         quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
@@ -335,7 +338,7 @@ class Portfolio(PreparedFeatures):
     def _cotrained_by_networks(self) -> Candidate:
         x = self.prepared[self.first]
         draws = stream(self.seed, "networks/cells", self.restart)
-        cells = kmeans_cells(x, self.max_clusters, int(draws.integers(2**31)))
+        cells = kmeans_cells(x, self.max_clusters, int(draws.integers(2**31)), weights=self.weights)
         clusters = np.zeros(self.answers.num_items, np.int64)
         learned = clusters_by_networks(x, self.answers, cells, self.max_clusters, self.seed, self.restart)
         clusters[self.answers.annotated] = learned
