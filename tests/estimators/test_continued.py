@@ -14,7 +14,8 @@ from semicrowd import SCDC, CoTraining
 from semicrowd.crowd import simulate
 from semicrowd.errors import UserError
 from semicrowd.estimators import ESTIMATORS
-from semicrowd.starts.portfolio import EARLIER, Portfolio
+from semicrowd.starts.initial_clusters import EARLIER
+from semicrowd.starts.portfolio import Portfolio
 
 #: It does not matter here in how many parts a candidate is fitted again.
 pytestmark = pytest.mark.usefixtures("few_folds")

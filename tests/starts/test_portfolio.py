@@ -17,8 +17,9 @@ from semicrowd.starts import portfolio, start
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import Calibration, StackedClassifier
 from semicrowd.starts.cotraining import Candidate, scores_without_clusters
+from semicrowd.starts.initial_clusters import NUMBER_FROM_ANSWERS, default_max_clusters
 from semicrowd.starts.item_classifiers import ItemClassifier
-from semicrowd.starts.portfolio import Cotrained, Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import Cotrained, Portfolio
 from semicrowd.starts.prepared_features import WEIGHTED
 from semicrowd.starts.selection import FEATURES_ALONE, confirm, mean_difference, select
 from semicrowd.starts.start import cotrained_start
@@ -161,6 +162,42 @@ def test_no_part_of_a_candidate_that_is_made_anew_has_seen_the_answer(kind: str,
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.usefixtures("few_folds")
+@pytest.mark.parametrize("preparation", ["standardised", WEIGHTED])
+def test_clusters_of_weighted_features_made_anew_have_not_seen_the_answer(preparation: str) -> None:
+    answers, noisy = ANSWERS, np.c_[TABLE, np.random.default_rng(0).normal(size=(200, 4))]
+    row, name = 17, f"{preparation} {NUMBER_FROM_ANSWERS}"
+    turned = replace(answers, label=np.where(np.arange(answers.num_pairs) == row, 1 - answers.label, answers.label))
+    both = (Portfolio(noisy, each, 0, lambda _: None) for each in (answers, turned))
+    one, other = (made._refitted_scores(name, made.without_answers(4)[name])[row] for made in both)
+    assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("second", "wins"), [(0.3, True), (0.0, False)])
+def test_where_the_best_is_not_confirmed_one_that_needs_fewer_answers_is_tried(
+    second: float, wins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without, made = scores_without_clusters(ANSWERS), Portfolio(TABLE, ANSWERS, 0, lambda _: None)
+    name, other = (f"{one} {NUMBER_FROM_ANSWERS}" for one in ("raw", "unit"))
+    noise = 0.1 * np.random.default_rng(0).normal(size=len(without))
+    lead = {"co-trained": 0.4, name: 0.3, other: 0.2, FEATURES_ALONE: 0.1}
+    found = {one: _candidate(2, without + ahead + noise) for one, ahead in lead.items()}
+    again = {"co-trained": -0.2, name: second, FEATURES_ALONE: 0.1}
+    asked = []
+
+    def unseen(one: str, _: Any) -> np.ndarray:
+        asked.append(one)
+        scores: np.ndarray = without + again[one] + noise
+        return scores
+
+    monkeypatch.setattr(made, "_refitted_scores", unseen)
+    needing_fewer: Any = dict.fromkeys((FEATURES_ALONE, other, name), lambda _: None)
+    best, verdict = made._confirmed("co-trained", found, select(found, ANSWERS)[1], needing_fewer)
+    assert best == verdict.winner == (name if wins else FEATURES_ALONE)
+    assert asked == ["co-trained", FEATURES_ALONE, name], "the best of the others, once the best was not confirmed"
+    assert verdict.table["unseen"].notna().sum() == 3
+
+
 def test_a_candidate_scored_by_unseen_answers_has_to_beat_the_features_alone() -> None:
     without = scores_without_clusters(ANSWERS)
     alone, trained = _candidate(4, without + 0.1), _candidate(2, without + 0.3)
@@ -228,7 +265,7 @@ def test_a_candidate_is_fitted_again_as_it_was_fitted(monkeypatch: pytest.Monkey
     monkeypatch.setattr(made, "_cotrained_by_networks", lambda: _candidate(1, scores_without_clusters(ANSWERS)))
     made.winner()
     name = next(iter(kept))
-    again = made.given(np.ones(ANSWERS.num_pairs, bool))._fitted(name, None, ANSWERS)
+    again = made.given(np.ones(ANSWERS.num_pairs, bool))._fitted(name, None)
     assert again is not None
     np.testing.assert_array_equal(again.known, kept[name].known)
 

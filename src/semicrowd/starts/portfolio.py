@@ -11,34 +11,31 @@ the clusters of networks that learn the answers, if they are clearly better than
 best candidate so far. Held-out answers select the winner (:mod:`semicrowd.starts.selection`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.neighbors import KNeighborsClassifier
 
 from semicrowd.crowd.annotations import PairAnnotations
-from semicrowd.crowd.cells import join_cells, kmeans_cells
+from semicrowd.crowd.cells import kmeans_cells
 from semicrowd.metrics.clustering import with_kept_numbers
 from semicrowd.random import stream
-from semicrowd.starts.answer_classifier import Annotators, spectral_clusters
+from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answer_model import IndexedAnswers
 from semicrowd.starts.calibration import StackedClassifier
 from semicrowd.starts.cotraining import ROUNDS, Candidate, cotrain, folds_of_answers, scores_without_clusters
 from semicrowd.starts.course import Course
+from semicrowd.starts.initial_clusters import EARLIER, ClustersWithoutAnswers, Initial, InitialClusters
 from semicrowd.starts.item_classifiers import ItemClassifier
 from semicrowd.starts.networks import NetworkClassifier, clusters_by_networks
-from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.prepared_features import WEIGHTED, PreparedFeatures, classifiers_of
+from semicrowd.starts.prepared_features import classifiers_of
 from semicrowd.starts.preparing import Prepared, prepared
 from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import FEATURES_ALONE, Verdict, agreement, confirm, mean_difference, select
 
-#: Numbers of k-means cells of the initial clusters, as multiples of the maximum number of clusters.
-_NUM_CELLS = {"few": 0.5, "many": 1.5}
 #: Candidates that are co-trained again with all classifiers.
 _FINALISTS = 3
 #: A random sample of at most so many items is added to the annotated ones: time does not grow with the number of items.
@@ -54,12 +51,6 @@ _REFIT_FOLDS = 10
 _WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
-#: Name of the candidate whose initial clusters are those of an earlier fit.
-EARLIER = "clusters of the earlier fit"
-#: End of the names of the k-means candidates whose number of clusters comes from the answers.
-NUMBER_FROM_ANSWERS = "features, number of clusters from the answers"
-
-
 class Cotrained(NamedTuple):
     """The winner of a portfolio.
 
@@ -82,20 +73,7 @@ class Cotrained(NamedTuple):
     shares: dict[str, float]
 
 
-class Initial(NamedTuple):
-    """Initial clusters of the annotated items.
-
-    Attributes
-    ----------
-    clusters : computes them, [n]
-    preparations : names of the preparations whose quick classifiers co-train them
-    """
-
-    clusters: Callable[[], np.ndarray]
-    preparations: list[str]
-
-
-class Portfolio(PreparedFeatures):
+class Portfolio(InitialClusters):
     """Initial clusters, candidates and the choice among them, for given features and answers.
 
     Parameters
@@ -120,15 +98,15 @@ class Portfolio(PreparedFeatures):
         previous: Int[np.ndarray, "N"] | None = None,
         weights: Float[np.ndarray, "N"] | None = None,
     ) -> None:
-        self.previous = previous
-        self.all_answers = answers
-        self.seed, self.progress, self.restart = seed, progress, restart
-        self.max_clusters = max_clusters or default_max_clusters(len(answers.annotated))
+        self.all_answers, self.progress = answers, progress
         others = stream(seed, "portfolio/sample", restart).permutation(answers.num_items)[:_MAX_SAMPLE]
         # Items that candidates are fitted to: the annotated ones and a sample of the others.
         rows = np.union1d(others, answers.annotated)
         i, j = (np.searchsorted(rows, ends) for ends in (answers.i, answers.j))
-        super().__init__(features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights)
+        super().__init__(
+            features, rows, replace(answers, num_items=len(rows), i=i, j=j), image_shape, weights,
+            seed=seed, restart=restart, max_clusters=max_clusters, previous=previous,
+        )  # fmt: skip
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
@@ -181,39 +159,43 @@ class Portfolio(PreparedFeatures):
 
     def winner(self) -> tuple[Candidate, Verdict]:
         """The best candidate, and its comparison with the others."""
+        candidates = self._finalists()
+        best = max(candidates.values(), key=lambda one: one.scores.mean())
+        self._course.step("networks", f"start: {BY_NETWORKS}")
+        networks = self._cotrained_by_networks()
+        ahead, error = mean_difference(networks.scores, best.scores, self.answers)
+        # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
+        if ahead > _CLEAR_LEAD * error:
+            candidates[BY_NETWORKS] = best = networks
+        without_answers = self.without_answers(best.known.shape[1])
+        for name, made in without_answers.items():
+            self._course.step("features", f"start: {name}")
+            candidates[name] = self._cotrained(made(self)[self.answers.annotated], self.all_classifiers(), 0)
+        winner, verdict = select(candidates, self.answers)
+        if winner == EARLIER and self._in_doubt(candidates, winner):
+            del candidates[EARLIER]  # it had all answers, so that none can be held out from it
+            winner, verdict = select(candidates, self.answers)
+        if self._in_doubt(candidates, winner):
+            winner, verdict = self._confirmed(winner, candidates, verdict, without_answers)
+        gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
+        self.progress(f"start: selected {winner}; gain over no clusters: {gained} nats per held-out answer")
+        return candidates[winner], verdict
+
+    def _finalists(self) -> dict[str, Candidate]:
+        """The best of the candidates that are co-trained quickly, co-trained again with all classifiers."""
         quick = dict[str, Candidate]()
         for name, initial in self.initial().items():
             self._course.step("quick", f"start: {name}")
             quick[name] = self._cotrained_quickly(initial)
-        order = sorted(quick, key=lambda name: -quick[name].scores.mean())
-        last: dict[str, Candidate] = {}
-        for name in order:
-            # The earlier fit may be dropped below: it takes no place, and stands in for no candidate with its clusters.
-            others = [other for other in last if other != EARLIER]
+        finalists = dict[str, Candidate]()
+        for name in sorted(quick, key=lambda name: -quick[name].scores.mean()):
+            # The earlier fit may be dropped later: it takes no place, and stands in for no candidate with its clusters.
+            others = [other for other in finalists if other != EARLIER]
             known = any(_same_clusters(quick[name], quick[other]) for other in others)
             if len(others) < _FINALISTS and (name == EARLIER or not known):
                 self._course.step("again", f"start: {name}, again with all classifiers")
-                last[name] = self._cotrained(quick[name].clusters, self.all_classifiers(), ROUNDS)
-        self._course.step("networks", f"start: {BY_NETWORKS}")
-        networks, best = self._cotrained_by_networks(), max(last, key=lambda name: last[name].scores.mean())
-        ahead, error = mean_difference(networks.scores, last[best].scores, self.answers)
-        # The networks' clusters were trained on all answers, held-out ones included, so a small lead is no evidence.
-        if ahead > _CLEAR_LEAD * error:
-            last[BY_NETWORKS] = networks
-        without_answers = self.without_answers(last)
-        for name, clusters in without_answers.items():
-            self._course.step("features", f"start: {name}")
-            last[name] = self._cotrained(clusters, self.all_classifiers(), 0)
-        best, verdict = select(last, self.answers)
-        if best == EARLIER and self._in_doubt(last, best):
-            del last[EARLIER]  # it had all answers, so that none can be held out from it
-            best, verdict = select(last, self.answers)
-        if self._in_doubt(last, best):
-            unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
-            best, verdict = confirm(best, unseen, last, verdict, self.answers)
-        gained = f"{verdict.gain:+.4f} ± {verdict.gain_error:.4f}"
-        self.progress(f"start: selected {best}; gain over no clusters: {gained} nats per held-out answer")
-        return last[best], verdict
+                finalists[name] = self._cotrained(quick[name].clusters, self.all_classifiers(), ROUNDS)
+        return finalists
 
     @cached_property
     def _course(self) -> Course:
@@ -221,17 +203,38 @@ class Portfolio(PreparedFeatures):
         quick = 2 * len(self.prepared) + (len(self.answers.annotated) > self.max_clusters) + (self.previous is not None)
         number = {
             "quick": quick, "again": min(_FINALISTS + (self.previous is not None), quick), "networks": 1,
-            "features": 1 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": _REFIT_FOLDS, "items": 1,
+            "features": 1 + len(self.prepared), "refit": _REFIT_FOLDS, "features again": 2 * _REFIT_FOLDS, "items": 1,
         }  # fmt: skip
         work = _WORK | {"items": 1.0 if len(self.rows) < len(self.all_features) else 0.1}
         return Course(self.progress, {kind: (many, work[kind]) for kind, many in number.items()})
 
-    def _in_doubt(self, last: Mapping[str, Candidate], best: str) -> bool:
+    def _in_doubt(self, candidates: Mapping[str, Candidate], best: str) -> bool:
         """Whether a candidate differs from the clusters of the features alone, without a clear lead over them."""
-        ahead, error = mean_difference(last[best].scores, last[FEATURES_ALONE].scores, self.answers)
-        return agreement(last[best], last[FEATURES_ALONE]) < 1.0 and ahead < _CLEAR_LEAD * error
+        ahead, error = mean_difference(candidates[best].scores, candidates[FEATURES_ALONE].scores, self.answers)
+        return agreement(candidates[best], candidates[FEATURES_ALONE]) < 1.0 and ahead < _CLEAR_LEAD * error
 
-    def _refitted_scores(self, name: str, without_answers: Int[np.ndarray, "n"] | None) -> Float[np.ndarray, "P"]:
+    def _confirmed(
+        self,
+        best: str,
+        candidates: Mapping[str, Candidate],
+        verdict: Verdict,
+        without_answers: Mapping[str, ClustersWithoutAnswers],
+    ) -> tuple[str, Verdict]:
+        """The winner and the verdict after candidates are fitted again without each fold of the answers.
+
+        If the best one is not confirmed, the best of those whose answers determine at most the number of clusters is
+        tried: answers that are too few for co-training may suffice for the number.
+        """
+        others = sorted(without_answers, key=lambda name: -candidates[name].scores.mean())
+        second = next((name for name in others if name not in (best, FEATURES_ALONE)), None)
+        unseen = {name: self._refitted_scores(name, without_answers.get(name)) for name in (best, FEATURES_ALONE)}
+        best, verdict = confirm(best, unseen, candidates, verdict, self.answers)
+        if best != FEATURES_ALONE or second is None:
+            return best, verdict
+        unseen[second] = self._refitted_scores(second, without_answers[second])
+        return confirm(second, unseen, candidates, verdict, self.answers)
+
+    def _refitted_scores(self, name: str, without_answers: ClustersWithoutAnswers | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer, given a candidate that is fitted again without the fold of this answer.
 
         If the candidate cannot be fitted without a fold, the scores of this fold are those of the model without
@@ -241,32 +244,29 @@ class Portfolio(PreparedFeatures):
         Parameters
         ----------
         name : of the candidate
-        without_answers : initial clusters of the annotated items, if they come from the features; otherwise None
+        without_answers : computes its initial clusters, if they come from the features; otherwise None
         """
         scores, fold = scores_without_clusters(self.answers), folds_of_answers(self.answers, _REFIT_FOLDS)
         for one in range(_REFIT_FOLDS):
             said = f"start: {name}, fitted again without fold {one + 1} of {_REFIT_FOLDS} of the answers"
-            self._course.step("features again" if name == FEATURES_ALONE else "refit", said)
+            self._course.step("refit" if without_answers is None else "features again", said)
             training, held_out = fold != one, fold == one
             if not (training.any() and held_out.any()):
                 continue
             refit = self.given(training)
-            candidate = refit._fitted(name, without_answers, self.answers)
+            candidate = refit._fitted(name, without_answers)
             if candidate is not None:
                 z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
                 similarity = IndexedAnswers.of(self.answers, training).similarity(z)
                 scores[held_out] = IndexedAnswers.of(self.answers, held_out).log_likelihood(z, *similarity)
         return scores
 
-    def _fitted(
-        self, name: str, without_answers: Int[np.ndarray, "n"] | None, all_answers: PairAnnotations
-    ) -> Candidate | None:
+    def _fitted(self, name: str, without_answers: ClustersWithoutAnswers | None) -> Candidate | None:
         """The candidate of this name, fitted to :attr:`answers`; None if they are too few for its initial clusters."""
         if name == BY_NETWORKS:
             return self._cotrained_by_networks()
         if without_answers is not None:
-            clusters = without_answers[np.searchsorted(all_answers.annotated, self.answers.annotated)]
-            return self._cotrained(clusters, self.all_classifiers(), 0)
+            return self._cotrained(without_answers(self)[self.answers.annotated], self.all_classifiers(), 0)
         initial = self.initial().get(name)
         if initial is None:
             return None
@@ -278,58 +278,6 @@ class Portfolio(PreparedFeatures):
         assert isinstance(stack, StackedClassifier)
         shares = {name: sum(stack.share(one) for one in some) for name, some in self.classifiers.items()}
         return shares | {self.first: shares[self.first] + stack.share(self.network)}
-
-    def initial(self) -> dict[str, Initial]:
-        """Initial clusters by name."""
-        rng = stream(self.seed, "portfolio/cells", self.restart)
-        found = dict[str, Initial]()
-        for name in self.prepared:
-            draws = stream(self.seed, "portfolio/cells of weighted features", self.restart) if name == WEIGHTED else rng
-            for amount in _NUM_CELLS:
-                cells = partial(self._cells, amount, name, int(draws.integers(2**31)))
-                found[f"{amount} cells of {name} features"] = Initial(cells, [name])
-        if len(self.answers.annotated) > self.max_clusters:
-            found["answers alone"] = Initial(partial(self._by_answers_alone, rng), list(self.prepared))
-        if self.previous is not None:
-            found[EARLIER] = Initial(partial(self._earlier, self.previous[self.rows]), list(self.prepared))
-        return found
-
-    def _cells(self, amount: str, name: str, seed: int) -> Int[np.ndarray, "n"]:
-        number = max(2, min(round(_NUM_CELLS[amount] * self.max_clusters), len(self.answers.annotated) // 2))
-        cells = kmeans_cells(self.prepared[name], number, seed, weights=self.weights)
-        return self._joined_by_answers(cells)[self.answers.annotated]
-
-    def _by_answers_alone(self, rng: np.random.Generator) -> Int[np.ndarray, "n"]:
-        annotated = self.answers.annotated
-        clusters = np.zeros(self.answers.num_items, np.int64)
-        clusters[annotated] = spectral_clusters(self.answers, self.max_clusters, 2, rng)[-1].numpy()
-        return self._joined_by_answers(clusters)[annotated]
-
-    def _earlier(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "n"]:
-        """Clusters in which an item without an earlier one (−1) gets that of its nearest item (first preparation)."""
-        x, known = self.prepared[self.first], clusters >= 0
-        if known.any() and not known.all():
-            clusters = KNeighborsClassifier(1).fit(x[known], clusters[known]).predict(x)
-        return np.unique(clusters, return_inverse=True)[1][self.answers.annotated]
-
-    def without_answers(self, candidates: Mapping[str, Candidate]) -> dict[str, Int[np.ndarray, "n"]]:
-        """Initial clusters of the annotated items from their features, by name of the candidate.
-
-        The answers determine at most the number of clusters.
-        """
-        rng, annotated = stream(self.seed, "portfolio/features", self.restart), self.answers.annotated
-        clusters = {FEATURES_ALONE: self.of_features(rng)[annotated]}
-        best = max(candidates.values(), key=lambda one: one.scores.mean())
-        number = best.known.shape[1]
-        if number > 1:
-            for name, x in self.prepared.items():
-                cells = kmeans_cells(x, number, int(rng.integers(2**31)), tries=5, weights=self.weights)
-                clusters[f"{name} {NUMBER_FROM_ANSWERS}"] = cells[annotated]
-        return clusters
-
-    def of_features(self, rng: np.random.Generator) -> Int[np.ndarray, "N"]:
-        """Clusters of all items by the features alone."""
-        return clusters_of_features(self.prepared[self.first], max(self.max_clusters, 2), rng, self.weights)[0]
 
     def _cotrained_quickly(self, initial: Initial) -> Candidate:
         quick = [one for preparation in initial.preparations for one in self.classifiers[preparation][:2]]
@@ -348,18 +296,6 @@ class Portfolio(PreparedFeatures):
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:
         folds = stream(self.seed, "portfolio/folds", self.restart)
         return cotrain(self.answers, clusters, StackedClassifier(classifiers), folds, rounds, self.max_clusters)
-
-    def _joined_by_answers(self, clusters: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
-        """Clusters merged where the answers support it, and until at most ``max_clusters`` remain."""
-        indexed = IndexedAnswers.of(self.answers)
-        known = np.eye(int(clusters.max()) + 1)[clusters[self.answers.annotated]]
-        return join_cells(clusters, self.answers, indexed.weights(indexed.rates(known)), self.max_clusters)
-
-
-def default_max_clusters(num_annotated: int) -> int:
-    """Default for the maximum number of clusters: one and a half times √(annotated items), between 4 and 50."""
-    return int(np.clip(round(1.5 * np.sqrt(num_annotated)), 4, 50))
-
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
     """Whether two candidates have the same clusters, except for less than 1 % of the expected number of items.

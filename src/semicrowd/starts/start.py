@@ -20,11 +20,12 @@ from semicrowd.random import stream, torch_stream
 from semicrowd.settings.training import StartSettings
 from semicrowd.starts.answer_classifier import Annotators
 from semicrowd.starts.answers import AnswerStart, answer_start
+from semicrowd.starts.initial_clusters import default_max_clusters
 from semicrowd.starts.neighbours import communities
 from semicrowd.starts.of_features import clusters_of_features
 from semicrowd.starts.partition import Cells, best_partition
 from semicrowd.starts.patches import has_patches
-from semicrowd.starts.portfolio import Portfolio, default_max_clusters
+from semicrowd.starts.portfolio import Portfolio
 from semicrowd.starts.preparing import preparations
 from semicrowd.starts.recent import RECENT, ProgressCallback
 from semicrowd.starts.selection import Verdict

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from semicrowd.starts.initial_clusters import default_max_clusters
 from semicrowd.starts.item_classifiers import LabelPropagation
 from semicrowd.starts.of_features import clusters_of_features
-from semicrowd.starts.portfolio import default_max_clusters
 from semicrowd.starts.preparing import Prepared, preparations
 
 
