@@ -59,8 +59,8 @@ class CoTraining(CoTrainingParameters, ContinuedClusterer):
     candidates_ : data frame of all candidates, in decreasing order of ``score``; None without answers. Its columns:
         ``candidate`` (name), ``clusters`` (their number), ``score`` (mean ln p of a held-out answer, in nats),
         ``behind`` (difference from the highest score) and its ``standard_error``, ``answer_power``, ``agreement``
-        (adjusted Rand index with the selected candidate's clusters), ``unseen`` (score of the two candidates that were
-        fitted again without each fold of the answers; one of them is selected, not always the first row)
+        (adjusted Rand index with the selected candidate's clusters), ``unseen`` (score of the two or three candidates
+        that were fitted again without each fold of the answers; one of them is selected, not always the first row)
     winner_ : name of the selected candidate
     held_out_gain_, held_out_gain_error_ : mean log-likelihood of a held-out answer minus that without clusters, in
         nats, and its standard error; NaN without answers

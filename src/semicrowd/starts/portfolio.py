@@ -222,8 +222,8 @@ class Portfolio(InitialClusters):
     ) -> tuple[str, Verdict]:
         """The winner and the verdict after candidates are fitted again without each fold of the answers.
 
-        If the best one is not confirmed, the best of those whose answers determine at most the number of clusters is
-        tried: answers that are too few for co-training may suffice for the number.
+        If the best one is not confirmed, the best of :meth:`without_answers` is tried, besides the features alone:
+        answers that are too few for co-training may suffice for the number of clusters and for weights of columns.
         """
         others = sorted(without_answers, key=lambda name: -candidates[name].scores.mean())
         second = next((name for name in others if name not in (best, FEATURES_ALONE)), None)

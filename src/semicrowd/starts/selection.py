@@ -2,7 +2,8 @@
 
 Of the candidates whose score is within one standard error of the highest, the one with the fewest clusters wins. If
 its clusters differ from those of the features alone and its lead over them is not clear, both are fitted again without
-each fold of the answers. The candidate then has to predict these folds better, and significantly (:func:`confirm`).
+each fold of the answers. The candidate then has to predict these folds better, and significantly (:func:`confirm`). If
+it does not, one that takes less from the answers is tried in the same way (starts/portfolio.py).
 """
 
 from collections.abc import Mapping
@@ -106,7 +107,7 @@ def confirm(
 
     Parameters
     ----------
-    unseen : scores of the second fit, of ``best`` and of the features alone
+    unseen : scores of the second fit, of ``best`` and of the features alone, perhaps of others
     """
     without = scores_without_clusters(answers)
     ahead, _ = mean_difference(unseen[best], unseen[FEATURES_ALONE], answers)
