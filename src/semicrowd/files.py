@@ -128,6 +128,21 @@ def read_status(path: Path) -> dict[str, Any]:
     return read_object(path / STATUS)
 
 
+def check_finished(run: Path) -> None:
+    """Refuse a folder without a finished run, and say what else it is.
+
+    Raises
+    ------
+    UserError
+        With the run's status and the way on, if it has one.
+    """
+    status = read_status(run).get("status")
+    if status is None:
+        raise UserError(f"{run}: not the folder of a run (no {STATUS} that can be read)")
+    if status != "finished":
+        raise UserError(f"{run}: a run that has not finished ({status}); the same command with resume=true goes on")
+
+
 def sha256_of(path: Path) -> str:
     """The digest of a file, which need not fit into memory."""
     with path.open("rb") as file:

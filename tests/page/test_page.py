@@ -262,15 +262,19 @@ def test_pictures_come_from_the_folder_where_features_are_none(
 
 def test_who_answers_at_random_or_the_other_way_round_is_named() -> None:
     good, random, reverse, new = (90.0, 10.0), (50.0, 50.0), (10.0, 90.0), (2.0, 1.0)
-    shapes = np.array([[good, random, reverse, new]])
-    found = Result(3, probabilities(), probabilities(), WorkerPosterior(shapes, shapes))
-    page = page_of(found, data_of(), answers_of(["good", "random", "reverse", "new"]))
+    names = ["good", "random", "reverse", "new", "always", "never"]
+    sensitivity = np.array([[good, random, reverse, new, (190.0, 10.0), (5.0, 95.0)]])
+    specificity = np.array([[good, random, reverse, new, (1.0, 99.0), (96.0, 4.0)]])
+    found = Result(3, probabilities(), probabilities(), WorkerPosterior(sensitivity, specificity))
+    page = page_of(found, data_of(), answers_of(names))
     help_ = page.text[page.text.index("What would help most") :]
     assert "random (40 answers): answers tell next to nothing" in help_
     assert "reverse (40 answers): answers the opposite" in help_
     assert "good (40" not in help_
+    assert "always (40 answers): nearly always answers “same”" in help_
+    assert "never (40 answers): nearly always answers “different”" in help_
     assert "too few answers to tell" in page.text
-    doubted = page_of(found, data_of(), answers_of(["good", "random", "reverse", "new"]), warnings=("doubt",)).text
+    doubted = page_of(found, data_of(), answers_of(names), warnings=("doubt",)).text
     assert "No advice about people" in doubted
     assert not [said for said in (DROP, REVERSED, UNKNOWN) if said in doubted]
 

@@ -81,7 +81,7 @@ def test_new_items(
         (["run", "nowhere.npy"], "nowhere.npy"),
         (["run", "new.npy", "--annotations", "stranger.csv"], "stranger.csv: annotator Zoe is not among the 2"),
         (["run", "new.npy", "--annotations", "stranger.csv"], "leave out these answers, or fit again with all answers"),
-        (["empty", "new.npy"], "not the directory of a finished run"),
+        (["empty", "new.npy"], "not the folder of a run"),
     ):
         assert main([*arguments, "--output", "bad.csv"]) == 2
         error = capsys.readouterr().err

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from semicrowd.crowd.answer_header import HEADERS, PAIRS, WHOLE_NUMBER, header_of, proper_names, separator_of, shown
+from semicrowd.crowd.file_names import files_called
 from semicrowd.crowd.unsure import DONT_KNOW, NO_ANSWER, is_unsure
 from semicrowd.crowd.wording import ANSWERS, Wording, word_of, words_of
 from semicrowd.errors import UserError, listed
@@ -35,6 +36,7 @@ class AnswerTable:
     unit : word for a row in error messages: ``line`` of a file, or ``row`` of a data frame, counted from 0
     wording : the words of this file, and those of the given column names that it has
     header : the first row of a list of links whose names are not those of columns: it may be a link
+    unused : further columns, as they are called
     skipped : number of further rows that are in the file but not here, because they have no answer: the cell is empty,
         or says that its author does not know (:mod:`semicrowd.crowd.unsure`)
     """
@@ -46,6 +48,7 @@ class AnswerTable:
     unit: str = "line"
     wording: Wording = _USUAL
     header: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     skipped: int = 0
 
     @classmethod
@@ -73,7 +76,8 @@ class AnswerTable:
         if label is not None:
             columns["label"] = _links(name, columns, len(frame), label, wording)
         found = replace(wording, columns=wording.found_in(written))
-        return cls(Path(name), kind, range(len(frame)), columns, "row", found, _odd_header(header))._answered()
+        unused = _unused(written, positions)
+        return cls(Path(name), kind, range(len(frame)), columns, "row", found, _odd_header(header), unused)._answered()
 
     def at(self, row: int) -> str:
         """File and line of a row, for error messages."""
@@ -108,7 +112,8 @@ class AnswerTable:
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; expected a csv of answers") from error
         except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not a text file (utf-8); expected a csv with {HEADERS[PAIRS]}") from error
+            raise UserError(f"{path}: not a text file in UTF-8, perhaps in Latin-1 or UTF-16 (save it as CSV UTF-8); "
+                            f"expected a csv with {HEADERS[PAIRS]}") from error
         if not cells:
             raise UserError(f"{path}: no answers; expected at least one row {HEADERS[kind]} after the header")
         lines, *columns = zip(*cells, strict=True)
@@ -116,7 +121,8 @@ class AnswerTable:
         if label is not None:
             by_name["label"] = _links(str(path), by_name, len(lines), label, wording)
         found = replace(wording, columns=wording.found_in(written))
-        return cls(path, kind, lines, by_name, wording=found, header=_odd_header(header))._answered()
+        unused = _unused(written, positions)
+        return cls(path, kind, lines, by_name, wording=found, header=_odd_header(header), unused=unused)._answered()
 
     def _answered(self) -> "AnswerTable":
         """The rows with an answer; a column of workers without a single name is left out, as if it were not there."""
@@ -232,12 +238,15 @@ class AnswerTable:
             cell: int(cell) for cell in cells if WHOLE_NUMBER.fullmatch(cell) and 0 <= int(cell) < num_items
         }
         if ids is None:
-            return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1}"), ()
-        by_id = self._by_id(ids)
+            way = "a table has ids in a column, an .npz file in an array ids"
+            return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1} ({way})"), ()
+        by_id, note = self._by_id(ids), f"{self.path.name}: items are identified by their ids"
+        shorter = sorted(cells & by_id.keys() - {canonical(name) for name in (*ids, *row_numbers)})
+        if shorter and files_called(shorter[:1], ids):
+            note += f"; in part without folder or ending, such as {shown(shorter[0])} for {ids[by_id[shorter[0]]]}"
         if cells <= by_id.keys():
             count = Counter(name.strip() for name in ids)
             unique = {name: k for name, k in by_id.items() if count[ids[k].strip()] == 1}
-            note = f"{self.path.name}: items are identified by their ids"
             return self._numbered(names, unique, "an id of exactly one item; several items have this id"), (note,)
         named = cells & by_id.keys()
         no_id = shown(self._first(names, by_id))
@@ -277,13 +286,16 @@ class AnswerTable:
         return names, {cell for name in names for cell in self.columns[name]}
 
     def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
-        """Id → item number, and so for cells that are one item's id but for zeros in front or the form of accents."""
+        """Id → item number, and so for cells that are one item's id but for zeros in front or the form of accents.
+
+        Also for names of files without folders or ending.
+        """
         by_id = {name.strip(): k for k, name in enumerate(ids or ())}
         others = {cell: canonical(cell) for cell in self.item_cells()[1] - by_id.keys()}
         plain = {canonical(name): k for name, k in by_id.items()} if others else {}
-        if len(plain) < len(by_id):
-            return by_id
-        return by_id | {cell: plain[name] for cell, name in others.items() if name in plain}
+        if len(plain) == len(by_id):
+            by_id |= {cell: plain[name] for cell, name in others.items() if name in plain}
+        return by_id | files_called(others.keys() - by_id.keys(), ids or ())
 
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:
         """Replace the cells of columns by their numbers; the error names the first cell that has no number."""
@@ -297,6 +309,10 @@ class AnswerTable:
         """The first cell, in the order of the rows, that is not in ``known``."""
         rows = zip(*(self.columns[name] for name in names), strict=True)
         return next(cell for row in rows for cell in row if cell not in known)
+
+
+def _unused(written: Sequence[str], positions: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(name.strip() for at, name in enumerate(written) if at not in positions.values() and name.strip())
 
 
 def _odd_header(header: Sequence[str]) -> tuple[str, ...]:

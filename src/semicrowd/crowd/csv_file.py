@@ -17,7 +17,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.answer_header import PAIRS, shown
 from semicrowd.crowd.answer_table import AnswerTable
 from semicrowd.crowd.index import pairs_within
-from semicrowd.errors import UserError
+from semicrowd.errors import UserError, listed
 from semicrowd.files import write_csv, write_text
 
 #: Name of the annotator if the file has no column worker.
@@ -91,8 +91,10 @@ def of_table(
     if "worker" in table.columns:
         worker, names = table.names("worker")
     elif not known:
+        way = (f"; {listed(table.unused)} not used: annotations.columns={{worker: {table.unused[0]}}} would take the "
+               "names of people from there") if table.unused else ""  # fmt: skip
         notes.append(f"{path.name}: no column worker, or no name in it; all answers are taken for those of one person, "
-                     f"'{EVERYBODY}'")
+                     f"'{EVERYBODY}'{way}")
     if "task" in table.columns:
         task = table.names("task")[0]
     items, how = table.items(num_items, ids)

@@ -16,6 +16,8 @@ from semicrowd.errors import listed
 
 #: An annotator is only tested with at least this number of answers.
 _ENOUGH = 20
+#: Share of one's answers from which on they count as nearly always the same.
+_NEARLY_ALWAYS = 0.95
 #: The rates of an annotator with fewer answers are very uncertain.
 _FEW = 10
 #: Level of the one-sided tests, before it is divided by the number of annotators (Bonferroni).
@@ -64,9 +66,10 @@ def _votes(answers: PairAnnotations) -> np.ndarray:
 def odd_answers(answers: PairAnnotations) -> list[str]:
     """Lines about contradictory answers and uninformative annotators; empty if there are no problems."""
     table = people(answers)
-    suspects = _suspects(answers, table)
+    one_way = _one_way(answers, table)
+    suspects = {name: line for name, line in _suspects(answers, table).items() if name not in one_way}
     return [
-        *_few(answers), *_contradictions(answers, list(suspects)), *_one_way(answers, table), *suspects.values(),
+        *_few(answers), *_contradictions(answers, [*suspects, *one_way]), *one_way.values(), *suspects.values(),
         *_apart(answers),
     ]  # fmt: skip
 
@@ -118,19 +121,29 @@ def _contradictions(answers: PairAnnotations, suspects: list[str]) -> Iterator[s
                "define in the question what 'the same' means, or expect little information from the answers")
 
 
-def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> Iterator[str]:
-    """Annotators who have always given the same answer, if that is unlikely given the answers of the others."""
+def _one_way(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:
+    """Name → line for annotators who have nearly always given the same answer.
+
+    Only if so many are unlikely (one-sided binomial test) for somebody with the share of the others' answers.
+    """
     total, ones, assumed = answers.num_pairs, int(answers.label.sum()), _assumed(answers)
+    lines: dict[str, str] = {}
     for row in table[table["answers"] >= _ENOUGH].itertuples():
-        if (row.same and row.different) or row.worker in assumed:
+        often = max(row.same, row.different)
+        if often < _NEARLY_ALWAYS * row.answers or row.worker in assumed:
             continue
         rest = total - row.answers
-        share = (ones - row.same) / rest if rest else np.nan  # share of answers "same" of the others
-        chance = share if row.same else 1 - share
-        if not rest or row.answers * np.log(max(chance, 1e-12)) < np.log(_LEVEL / len(table)):
-            word = "same" if row.same else "different"
-            yield (f"{row.worker} has answered '{word}' {row.answers} times and nothing else: this gives no "
-                   "information about the items; leave these answers out unless there is a reason for them")
+        share = (ones - row.same) / max(rest, 1)  # share of answers "same" of the others
+        chance = share if row.same == often else 1 - share
+        unlikely = binom.sf(often - 1, row.answers, chance) < _LEVEL / len(table)
+        if unlikely if rest else often == row.answers:
+            word = "same" if row.same == often else "different"
+            times = f"{often} times and nothing else" if often == row.answers else f"{often} of {row.answers} times"
+            lines[row.worker] = (
+                f"{row.worker} has answered '{word}' {times}: this gives hardly any information about the items; "
+                "leave these answers out unless there is a reason for them"
+            )
+    return lines
 
 
 def _suspects(answers: PairAnnotations, table: pd.DataFrame) -> dict[str, str]:

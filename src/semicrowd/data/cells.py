@@ -21,9 +21,9 @@ _EMPTY = _NO_CELL | {
     "unbekannt", "fehlt", "n.v.", "n. v.", "nicht verfügbar",
 }
 #: Words for yes.
-_YES = frozenset({"true", "yes", "y", "t"})
+_YES = frozenset({"true", "yes", "y", "t", "ja"})
 #: Words for no.
-_NO = frozenset({"false", "no", "n", "f"})
+_NO = frozenset({"false", "no", "n", "f", "nein"})
 _INFINITE = frozenset({"inf", "-inf", "+inf", "infinity", "-infinity"})
 #: Names of columns that are always ids, independent of their content; an index written by pandas has an empty name.
 _IDS = frozenset({"", "unnamed: 0", "id", "item", "index", "key", "uuid"})

@@ -122,11 +122,11 @@ def find_images(folder: Path, skip_unreadable: bool = False) -> ImageFiles:
                 converted(image, size)
             longest.append(size)
     rest = sorted(set(files) - set(paths))
-    notes = [f"{folder}: {len(rest)} other files are left out: {_listed(rest)}"] if rest else []
+    notes = [f"{folder}: {_left_out(len(rest), 'other')}: {_listed(rest)}"] if rest else []
     if wrong and skip_unreadable and longest:
         broken = [path for path, _ in wrong]
         named = _listed(broken, _NAMED_BROKEN)
-        notes.append(f"{folder}: {len(wrong)} unreadable files are left out, and rows count the rest: {named}")
+        notes.append(f"{folder}: {_left_out(len(wrong), 'unreadable')}, and rows are counted without: {named}")
         paths = sorted(set(paths) - set(broken))
     elif wrong:  # decoded, too, so that all that have to be mended are named at once
         for path in sorted(set(paths) - {path for path, _ in wrong}):
@@ -198,6 +198,10 @@ def said(files: ImageFiles, number: int, what: str) -> str:
 def _is_taken(relative: Path) -> bool:
     names = relative.parts
     return relative.suffix.lower() in SUFFIXES and _TRACKED not in names and not any(n.startswith(".") for n in names)
+
+
+def _left_out(number: int, which: str) -> str:
+    return f"1 {which} file is left out" if number == 1 else f"{number} {which} files are left out"
 
 
 def _listed(paths: list[Path], most: int = _NAMED) -> str:

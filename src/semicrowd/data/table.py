@@ -20,6 +20,8 @@ from semicrowd.settings.sources import TableSettings
 
 #: What is done with a further column of ids.
 _FURTHER = "further ids, no feature; to use it, give the column a name that is not one of ids"
+#: Settings that name columns.
+_OF_COLUMNS = ("id", "label", "weight", "ignore")
 #: Larger numbers could overflow when they are squared and summed in single precision.
 _LARGEST = 1e15
 
@@ -46,10 +48,14 @@ def load_table(root: Path, settings: TableSettings) -> Dataset:  # noqa: ARG001 
     path = expanded(settings.path)
     if path.suffix.lower() not in (*READERS, ".npy", ".npz"):
         hint = "; pictures in a folder are data=images" if path.is_dir() else ""
-        raise UserError(f"{path}: expected {EXPECTED}{hint}")
+        there = "" if path.exists() else "no such file or folder; "
+        raise UserError(f"{path}: {there}expected {EXPECTED}{hint}")
     check_is_file(path, EXPECTED)
     try:
         digest = sha256_of(path)
+        if path.suffix.lower() == ".npy" and (given := [name for name in _OF_COLUMNS if getattr(settings, name)]):
+            raise UserError(f"data.{given[0]}: an .npy file has no named columns; expected an .npz file with arrays "
+                            "features, ids and columns, or a table")
         data = _array(path) if path.suffix.lower() == ".npy" else _dataset(read_frame(path, settings.id), settings)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}; expected {EXPECTED}") from error

@@ -1,6 +1,6 @@
 """Warnings: reasons not to trust a result, one line each, with advice what to do. True labels are not needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.special import polygamma
@@ -54,10 +54,12 @@ def reliability_warnings(
         return [*lines, f"{problem}; {advice}"]
     if uninformative := _no_gain(gain) if gain is not None else _no_weight(result.workers, result.best, answers):
         problem = f"the answers carry no information about these clusters: {uninformative}"
-        return [*lines, f"{problem}; {_advice(data, result.final.cluster, answers)}; {advice}"]
+        more = f"collect more than these {answers.num_pairs:,}; {_advice(data, result.final.cluster, answers)}"
+        return [*lines, f"{problem}; {more}; {advice}"]
     lines += _contradiction(result, answers, data)
     if verdict is not None:
-        lines += _close(verdict)
+        dominant = [] if data is None else dominant_columns(data, result.final.cluster, answers)
+        lines += _close(verdict, dominant)
     return lines
 
 
@@ -134,12 +136,16 @@ def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | Non
         )
 
 
-def _close(verdict: Verdict) -> Iterator[str]:
+def _close(verdict: Verdict, dominant: Sequence[str] = ()) -> Iterator[str]:
     """A warning if a different candidate explains the answers as well as the selected one, or better.
 
     As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
     selected because the lead of the other was gone when both were fitted again without each fold of the answers. If
     the lead was only smaller then, and no longer significant, there is no warning: it may be due to chance.
+
+    Parameters
+    ----------
+    dominant : columns of which the clusters are mostly values, and on which the answers do not depend
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
@@ -151,9 +157,13 @@ def _close(verdict: Verdict) -> Iterator[str]:
     if len(near):
         first = near.iloc[0]
         better = own["behind"] > own["standard_error"]
-        how = "better, but was not shown to predict new answers better" if better else "as well"
+        how = "better, but did not predict answers that were held out from it better" if better else "as well"
+        cause = "more answers would decide"
+        if dominant:
+            cause = (f"the clusters are mostly values of {listed(dominant)}, on which the answers do not depend: leave "
+                     "that out (data.ignore), or collect more answers")  # fmt: skip
         yield (
             f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
             f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
-            "more answers would decide; candidates.csv lists all candidates"
+            f"{cause}; candidates.csv lists all candidates"
         )

@@ -13,11 +13,14 @@ from semicrowd.crowd.workers import WorkerPosterior
 _NINETY = 1.645
 #: Answers are almost uninformative if sensitivity + specificity − 1 is at most this; 0: random, 1: perfect answers.
 _NOTHING = 0.2
+#: Probability of an answer, whatever the two items are, from which on it counts as nearly always given.
+_ALWAYS = 0.8
 #: An annotator's quality is called unknown if the 90 % interval of sensitivity + specificity − 1 is wider than this.
 _WIDE = 0.6
 
 DROP = "answers tell next to nothing: do not ask again"
 REVERSED = "answers the opposite of what is right: explain the question, or do not ask again"
+ONE_WAY = "nearly always answers “{}”: explain the question, or do not ask again"
 UNKNOWN = "too few answers to tell"
 PERHAPS = "may be guessing: the interval includes answers at random"
 
@@ -32,6 +35,7 @@ class Annotator:
     sensitivity, specificity : estimate and the ends of its 90 % interval
     weight : logit(sensitivity) + logit(specificity), in nats; 0 for random answers
     remark : advice, or empty
+    drop : whether the advice is not to ask again
     """
 
     name: str
@@ -40,6 +44,7 @@ class Annotator:
     specificity: tuple[float, float, float]
     weight: float
     remark: str
+    drop: bool
 
 
 def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int, *, remarks: bool = True) -> list[Annotator]:
@@ -54,15 +59,15 @@ def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int, *, re
     """
     informedness, error = _informedness(posterior, best, table["pairs"].to_numpy())
     order = np.argsort(-table["weight"].to_numpy(), kind="stable")
-    rows = table.to_dict("records")
-    return [
-        Annotator(
-            str(rows[n]["annotator"]), int(rows[n]["pairs"]), _with_ends(rows[n], "sensitivity"),
-            _with_ends(rows[n], "specificity"), float(rows[n]["weight"]),
-            _remark(float(informedness[n]), float(error[n])) if remarks else "",
-        )
-        for n in order.tolist()
-    ]  # fmt: skip
+    rows, people = table.to_dict("records"), []
+    for n in order.tolist():
+        sensitivity, specificity = (_with_ends(rows[n], name) for name in ("sensitivity", "specificity"))
+        remark, drop = "", False
+        if remarks:
+            remark, drop = _remark(sensitivity[0], specificity[0], float(informedness[n]), float(error[n]))
+        people.append(Annotator(str(rows[n]["annotator"]), int(rows[n]["pairs"]), sensitivity, specificity,
+                                float(rows[n]["weight"]), remark, drop))  # fmt: skip
+    return people
 
 
 def _with_ends(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
@@ -84,12 +89,16 @@ def _informedness(posterior: WorkerPosterior, best: int, answers: np.ndarray) ->
     return rates[0] + rates[1] - 1, np.sqrt(variance)
 
 
-def _remark(informedness: float, error: float) -> str:
+def _remark(sensitivity: float, specificity: float, informedness: float, error: float) -> tuple[str, bool]:
+    """Advice, and whether it is not to ask this person again."""
     low, high = informedness - _NINETY * error, informedness + _NINETY * error
-    if high < 0:
-        return REVERSED
     if high < _NOTHING:
-        return DROP
+        says_same = sensitivity, 1 - specificity
+        if min(says_same) > _ALWAYS:
+            return ONE_WAY.format("same"), True
+        if max(says_same) < 1 - _ALWAYS:
+            return ONE_WAY.format("different"), True
+        return (REVERSED if high < 0 else DROP), True
     if high - low > _WIDE:
-        return UNKNOWN
-    return PERHAPS if low < 0 else ""
+        return UNKNOWN, False
+    return (PERHAPS if low < 0 else ""), False

@@ -16,7 +16,7 @@ from semicrowd.data import Dataset
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
 from semicrowd.page import advice
-from semicrowd.page.annotators import DROP, REVERSED, annotators
+from semicrowd.page.annotators import annotators
 from semicrowd.page.clusters import MAX_CLUSTERS, SURE, Distances, clusters
 from semicrowd.page.decision import candidates, decided, number_of_clusters
 from semicrowd.page.items import Items
@@ -84,7 +84,10 @@ class Page:
 
     @cached_property
     def need(self) -> advice.Need | None:
-        """How many more answers would help."""
+        """How many more answers would help; None where the rates and probabilities behind it mean nothing."""
+        verdict = self.result.found.verdict
+        if verdict is not None and not verdict.informative:
+            return None
         return advice.need(self.result.found.final, self.result.workers)
 
     @cached_property
@@ -141,7 +144,8 @@ def _content(page: Page) -> dict[str, Any]:
         "number": number_of_clusters(result, page.settings, page.given),
         "decided": decided(data, result, answers, page.settings, page.metrics), "candidates": candidates(result),
         "annotators": people, "bar": _bar, "width": _WIDTH, "answers": answers,
-        "drop": [one for one in people if one.remark in (DROP, REVERSED)],
+        "drop": [one for one in people if one.drop],
+        "informative": result.verdict is None or result.verdict.informative,
         "questions": asked, "need": page.need,
         "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,

@@ -12,6 +12,7 @@ from semicrowd.fitting.result import RESTART_SCORES, Result
 from semicrowd.metrics import USED_SHARE, cluster_counts
 from semicrowd.settings.fields import dotted
 from semicrowd.settings.methods import METHODS, NAMES
+from semicrowd.starts.selection import FEATURES_ALONE, Verdict
 
 
 def candidates(result: Result) -> list[dict[str, Any]]:
@@ -37,7 +38,7 @@ def decided(
     metrics : content of metrics.json
     """
     if result.verdict is not None:
-        yield f"Start: “{result.verdict.winner}” won among {len(result.verdict.table)} candidates."
+        yield _selected(result.verdict)
     elif (kind := dotted(settings).get("start.kind")) is not None:
         yield f"Start: start.kind={kind}; it was the only one that was tried."
     if answers is None:
@@ -50,17 +51,31 @@ def decided(
         yield (f"{there}; {100 * moved:.1f} % of these are in another cluster than their features alone would say. "
                "Items without answers are placed by their features.")
     else:
-        yield (f"{there}. No item's cluster by its features alone differs from the final one: answers shaped the "
-               "clusters as a whole, if at all, not single items.")
-    for key, how in (("held_out", "held out from a second fit"), ("cross_validated", "that each fold had not seen")):
+        yield (f"{there}. Each of them is in the cluster that its features predict: the answers may have decided which "
+               "clusters there are, but moved no single item.")
+    for key, how in (("held_out", "held out from a second fit"), ("cross_validated", "that was held out")):
         gain, error = (metrics.get(f"answers/{key}_gain{end}") for end in ("", "_error"))
         if gain is None or error is None:
             continue
-        verdict = "the answers support these clusters" if gain > error else "the answers do not support these clusters"
-        yield (f"An answer {how} is {gain:+.3f} nats likelier with the clusters than without (standard error "
-               f"{error:.3f}): {verdict}.")
+        support = "do not support" if gain <= error else "hardly support" if gain < 2 * error else "support"
+        yield (f"The clusters change the probability of an answer {how} by the factor {np.exp(gain):.2f} on average "
+               f"({gain:+.3f} nats, standard error {error:.3f}): the answers {support} these clusters.")
     for line in telling_columns(data, answers):
         yield f"{line[0].upper()}{line[1:]}."
+
+
+def _selected(verdict: Verdict) -> str:
+    """Which candidate was selected, and by which rule."""
+    rows = verdict.table.set_index("candidate")
+    own, among = rows.loc[verdict.winner], f"“{verdict.winner}” was selected among {len(rows)} candidates"
+    if own["behind"] <= own["standard_error"]:
+        return (f"Start: {among}. Of those that predict held-out answers about equally well (within one standard error "
+                "of the best), the one with the fewest clusters is selected.")
+    failed = "fitted again without the answers that it has to predict, the best one was no longer better"
+    if verdict.winner != FEATURES_ALONE:
+        return f"Start: {among}. Others come first in the table, but {failed} than the features alone; this one was."
+    why = f"{failed}, or not clearly" if verdict.informative else "the answers carry too little information"
+    return f"Start: the clusters of the features alone were kept, the last resort among {len(rows)} candidates: {why}."
 
 
 def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
@@ -95,8 +110,10 @@ def number_of_clusters(result: Result, settings: Mapping[str, Any], given: Mappi
         rows = result.verdict.table
         near = sorted({int(n) for n in rows.loc[rows["behind"] <= rows["standard_error"], "clusters"]})
         every = sorted({int(n) for n in rows["clusters"]})
-        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict answers "
-               f"that they had not seen; those within one standard error of the best have {_range(near)}.")
+        own = rows.loc[rows["candidate"] == result.verdict.winner].iloc[0]
+        kept = "" if own["behind"] <= own["standard_error"] else f"; the one that was kept has {own['clusters']}"
+        yield (f"{len(rows)} candidates with {_range(every)} clusters were compared by how well they predict held-out "
+               f"answers; those within one standard error of the best have {_range(near)}{kept}.")
     if result.restarts is not None and len(result.restarts.score) > 1:
         each = [int(cluster_counts(one, result.num_clusters)["used"]) for one in result.restarts.clusters]
         yield (f"{len(each)} restarts ended with {_range(sorted(set(each)))} clusters in use; the one with the highest "

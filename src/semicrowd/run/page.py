@@ -8,7 +8,7 @@ from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
 from semicrowd.errors import UserError, without_traceback
 from semicrowd.evaluation.scores import Evaluation, score
-from semicrowd.files import MODEL, read_metrics, read_object, read_status, write_text
+from semicrowd.files import MODEL, check_finished, read_metrics, read_object, write_text
 from semicrowd.page.build import FILE, Page, pictures, render
 from semicrowd.page.questions import QUESTIONS, write_questions
 from semicrowd.run.files.clusters import read_names
@@ -58,8 +58,7 @@ def rebuild(run_dir: Path) -> Path:
     UserError
         For a folder without a finished run, and for data that are gone or have changed since.
     """
-    if read_status(run_dir).get("status") != "finished":
-        raise UserError(f"{run_dir}: not the directory of a finished run (no status.json that says so)")
+    check_finished(run_dir)
     # Imported here: importing torch takes seconds, and a wrong folder has been found by now.
     from semicrowd.estimators.persistence import load
     from semicrowd.run.files.provenance import provenance

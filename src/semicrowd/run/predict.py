@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semicrowd.errors import UserError, without_traceback
-from semicrowd.files import MODEL, read_object, read_status, write_text
+from semicrowd.files import MODEL, check_finished, read_object, write_text
 from semicrowd.run.commandline import as_typed, program
 from semicrowd.run.files.inputs import PROVENANCE
 from semicrowd.settings.data import ImagesSettings
@@ -64,8 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _predict(run: Path, features_file: Path, answer_files: list[Path], output: Path | None) -> None:
-    if read_status(run).get("status") != "finished":
-        raise UserError(f"{run}: not the directory of a finished run (no status.json that says so)")
+    check_finished(run)
 
     # Imported here: importing torch takes seconds.
     from semicrowd.data import load_dataset
@@ -89,7 +88,8 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
     told = ", ".join(map(str, answer_files))
     if answer_files:  # before the items: a folder of images can take minutes
         if "pairs" not in inspect.signature(estimator.predict).parameters:
-            raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items")
+            raise UserError(f"{told}: {type(estimator).__name__} takes no answers about new items; fit again with all "
+                            f"items and answers (previous={run} keeps the clusters' numbers), or train model=scdc")
         how = ("columns", "same_words", "different_words", "unsure_words")  # new answers have the format of the run's
         written = {name: of_run[name] for name in how if name in of_run}
         hidden = {"anonymise": True} if of_run.get("anonymise") else {}

@@ -34,7 +34,8 @@ def show_run(metrics: dict[str, Any], run_dir: Path) -> None:
     width = max(len(name) for name in metrics)
     for name, value in metrics.items():
         print(f"{name:{width}}  {value:.4f}" if isinstance(value, float) else f"{name:{width}}  {value}")
-    print(f"files: {run_dir}")
+    page = run_dir / "report.html"
+    print(f"files: {run_dir}" + (f"\npage: {page}" if page.exists() else ""))
 
 
 def brief(metrics: dict[str, Any]) -> str:
