@@ -13,9 +13,10 @@ from tests.answer_files import read_csv_answers
 from semicrowd.crowd import csv_file
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset, load_dataset
-from semicrowd.data.answers import load_annotations
+from semicrowd.data.answers import load_annotations, read_answer_files
 from semicrowd.errors import UserError
 from semicrowd.random import stream
+from semicrowd.settings.data import FileSettings
 from semicrowd.settings.fields import shown
 
 ROOT = Path("unused")
@@ -67,6 +68,15 @@ def test_file_that_calls_the_items_by_the_ids_of_the_table(pinwheel: Dataset, tm
     assert answers.notes[-1] == "mine.csv: items are identified by their ids"
     with pytest.raises(UserError, match=r"mine\.csv, line 2, column i: p0; expected an item id from 0 to 499"):
         load_annotations("file", pinwheel, 0, ROOT, path=str(tmp_path / "mine.csv"))
+
+
+def test_new_answers_may_have_the_usual_names_of_columns_instead_of_own_ones(tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("i,j,worker,label\n0,1,ann,same\n")
+    settings = FileSettings(path=str(tmp_path / "more.csv"), columns={"i": "Bild A", "j": "Bild B"})
+    with pytest.raises(UserError, match="no column Bild A"):
+        read_answer_files(settings)
+    (file,) = read_answer_files(settings, shared=True)
+    assert file.table.columns["i"] == ["0"]
 
 
 def test_mistakes(pinwheel: Dataset) -> None:

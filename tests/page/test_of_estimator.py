@@ -82,6 +82,7 @@ def test_questions_are_written_beside_the_page(tmp_path: Path) -> None:
     assert list(asked) == ["i", "j", "worker", "label"]
     assert set(asked["i"]) | set(asked["j"]) <= set(table.index)
     assert "ask.csv" in page.read_text(encoding="utf-8")
+    assert "fit(X, pairs=[answers" in page.read_text(encoding="utf-8")
     asked.assign(worker="Ann", label="same").to_csv(tmp_path / "ask.csv", index=False)
     write_report(model, table, answers, page, questions=tmp_path / "ask.csv")
     assert (pd.read_csv(tmp_path / "ask.csv")["label"] == "same").all(), "a file that has answers is kept"

@@ -86,6 +86,7 @@ def test_answers_that_were_written_into_a_runs_folder_are_not_removed(train: Com
     command = ["data.path=items.csv", *FIT, "annotations.path=answers.csv", "hydra.run.dir=run"]
     assert train(*command).returncode == 0
     assert train(*command).returncode == 0  # nobody has filled it in
+    assert "annotations.path=[answers.csv,COPY.csv]" in (tmp_path / "run" / "report.html").read_text()
     path = tmp_path / "run" / "questions.csv"
     before = path.read_text()
     filled = before.replace(",,\n", ",ann,same\n", 1)

@@ -85,7 +85,8 @@ def of_table(
         if left_out := len(table.lines) - len(there.lines):
             notes.append(f"{path.name}: {left_out:,} of {len(table.lines):,} rows {LEFT_OUT} ({unknown})")
         if not there.lines:
-            raise UserError(f"{path}: no row is about items that are there; such as {unknown}")
+            raise UserError(f"{path}: no row is about items that are there; such as {unknown}; expected ids of the "
+                            "items, from a column (data.id) or the index of a data frame, or row numbers")
         table = there
     worker, task = np.zeros(len(table.lines), np.int64), None
     if "worker" in table.columns:

@@ -45,14 +45,16 @@ def table_of_file(path: Path, wording: Wording, label: int | None = None) -> Ans
 def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) -> list[AnswerTable]:
     """The answers of each of some files or data frames; each is read in its own format.
 
-    Files of the same name in different folders are told apart by their paths.
+    Files of the same name in different folders are told apart by their paths. If ``wording`` is already shared, they
+    need not have its columns.
 
     Raises
     ------
     UserError
         Naming the file, or a column of ``wording`` that none of them has.
     """
-    wording = replace(wording, shared=len(answers) > 1)
+    need_none = wording.shared
+    wording = replace(wording, shared=need_none or len(answers) > 1)
     tables = []
     for number, one in enumerate(answers, 1):
         if isinstance(one, pd.DataFrame):
@@ -66,7 +68,7 @@ def tables_of(answers: Sequence[Path | str | pd.DataFrame], wording: Wording) ->
             tables[at] = replace(tables[at], path=expanded(one))
     there = {name for table in tables for name in table.wording.columns.values()}
     for name in wording.columns.values():
-        if name not in there:
+        if name not in there and not need_none:
             files = " and ".join(str(table.path) for table in tables)
             raise UserError(f"{files}: no column {name} (annotations.columns, in Python columns)")
     return tables

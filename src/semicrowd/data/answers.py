@@ -56,8 +56,12 @@ class AnswerFile:
     known: bool
 
 
-def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
+def read_answer_files(settings: FileSettings, *, shared: bool = False) -> list[AnswerFile]:
     """The files of answers and of known links; a file of earlier rates is checked, too.
+
+    Parameters
+    ----------
+    shared : whether a file need not have the column names that the settings give
 
     Raises
     ------
@@ -73,7 +77,7 @@ def read_answer_files(settings: FileSettings) -> list[AnswerFile]:
         )
     if settings.history is not None:
         rates_of(expanded(settings.history))
-    tables = tables_of(settings.paths, wording_of(settings)) if settings.paths else []
+    tables = tables_of(settings.paths, replace(wording_of(settings), shared=shared)) if settings.paths else []
     answers = [AnswerFile(table, csv_file.truth_path(expanded(path)), known=False)
                for table, path in zip(tables, settings.paths, strict=True)]
     known = [AnswerFile(table_of_file(path, Wording(), label), csv_file.truth_path(path), known=True)

@@ -183,6 +183,9 @@ class Columns:
         """
         missing = [column.name for column in self.columns if column.name not in frame]
         if missing:
+            if len(missing) == len(self.columns):
+                raise UserError(f"{where}: no column {listed(missing)}: none of the {len(missing)} with which the run "
+                                "was trained")
             raise UserError(f"{where}: no column {', '.join(missing)}; expected those that the run was trained with: "
                             f"{', '.join(column.name for column in self.columns)}")
         own = {column.name for column in self.columns}

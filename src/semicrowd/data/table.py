@@ -16,6 +16,7 @@ from semicrowd.data.dataset import Dataset
 from semicrowd.data.frames import EXPECTED, LABEL, READERS, SEQUENCE, Frame, check_table, read_frame
 from semicrowd.errors import UserError
 from semicrowd.files import check_is_file, expanded, sha256_of
+from semicrowd.settings.fields import nearest
 from semicrowd.settings.sources import TableSettings
 
 #: What is done with a further column of ids.
@@ -107,7 +108,7 @@ def _dataset(frame: Frame, settings: TableSettings) -> Dataset:
         unknown = [one for one in wanted if one is not None and one not in table]
         if unknown:
             raise UserError(f"data.{option}={as_list(unknown)}: {path} has no such column; "
-                            f"it has {', '.join(map(str, table.columns))[:200]}")
+                            f"it has {', '.join(map(str, table.columns))[:200]}{nearest(unknown[0], table.columns)}")
     roles = Counter(one for wanted in given.values() for one in set(wanted) if one is not None)
     if roles and (most := roles.most_common(1)[0])[1] > 1:
         raise UserError(f"{path}, column {most[0]}: expected in one of data.ignore, data.id, data.label and "

@@ -13,6 +13,7 @@ from jaxtyping import Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.data import Dataset
+from semicrowd.data.columns import as_list
 from semicrowd.evaluation.scores import Evaluation
 from semicrowd.files import expanded
 from semicrowd.page import advice
@@ -147,9 +148,18 @@ def _content(page: Page) -> dict[str, Any]:
         "drop": [one for one in people if one.drop],
         "informative": result.verdict is None or result.verdict.informative,
         "questions": asked, "need": page.need,
+        "more_answers": _more_answers(page),
         "names": page.names, "file": page.questions, "number_of_pairs": len(page.pairs) if page.questions else 0,
         "uncertain": float((result.final.probability < SURE).mean()) if known else None,
     }  # fmt: skip
+
+
+def _more_answers(page: Page) -> str:
+    """Value of annotations.path for a run with further answers; empty for a fit in Python."""
+    if not page.settings.get("data"):
+        return ""
+    paths = dict(page.settings.get("annotations", {})).get("path") or ()
+    return as_list([*([paths] if isinstance(paths, str) else map(str, paths)), "COPY.csv"])
 
 
 def _facts(page: Page) -> list[tuple[str, str]]:

@@ -94,7 +94,7 @@ def _predict(run: Path, features_file: Path, answer_files: list[Path], output: P
         written = {name: of_run[name] for name in how if name in of_run}
         hidden = {"anonymise": True} if of_run.get("anonymise") else {}
         settings = FileSettings.of({"path": [str(path) for path in answer_files], **written, **hidden})
-        files = read_answer_files(settings)
+        files = read_answer_files(settings, shared=True)  # or with the usual names of columns, as --help has them
     if config.get("data", {}).get("name") == "images" and features_file.is_dir():
         data = _pictures(run, features_file, config["data"])
     elif columns is None:
