@@ -173,7 +173,7 @@ def test_clusters_of_weighted_features_made_anew_have_not_seen_the_answer(prepar
     assert np.exp(one) + np.exp(other) == pytest.approx(1, abs=1e-9)
 
 
-@pytest.mark.parametrize(("second", "wins"), [(0.3, True), (0.0, False)])
+@pytest.mark.parametrize(("second", "wins"), [(0.3, True), (0.11, False), (0.0, False)])
 def test_where_the_best_is_not_confirmed_one_that_needs_fewer_answers_is_tried(
     second: float, wins: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +187,8 @@ def test_where_the_best_is_not_confirmed_one_that_needs_fewer_answers_is_tried(
 
     def unseen(one: str, _: Any) -> np.ndarray:
         asked.append(one)
-        scores: np.ndarray = without + again[one] + noise
+        own = 3 * np.random.default_rng(1).normal(size=len(without)) if one == name else 0.0
+        scores: np.ndarray = without + again[one] + noise + own - np.mean(own)
         return scores
 
     monkeypatch.setattr(made, "_refitted_scores", unseen)

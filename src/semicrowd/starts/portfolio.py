@@ -223,7 +223,8 @@ class Portfolio(InitialClusters):
         """The winner and the verdict after candidates are fitted again without each fold of the answers.
 
         If the best one is not confirmed, the best of :meth:`without_answers` is tried, besides the features alone:
-        answers that are too few for co-training may suffice for the number of clusters and for weights of columns.
+        answers that are too few for co-training may suffice for the number of clusters and for weights of columns. It
+        has to predict the folds better by a standard error, since it is a second attempt.
         """
         others = sorted(without_answers, key=lambda name: -candidates[name].scores.mean())
         second = next((name for name in others if name not in (best, FEATURES_ALONE)), None)
@@ -232,7 +233,7 @@ class Portfolio(InitialClusters):
         if best != FEATURES_ALONE or second is None:
             return best, verdict
         unseen[second] = self._refitted_scores(second, without_answers[second])
-        return confirm(second, unseen, candidates, verdict, self.answers)
+        return confirm(second, unseen, candidates, verdict, self.answers, margin=1.0)
 
     def _refitted_scores(self, name: str, without_answers: ClustersWithoutAnswers | None) -> Float[np.ndarray, "P"]:
         """ln p of every answer, given a candidate that is fitted again without the fold of this answer.

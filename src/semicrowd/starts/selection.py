@@ -96,6 +96,7 @@ def confirm(
     candidates: Mapping[str, Candidate],
     verdict: Verdict,
     answers: PairAnnotations,
+    margin: float = 0.0,
 ) -> tuple[str, Verdict]:
     """Name of the winner and verdict, after ``best`` and the features alone were fitted again without each fold.
 
@@ -108,13 +109,14 @@ def confirm(
     Parameters
     ----------
     unseen : scores of the second fit, of ``best`` and of the features alone, perhaps of others
+    margin : standard errors by which ``best`` has to predict the folds better than the features alone do
     """
     without = scores_without_clusters(answers)
-    ahead, _ = mean_difference(unseen[best], unseen[FEATURES_ALONE], answers)
+    ahead, ahead_error = mean_difference(unseen[best], unseen[FEATURES_ALONE], answers)
     gain, gain_error = mean_difference(unseen[best], without, answers)
     first, first_error = mean_difference(candidates[best].scores, candidates[FEATURES_ALONE].scores, answers)
     z_first, z_refit = first / max(first_error, _MIN_STANDARD_ERROR), gain / max(gain_error, _MIN_STANDARD_ERROR)
-    sure = ahead > 0 and (z_first + z_refit) / np.sqrt(2) > _MIN_Z_VALUE
+    sure = ahead > margin * ahead_error and (z_first + z_refit) / np.sqrt(2) > _MIN_Z_VALUE
     winner = best if sure and _informative(gain, gain_error, answers.num_pairs) else FEATURES_ALONE
     if winner == FEATURES_ALONE:
         gain, gain_error = mean_difference(candidates[FEATURES_ALONE].scores, without, answers)
