@@ -70,7 +70,7 @@ def telling_columns(data: Dataset, answers: PairAnnotations) -> Iterator[str]:
     for which, said in (much, "predict the answers best"), (little, "hardly matter for the answers, given the others"):
         if len(which):
             names = listed([f"{name} ({weight:.1f})" for name, weight in which.items()])
-            yield f"columns that {said}: {names} (in brackets: how much a column counts, where 1 is usual)"
+            yield f"columns that {said}: {names}; in brackets how much a column counts, 1 is usual"
 
 
 def dominant_columns(data: Dataset, clusters: Int[np.ndarray, "N"], answers: PairAnnotations) -> list[str]:
