@@ -109,6 +109,14 @@ def test_items_that_are_not_in_the_table(tmp_path: Path, rows: str, message: str
     assert refused(tmp_path, HEADER + rows, IDS).startswith(f", {message}")
 
 
+def test_whole_numbers_are_row_numbers_whatever_the_files_are_called(tmp_path: Path) -> None:
+    ids = ("2.jpg", "3.jpg", "4.jpg", "a/bee.jpg", "elk.jpg")
+    assert pairs(read(tmp_path, HEADER + "2,3,ann,1\n", ids)) == [(2, 3, "ann", 1)]
+    answers = read(tmp_path, HEADER + "bee,2.jpg,ann,1\n", ids)
+    assert pairs(answers) == [(3, 0, "ann", 1)]
+    assert "without folder or ending, such as bee for a/bee.jpg" in answers.notes[0]
+
+
 def test_an_id_of_two_items(tmp_path: Path) -> None:
     ids = ("ant", "bee", "cat", "bee", "elk")
     assert pairs(read(tmp_path, HEADER + "ant,cat,ann,1\n", ids)) == [(0, 2, "ann", 1)]

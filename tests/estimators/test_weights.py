@@ -153,6 +153,13 @@ def test_only_ratios_of_weights_count_and_a_series_names_the_items(model: Any) -
     assert model._weights is None, "they are forgotten after the fit"
 
 
+def test_weights_that_are_refused_leave_no_earlier_clusters_behind() -> None:
+    model = CoTraining(random_state=0)
+    with pytest.raises(UserError, match="sample_weight"):
+        model.fit(X, previous=KIND, sample_weight=[1.0])
+    assert model._previous is None
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -241,9 +241,9 @@ class AnswerTable:
             way = "a table has ids in a column, an .npz file in an array ids"
             return self._numbered(names, row_numbers, f"an item id from 0 to {num_items - 1} ({way})"), ()
         by_id, note = self._by_id(ids), f"{self.path.name}: items are identified by their ids"
-        shorter = sorted(cells & by_id.keys() - {canonical(name) for name in (*ids, *row_numbers)})
-        if shorter and files_called(shorter[:1], ids):
-            note += f"; in part without folder or ending, such as {shown(shorter[0])} for {ids[by_id[shorter[0]]]}"
+        if shorter := files_called((cells & by_id.keys()) - {name.strip() for name in ids}, ids):
+            cell, item = next(iter(shorter.items()))
+            note += f"; in part without folder or ending, such as {shown(cell)} for {ids[item]}"
         if cells <= by_id.keys():
             count = Counter(name.strip() for name in ids)
             unique = {name: k for name, k in by_id.items() if count[ids[k].strip()] == 1}
@@ -288,14 +288,15 @@ class AnswerTable:
     def _by_id(self, ids: Sequence[str] | None) -> dict[str, int]:
         """Id → item number, and so for cells that are one item's id but for zeros in front or the form of accents.
 
-        Also for names of files without folders or ending.
+        Also for names of files without folders or ending, unless they are whole numbers: these may be row numbers.
         """
         by_id = {name.strip(): k for k, name in enumerate(ids or ())}
         others = {cell: canonical(cell) for cell in self.item_cells()[1] - by_id.keys()}
         plain = {canonical(name): k for name, k in by_id.items()} if others else {}
         if len(plain) == len(by_id):
             by_id |= {cell: plain[name] for cell, name in others.items() if name in plain}
-        return by_id | files_called(others.keys() - by_id.keys(), ids or ())
+        left = {cell for cell in others.keys() - by_id.keys() if not WHOLE_NUMBER.fullmatch(cell)}
+        return by_id | files_called(left, ids or ())
 
     def _numbered(self, names: list[str], number: dict[str, int], expected: str) -> list[np.ndarray]:
         """Replace the cells of columns by their numbers; the error names the first cell that has no number."""

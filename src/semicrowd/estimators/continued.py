@@ -48,11 +48,11 @@ class ContinuedClusterer(CrowdClusterer):
         previous: Any = None,
         monitor: Monitor | None = None,
     ) -> Self:
-        if previous is not None:
-            self._previous = _checked(previous, _num_samples(X), names_of_rows(X))
-        if sample_weight is not None:
-            self._weights = checked_weights(sample_weight, _num_samples(X), names_of_rows(X))
         try:
+            if previous is not None:
+                self._previous = _checked(previous, _num_samples(X), names_of_rows(X))
+            if sample_weight is not None:
+                self._weights = checked_weights(sample_weight, _num_samples(X), names_of_rows(X))
             super().fit(X, y, pairs=pairs, monitor=monitor)
             if hasattr(self, "result_"):  # not in the other ones of several processes
                 self.number_clusters(self._previous)

@@ -1,6 +1,7 @@
 """Warnings: reasons not to trust a result, one line each, with advice what to do. True labels are not needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from scipy.special import polygamma
@@ -58,7 +59,8 @@ def reliability_warnings(
         return [*lines, f"{problem}; {more}; {advice}"]
     lines += _contradiction(result, answers, data)
     if verdict is not None:
-        dominant = [] if data is None else dominant_columns(data, result.final.cluster, answers)
+        nothing: Callable[[], list[str]] = list
+        dominant = nothing if data is None else partial(dominant_columns, data, result.final.cluster, answers)
         lines += _close(verdict, dominant)
     return lines
 
@@ -136,7 +138,7 @@ def _contradiction(result: Result, answers: PairAnnotations, data: Dataset | Non
         )
 
 
-def _close(verdict: Verdict, dominant: Sequence[str] = ()) -> Iterator[str]:
+def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list) -> Iterator[str]:
     """A warning if a different candidate explains the answers as well as the selected one, or better.
 
     As well: the selected one, too, is within one standard error of the highest score. Better: it is not, but was
@@ -145,7 +147,8 @@ def _close(verdict: Verdict, dominant: Sequence[str] = ()) -> Iterator[str]:
 
     Parameters
     ----------
-    dominant : columns of which the clusters are mostly values, and on which the answers do not depend
+    dominant_columns_of : computes the columns of which the clusters are mostly values, and on which the answers do not
+        depend
     """
     rows = verdict.table.set_index("candidate")
     own = rows.loc[verdict.winner]
@@ -159,7 +162,7 @@ def _close(verdict: Verdict, dominant: Sequence[str] = ()) -> Iterator[str]:
         better = own["behind"] > own["standard_error"]
         how = "better, but did not predict answers that were held out from it better" if better else "as well"
         cause = "more answers would decide"
-        if dominant:
+        if dominant := dominant_columns_of():
             cause = (f"the clusters are mostly values of {listed(dominant)}, on which the answers do not depend: leave "
                      "that out (data.ignore), or collect more answers")  # fmt: skip
         yield (

@@ -20,7 +20,8 @@ _WIDE = 0.6
 
 DROP = "answers tell next to nothing: do not ask again"
 REVERSED = "answers the opposite of what is right: explain the question, or do not ask again"
-ONE_WAY = "nearly always answers “{}”: explain the question, or do not ask again"
+ALWAYS_SAME = "nearly always answers “same”: explain the question, or do not ask again"
+ALWAYS_DIFFERENT = "nearly always answers “different”: explain the question, or do not ask again"
 UNKNOWN = "too few answers to tell"
 PERHAPS = "may be guessing: the interval includes answers at random"
 
@@ -35,7 +36,6 @@ class Annotator:
     sensitivity, specificity : estimate and the ends of its 90 % interval
     weight : logit(sensitivity) + logit(specificity), in nats; 0 for random answers
     remark : advice, or empty
-    drop : whether the advice is not to ask again
     """
 
     name: str
@@ -44,7 +44,11 @@ class Annotator:
     specificity: tuple[float, float, float]
     weight: float
     remark: str
-    drop: bool
+
+    @property
+    def drop(self) -> bool:
+        """Whether the advice is not to ask again."""
+        return self.remark in (DROP, REVERSED, ALWAYS_SAME, ALWAYS_DIFFERENT)
 
 
 def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int, *, remarks: bool = True) -> list[Annotator]:
@@ -62,11 +66,10 @@ def annotators(table: pd.DataFrame, posterior: WorkerPosterior, best: int, *, re
     rows, people = table.to_dict("records"), []
     for n in order.tolist():
         sensitivity, specificity = (_with_ends(rows[n], name) for name in ("sensitivity", "specificity"))
-        remark, drop = "", False
-        if remarks:
-            remark, drop = _remark(sensitivity[0], specificity[0], float(informedness[n]), float(error[n]))
+        says_same = sensitivity[0], 1 - specificity[0]
+        remark = _remark(says_same, float(informedness[n]), float(error[n])) if remarks else ""
         people.append(Annotator(str(rows[n]["annotator"]), int(rows[n]["pairs"]), sensitivity, specificity,
-                                float(rows[n]["weight"]), remark, drop))  # fmt: skip
+                                float(rows[n]["weight"]), remark))  # fmt: skip
     return people
 
 
@@ -89,16 +92,15 @@ def _informedness(posterior: WorkerPosterior, best: int, answers: np.ndarray) ->
     return rates[0] + rates[1] - 1, np.sqrt(variance)
 
 
-def _remark(sensitivity: float, specificity: float, informedness: float, error: float) -> tuple[str, bool]:
-    """Advice, and whether it is not to ask this person again."""
+def _remark(says_same: tuple[float, float], informedness: float, error: float) -> str:
+    """Advice; ``says_same`` : probability of the answer "same" about items of one class, and of two."""
     low, high = informedness - _NINETY * error, informedness + _NINETY * error
     if high < _NOTHING:
-        says_same = sensitivity, 1 - specificity
         if min(says_same) > _ALWAYS:
-            return ONE_WAY.format("same"), True
+            return ALWAYS_SAME
         if max(says_same) < 1 - _ALWAYS:
-            return ONE_WAY.format("different"), True
-        return (REVERSED if high < 0 else DROP), True
+            return ALWAYS_DIFFERENT
+        return REVERSED if high < 0 else DROP
     if high - low > _WIDE:
-        return UNKNOWN, False
-    return (PERHAPS if low < 0 else ""), False
+        return UNKNOWN
+    return PERHAPS if low < 0 else ""
