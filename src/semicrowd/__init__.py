@@ -13,7 +13,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 #: The list of methods. Looked up, not imported: those below choose what is in it.
 _LIST = import_module("semicrowd.settings.methods")
-_PLACES = {"PairAnnotations": "crowd.annotations", "UserError": "errors", "load": "estimators.persistence",
+_PLACES = {"PairAnnotations": "crowd.annotations", "UnreliableResultWarning": "errors",
+           "UserError": "errors", "load": "estimators.persistence",
            "read_answers": "data.answer_files", "write_report": "page.of_estimator"}
 
 __all__ = [*_PLACES, *_LIST.NAMES]

@@ -39,6 +39,10 @@ class UserError(ValueError):
         super().__init__(text if text.isprintable() else "".join(s if s.isprintable() else "?" for s in text))
 
 
+class UnreliableResultWarning(UserWarning):
+    """A reason not to trust the result of a fit, and what to do about it."""
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """The first of some names, for a message; ``…`` stands for the others."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")

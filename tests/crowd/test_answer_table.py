@@ -143,7 +143,9 @@ def test_groups_of_workers_and_tasks(tmp_path: Path) -> None:
         (0, 1, "ann", 0), (0, 2, "ann", 0), (1, 2, "ann", 1), (1, 2, "bob", 0), (3, 4, "bob", 0),
     ]  # fmt: skip
     assert tasks(answers) == [0, 0, 0, 1, 2]
-    assert answers.notes == ()
+    assert answers.notes == (
+        "answers.csv: all items of a task are compared with each other; rows: 7, tasks: 3, answers about pairs: 5",
+    )
 
 
 def test_groups_without_tasks_are_a_task_of_each_worker(tmp_path: Path) -> None:
@@ -151,14 +153,14 @@ def test_groups_without_tasks_are_a_task_of_each_worker(tmp_path: Path) -> None:
     answers = read(tmp_path, text, IDS)
     assert pairs(answers) == [(0, 4, "ann", 1), (0, 1, "bob", 0)]
     assert tasks(answers) == [0, 1]
-    assert answers.notes == ("answers.csv: items are identified by their ids",)
+    assert answers.notes[0] == "answers.csv: items are identified by their ids"
 
 
 def test_groups_without_workers(tmp_path: Path) -> None:
     answers = read(tmp_path, "task,item,group\n1,0,a\n1,1,a\n2,0,a\n2,2,b\n")
     assert pairs(answers) == [(0, 1, "everybody", 1), (0, 2, "everybody", 0)]
     assert tasks(answers) == [0, 1]
-    assert len(answers.notes) == 1
+    assert len(answers.notes) == 2
     assert "no column worker" in answers.notes[0]
 
 
@@ -182,6 +184,7 @@ def test_rows_of_groups_that_say_nothing(tmp_path: Path) -> None:
     assert pairs(answers) == [(0, 1, "bob", 1)]
     assert answers.worker_names == ("bob",)
     assert answers.notes == (
+        "answers.csv: all items of a task are compared with each other; rows: 2, tasks: 1, answers about pairs: 1",
         "answers.csv: rows that repeat an item of their task, counted once: 1",
         "answers.csv: tasks of a single item, left out: 1",
     )

@@ -1,16 +1,19 @@
 """Co-training as an estimator: what answers add, that they never cost, files, seeds."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from semicrowd import SCDC, CoTraining, load
+from semicrowd import SCDC, CoTraining, UnreliableResultWarning, load
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.simulate import two_coin
 from semicrowd.data import load_dataset
+from semicrowd.fitting.monitor import Monitor
 from semicrowd.starts import portfolio
 from semicrowd.starts.recent import RECENT
 
@@ -137,3 +140,18 @@ def test_clean_clusters_are_found() -> None:
     features, labels = make_blobs(500, 10, centers=5, random_state=0)
     model = CoTraining().fit(features, _crowd(labels, 0.9, 120, annotated=None))
     assert normalized_mutual_info_score(labels, model.labels_) >= 0.995
+
+
+def test_fit_warns_of_a_result_that_is_not_to_be_trusted_and_a_run_does_it_itself() -> None:
+    draws = np.random.default_rng(0)
+    table = pd.DataFrame(draws.normal(size=(40, 2)), columns=["a", "b"])
+    i = draws.integers(0, 40, 30)
+    j, said = (i + 1 + draws.integers(0, 38, 30)) % 40, draws.integers(0, 2, 30)
+    answers = np.column_stack([i, j, np.zeros(30, int), said])
+    with pytest.warns(UnreliableResultWarning) as caught:
+        CoTraining(random_state=0).fit(table, answers)
+    assert ["carry no information" in str(one.message) for one in caught] == [True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CoTraining(random_state=0).fit(table, answers, monitor=Monitor())
+        CoTraining(random_state=0).fit(TABLE, _crowd(KINDS, 0.9, 40))

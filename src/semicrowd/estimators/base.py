@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.workers import WorkerPosterior, worker_frame
-from semicrowd.errors import UserError, naming_extras
+from semicrowd.data import Dataset
+from semicrowd.errors import UnreliableResultWarning, UserError, naming_extras
 from semicrowd.estimators import docstrings, persistence
 from semicrowd.estimators.inputs import (
     checked_answers,
@@ -26,6 +27,7 @@ from semicrowd.estimators.inputs import (
     items_to_predict,
     labels_alone,
 )
+from semicrowd.evaluation.trust import reliability_warnings
 from semicrowd.fitting.iterate import Method, iterate
 from semicrowd.fitting.monitor import Monitor
 from semicrowd.fitting.result import Assignment, Result
@@ -73,6 +75,8 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
     takes_missing: ClassVar[bool] = False
     #: Whether the method has ``predict``.
     takes_new_items: ClassVar[bool] = False
+    #: Whether ``fit`` warns of a result that is not to be trusted. With a monitor it does not: a run does it itself.
+    _warns: ClassVar[bool] = False
     #: Parameters, defined in the class of parameters. ``n_clusters`` is the number of clusters or its maximum; some
     #: methods that estimate the number have none.
     n_clusters: Any
@@ -132,6 +136,7 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is None and self.requires_answers:
             raise UserError(f"pairs: {type(self).__name__} needs answers about the items; expected i,j,worker,label")
         self.seed_ = _seed(self.random_state)
+        warns = self._warns and monitor is None
         if monitor is None and self.verbose:
             monitor = Monitor(progress=True, lines=True)
         self.__dict__.pop("components_", None)  # of an earlier fit
@@ -146,7 +151,17 @@ class CrowdClusterer(ClusterMixin, BaseEstimator, ABC):
         if answers is not None and self.result_.workers is not None:
             clusters = self.result_.final.memberships_or_clusters
             self.workers_ = worker_frame(self.result_.workers, self.result_.best, answers, clusters)
+        if warns:
+            self._warn(features, answers)
         return self
+
+    def _warn(self, features: np.ndarray, answers: PairAnnotations | None) -> None:
+        """Warn whoever has called ``fit`` of a method that inherits it (stack level 4) if the result is unreliable."""
+        data = None
+        if self.columns_ is not None:  # advice names columns
+            data = Dataset("X", features.astype(np.float32), columns=self.columns_)
+        for line in reliability_warnings(self.result_, answers, data=data):
+            warnings.warn(line, UnreliableResultWarning, stacklevel=4)
 
     def number_clusters(self, previous: np.ndarray | None = None) -> None:
         """Number the clusters like those of an earlier fit, or without one by size; only once after a fit.

@@ -31,7 +31,9 @@ previous : clusters of an earlier fit: [N] whole numbers, −1 of a row that is 
 class ContinuedClusterer(CrowdClusterer):
     """With more answers or more items the clusters of an earlier fit are a start, and their numbers are kept.
 
-    Items may have weights."""
+    Items may have weights. ``fit`` warns (:class:`semicrowd.UnreliableResultWarning`) if the result is unreliable."""
+
+    _warns = True
 
     #: Clusters of an earlier fit, −1 of items that are new; None without one.
     _previous: Int[np.ndarray, "N"] | None = None

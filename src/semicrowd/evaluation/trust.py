@@ -49,7 +49,7 @@ def reliability_warnings(
     verdict = result.verdict
     gain = Gain.of(verdict) or held_out
     # With uninformative answers, comparisons with the features or among candidates would be meaningless.
-    advice = "regard the clusters as clusters of the features alone, and do not rely on workers.csv"
+    advice = "regard the clusters as clusters of the features alone, and do not rely on the annotators' rates"
     if verdict is not None and answers.num_pairs < MIN_ANSWERS:
         problem = f"the answers are too few to decide anything: {answers.num_pairs}; at least {MIN_ANSWERS} are needed"
         return [*lines, f"{problem}; {advice}"]
@@ -168,5 +168,5 @@ def _close(verdict: Verdict, dominant_columns_of: Callable[[], list[str]] = list
         yield (
             f"another result explains the answers {how}: {int(first['clusters'])} clusters of {near.index[0]!r} "
             f"instead of the {number} of {verdict.winner!r} (adjusted Rand index of the two {first['agreement']:.2f}); "
-            f"{cause}; candidates.csv lists all candidates"
+            f"{cause}; the table of candidates lists all"
         )

@@ -1,4 +1,4 @@
-"""Number of threads of a fit, and its progress bar: if the output is not a terminal, nothing or lines.
+"""Number of threads of a fit, and its progress bar; lines if the output is not a terminal.
 
 One thread by default, for single runs and for sweeps: operations of these models take microseconds, so that several
 threads would mostly wait for each other in busy loops. `python benchmarks/run.py threads` measures the time of a fit
@@ -28,8 +28,10 @@ from threadpoolctl import threadpool_limits
 
 from semicrowd.starts.course import Step
 
-#: Seconds between two lines.
+#: Seconds between two lines, at least; so long a fit has no line.
 _LINE_SECONDS = 5.0
+#: Share of the time so far after which the next line comes, so that the log file of a long fit stays short.
+_LINE_SHARE = 0.1
 #: Share of a start from which on the time left is estimated.
 _LEAST_SHARE = 0.05
 
@@ -49,7 +51,8 @@ class Progress:
     Parameters
     ----------
     enabled : show a bar, if the stream is a terminal
-    lines : show lines, at most one in five seconds, if the stream is not a terminal but, for example, a log file
+    lines : show lines if the stream is not a terminal but, for example, a log file: one in five seconds, later one
+        whenever a tenth more time has passed
     """
 
     def __init__(self, iterations: int, enabled: bool = True, lines: bool = False) -> None:
@@ -63,7 +66,7 @@ class Progress:
         )  # fmt: skip
         self._task = self._progress.add_task("starting", total=iterations, metrics="")
         self._console, self._lines = console, lines and alone and not console.is_terminal
-        self._begun, self._last_line = time.monotonic(), -_LINE_SECONDS
+        self._begun = self._last_line = time.monotonic()
         self._start: TaskID | None = None  # a bar of its own, while the steps of a start are counted
         self._start_begun = self._begun
 
@@ -117,7 +120,7 @@ class Progress:
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
-        if self._lines and now - self._last_line >= _LINE_SECONDS:
+        if self._lines and now - self._last_line >= max(_LINE_SECONDS, _LINE_SHARE * (now - self._begun)):
             self._last_line = now
             self._console.print(f"[{now - self._begun:.0f} s] {text}", markup=False, highlight=False, soft_wrap=True)
 

@@ -71,9 +71,10 @@ class Session:
 
         The caller writes metrics.json.
         """
+        progress = self.settings.values["trainer.progress"]
         monitor = Monitor(
             folder=self.run_dir, log=self.tracker.log_epoch, resume=resume,
-            progress=self.settings.values["trainer.progress"], snapshots=self.settings.values["snapshots"],
+            progress=progress, lines=progress, snapshots=self.settings.values["snapshots"],
         )  # fmt: skip
         trainer = self.settings.group("trainer")
         several = trainer["strategy"] == "ddp"
@@ -138,7 +139,8 @@ class Session:
         training, held_out = parts
         again = make_estimator(self.settings, self.data)
         # Without the clusters of an earlier fit: those were fitted to the answers that are held out here.
-        again.fit(self.data.features, training, **more_of_items(again, replace(self.data, previous=None)))
+        again.fit(self.data.features, training, monitor=Monitor(),
+                  **more_of_items(again, replace(self.data, previous=None)))  # fmt: skip
         return gain(again.result_.final.memberships_or_clusters, training, held_out)
 
     def _draw(self, result: Evaluation, monitor: Monitor, likeliest: Likeliest | None) -> None:

@@ -102,7 +102,7 @@ class TrainerSettings(Settings):
         2.0, "GiB of activations that each network may store for a step; larger steps are evaluated in parts, and a "
         "second time for the gradient", number(above=0)
     )
-    progress: bool = setting(True, "show a progress bar if the output is a terminal", flag())
+    progress: bool = setting(True, "show a progress bar, or lines if the output is not a terminal", flag())
 
     @property
     def world_size(self) -> int:
