@@ -193,6 +193,7 @@ def _apart(answers: PairAnnotations) -> Iterator[str]:
     number = answers.index.num_components
     if number > 1:
         largest = int(np.bincount(answers.index.component).max())
-        yield (f"the answers fall into {number} groups of items without an answer between them, the largest of "
-               f"{largest} items ({largest / len(answers.annotated):.0%} of those with answers): only the features "
-               "decide which groups are the same class; ask about pairs of items of two groups")
+        items = len(answers.annotated)
+        yield (f"answers connect {largest:,} of the {items:,} items with answers ({largest / items:.0%}), directly or "
+               f"over other items; the rest: {number - 1:,} separate groups; only the features decide which groups are "
+               "the same class; ask about pairs of items of two groups")
