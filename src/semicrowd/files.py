@@ -170,11 +170,13 @@ class RunDirectory:
     ----------
     path : the directory; made if it is not there
     checkpoint : where the last finished epoch is kept
+    parts : folder of results that an interrupted fit finds again, where there is no epoch yet
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / "checkpoints" / "last.ckpt"
+        self.parts = path / "checkpoints" / "parts"
         self._started = time.time()
 
     def __enter__(self) -> "RunDirectory":
@@ -198,6 +200,11 @@ class RunDirectory:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether an interrupted fit has left something to continue from."""
+        return self.checkpoint.exists() or any(self.parts.glob("*.npz"))
 
     def clear(self) -> None:
         """Remove what an earlier run left here."""

@@ -36,8 +36,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def quiet(arguments: tuple[str, ...]) -> list[str]:
-    """Untracked and without figures, unless the arguments say so."""
-    quick = {"logger=": "none", "figures=": "false"}
+    """Untracked, without figures and progress, unless the arguments say so."""
+    quick = {"logger=": "none", "figures=": "false", "trainer.progress=": "false"}
     return [*arguments, *(key + value for key, value in quick.items() if not any(a.startswith(key) for a in arguments))]
 
 

@@ -155,6 +155,29 @@ def test_chains_that_are_killed_go_on_to_the_same_bytes(
 
 
 @pytest.mark.slow
+def test_cotraining_that_is_killed_goes_on_from_its_last_refit_to_the_same_bytes(
+    train: Command, start: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    """The answers are so often wrong that the best candidate is fitted again without each tenth of them."""
+    command = ("data=pinwheel", "data.points_per_class=30", "annotations=two_coin", "annotations.sensitivity=0.7",
+               "annotations.pairs_per_annotator=30", "annotations.num_annotators=6", "model=cotrain")  # fmt: skip
+    process = start(*command, "hydra.run.dir=killed")
+    parts = tmp_path / "killed" / "checkpoints" / "parts"
+    wait_until(lambda: len(list(parts.glob("*.npz"))) > 3 or process.poll() is not None, 300)
+    process.kill()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    kept = {path.name: path.stat().st_mtime_ns for path in parts.glob("*.npz")}
+    resumed, whole = (train(*command, f"hydra.run.dir={folder}", "resume=true") for folder in ("killed", "whole"))
+    assert resumed.returncode == whole.returncode == 0, resumed.stderr
+    assert "begins again" not in resumed.stderr
+    assert kept
+    assert not parts.exists()
+    for name in ("assignments.csv", "workers.csv", "candidates.csv"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up(train: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes connections and says nothing
         begin = time.monotonic()

@@ -1,5 +1,7 @@
 """Slow parts of a start are done once in a process for the same inputs."""
 
+from functools import partial
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -138,3 +140,29 @@ def test_fits_share_their_vae_whatever_their_answers(
     for number, how in enumerate(others, 2):
         values(**how)
         assert len(trained) == number
+
+
+def test_an_interrupted_fit_finds_its_parts_again_and_a_finished_one_leaves_none(tmp_path: Path) -> None:
+    made, folder = list[int](), tmp_path / "parts"
+
+    def part(number: int) -> np.ndarray:
+        if number == 2 and len(made) == 2:
+            raise KeyboardInterrupt
+        made.append(number)
+        return ITEMS + number
+
+    def fit(kept: RecentResults) -> list[np.ndarray]:
+        with kept.kept_in(folder):
+            return [kept.array(partial(part, number), (ITEMS, number)) for number in range(4)]
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(RecentResults())
+    assert len(list(folder.glob("*.npz"))) == 2
+    next(folder.glob("*.npz")).write_bytes(b"PK cut off")
+    again = RecentResults()
+    for number, values in enumerate(fit(again)):
+        assert (values == ITEMS + number).all()
+    assert sorted(made) == sorted([0, 1, 2, 3, made[-1] if made[2] > 1 else made[2]])
+    assert again.saved > 0
+    assert not folder.exists()
+    assert (again.array(partial(part, 7), ITEMS) == ITEMS + 7).all(), "without a folder nothing is kept"

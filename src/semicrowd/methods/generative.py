@@ -129,6 +129,9 @@ class _Generative(GenerativeParameters, ContinuedClusterer):
     def predict_proba(self, X: Any, pairs: Any = None) -> np.ndarray:
         """Cluster probabilities [N, K] of items, given their features and the answers in ``pairs`` about them.
 
+        K is the largest number of clusters that the model can have; columns from ``n_clusters_`` on are of clusters
+        without an item of the fit.
+
         Parameters
         ----------
         pairs : answers about rows of X by annotators of the training data, in any form that ``fit`` accepts

@@ -74,6 +74,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
 
     from semicrowd.run.estimator import check_complete, make_estimator
     from semicrowd.run.session import Session
+    from semicrowd.starts.recent import RECENT
     from semicrowd.tracking import start_run
     from semicrowd.tracking.store import open_store
 
@@ -91,7 +92,7 @@ def execute(given: Given, run_dir: Path) -> Metrics:
     named = read_names(expanded(earlier)) if earlier else {}
     raise_again()
     with RunDirectory(run_dir) as directory:
-        resume = bool(settings.values["resume"]) and directory.checkpoint.exists()
+        resume = bool(settings.values["resume"]) and directory.can_resume
         if not resume:
             check_not_filled_in(run_dir)
         check_no_names(run_dir, named)
@@ -115,7 +116,10 @@ def execute(given: Given, run_dir: Path) -> Metrics:
                 write_words(data.visual_words, run_dir)
             if answers is not None:
                 csv_file.write(answers, run_dir / "annotations.csv")
-            with start_run(settings.content, run_dir, origin, settings.given) as tracker:
+            with (
+                RECENT.kept_in(directory.parts),
+                start_run(settings.content, run_dir, origin, settings.given) as tracker,
+            ):
                 metrics = Session(settings, run_dir, data, answers, estimator, tracker, named).run(resume)
             write_json(run_dir / "metrics.json", metrics)
             directory.set_status("finished")

@@ -131,7 +131,10 @@ class RunSettings(Settings):
         "SCDC paper)", choice("semicrowd", "paper"),
     )
     seed: int = setting(0, "random seed; with -m also several, seed=0-9 or seed=0-2,7", whole(0))
-    resume: bool = setting(False, "continue after the last finished epoch of the same run directory", flag())
+    resume: bool = setting(
+        False, "continue the interrupted run of the same run directory, after its last finished epoch or part of "
+        "co-training", flag(),
+    )  # fmt: skip
     figures: bool = setting(True, "draw figures into the run's directory", flag())
     previous: str | None = setting(
         None, "folder of an earlier run with some of the same items: clusters keep the numbers of that run, and "

@@ -13,11 +13,11 @@ best candidate so far. Held-out answers select the winner (:mod:`semicrowd.start
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from semicrowd.crowd.annotations import PairAnnotations
 from semicrowd.crowd.cells import kmeans_cells
@@ -51,6 +51,8 @@ _REFIT_FOLDS = 10
 _WORK = {"quick": 1.0, "again": 1.0, "networks": 3.0, "features": 0.3, "refit": 1.0, "features again": 0.3}
 #: Name of the candidate whose initial clusters are those of networks that learn the answers.
 BY_NETWORKS = "networks of the answers"
+
+
 class Cotrained(NamedTuple):
     """The winner of a portfolio.
 
@@ -110,9 +112,13 @@ class Portfolio(InitialClusters):
 
     def cotrained(self) -> Cotrained:
         """The winner; portfolios of one process with the same arguments share it."""
-        inputs = (self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
-                  self.image_shape, self.previous, self.all_weights)  # fmt: skip
-        return RECENT.of(self._cotrain, inputs, self.progress, "co-training")
+        return RECENT.of(self._cotrain, self._digest, self.progress, "co-training")
+
+    @cached_property
+    def _digest(self) -> str:
+        """A digest of all that the winner depends on."""
+        return RECENT.digest((self.all_features, astuple(self.all_answers), self.seed, self.max_clusters, self.restart,
+                              self.image_shape, self.previous, self.all_weights))  # fmt: skip
 
     def _cotrain(self) -> Cotrained:
         winner, verdict = self.winner()
@@ -240,7 +246,7 @@ class Portfolio(InitialClusters):
 
         If the candidate cannot be fitted without a fold, the scores of this fold are those of the model without
         clusters. The scores of :func:`select` are optimistic in comparison: the clusters that its classifiers learn
-        come from all answers, held-out ones included.
+        come from all answers, held-out ones included. An interrupted run has the folds that it had.
 
         Parameters
         ----------
@@ -254,13 +260,25 @@ class Portfolio(InitialClusters):
             training, held_out = fold != one, fold == one
             if not (training.any() and held_out.any()):
                 continue
-            refit = self.given(training)
-            candidate = refit._fitted(name, without_answers)
-            if candidate is not None:
-                z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
-                similarity = IndexedAnswers.of(self.answers, training).similarity(z)
-                scores[held_out] = IndexedAnswers.of(self.answers, held_out).log_likelihood(z, *similarity)
+            refit = partial(self._scores_of_refit, name, without_answers, training, scores[held_out])
+            scores[held_out] = RECENT.array(refit, (self._digest, name, one))
         return scores
+
+    def _scores_of_refit(
+        self,
+        name: str,
+        without_answers: ClustersWithoutAnswers | None,
+        training: Bool[np.ndarray, "P"],
+        without_clusters: Float[np.ndarray, "H"],
+    ) -> Float[np.ndarray, "H"]:
+        """ln p of the H answers that are not ``training``; ``without_clusters`` if the candidate cannot be fitted."""
+        refit = self.given(training)
+        candidate = refit._fitted(name, without_answers)
+        if candidate is None:
+            return without_clusters
+        z = candidate.probabilities(refit.answers.annotated)[1][self.answers.annotated]
+        similarity = IndexedAnswers.of(self.answers, training).similarity(z)
+        return IndexedAnswers.of(self.answers, ~training).log_likelihood(z, *similarity)
 
     def _fitted(self, name: str, without_answers: ClustersWithoutAnswers | None) -> Candidate | None:
         """The candidate of this name, fitted to :attr:`answers`; None if they are too few for its initial clusters."""
@@ -297,6 +315,7 @@ class Portfolio(InitialClusters):
     def _cotrained(self, clusters: np.ndarray, classifiers: list[ItemClassifier], rounds: int) -> Candidate:
         folds = stream(self.seed, "portfolio/folds", self.restart)
         return cotrain(self.answers, clusters, StackedClassifier(classifiers), folds, rounds, self.max_clusters)
+
 
 def _same_clusters(one: Candidate, other: Candidate) -> bool:
     """Whether two candidates have the same clusters, except for less than 1 % of the expected number of items.

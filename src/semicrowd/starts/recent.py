@@ -1,12 +1,21 @@
-"""Recent results of slow parts of a start: fits in one process with the same data, answers and seed share them."""
+"""Results of slow parts of a start: fits in one process with the same data, answers and seed share the recent ones,
+and an interrupted run finds those in its folder that it had."""
 
 import pickle
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock, local
 from time import perf_counter
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
+
+from semicrowd.data.arrays import read_npz
+from semicrowd.errors import UserError
+from semicrowd.files import write_arrays
 
 T = TypeVar("T")
 #: Is called with a line about the current step.
@@ -50,7 +59,7 @@ class RecentResults:
         progress : is told if the result is an earlier one
         name : of the result; results with other names are others, even with the same inputs
         """
-        key = str(joblib.hash((name, inputs)))
+        key = self.digest((name, inputs))
         if (kept := self._kept.get(key)) is not None:
             progress(f"start: {name} as in an earlier fit of this process")
             pickled, seconds = kept
@@ -61,6 +70,37 @@ class RecentResults:
         result = compute()
         self._keep(key, pickle.dumps(result), self.clock() - start)
         return result
+
+    @staticmethod
+    def digest(inputs: Any) -> str:
+        """A digest of the contents of ``inputs``, arrays included."""
+        return str(joblib.hash(inputs))
+
+    @contextmanager
+    def kept_in(self, folder: Path) -> Iterator[None]:
+        """Within the block, :meth:`array` keeps its results in this folder, which is removed if there is no error."""
+        self._of_thread.folder = folder
+        try:
+            yield
+        finally:
+            del self._of_thread.folder
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def array(self, compute: Callable[[], np.ndarray], inputs: Any) -> np.ndarray:
+        """What ``compute`` returns; within :meth:`kept_in`, what an interrupted fit has kept for these inputs."""
+        folder: Path | None = getattr(self._of_thread, "folder", None)
+        if folder is None:
+            return compute()
+        path = folder / f"{self.digest(inputs)}.npz"
+        try:
+            kept = read_npz(path)
+            self._of_thread.saved = self.saved + float(kept["seconds"])
+            return kept["array"]
+        except (UserError, KeyError):  # not there
+            start = self.clock()
+            result = compute()
+            write_arrays(path, {"array": result, "seconds": np.array(self.clock() - start)})
+            return result
 
     def _keep(self, key: str, result: bytes, seconds: float) -> None:
         if len(result) > _MOST_BYTES:
